@@ -21,7 +21,7 @@ struct access {
     struct failures *failures;
     struct verifier verifiers[VERIFIERS_MAX];
     size_t count;
-    uint64_t seed; /* nobody chooses with whom he shares */
+    uint64_t seed[2]; /* nobody chooses with whom he shares */
     atomic_uint_least64_t told_ns;
     uint64_t asked_ns; /* of the thread that asks access_changed() */
 };
@@ -319,7 +319,7 @@ uint64_t access_share(void *access, const void *left)
 {
     const struct access *a = access;
     const struct grant *g = left;
-    uint64_t share = access_mix(a->seed, g->principal, strlen(g->principal));
+    uint64_t share = hash_keyed(a->seed, str_of(g->principal));
     return share ? share : 1;
 }
 
@@ -391,7 +391,7 @@ struct access *access_open(const struct access_options *o, struct err *e)
     struct access *a = mem_new(sizeof *a);
     a->o = *o;
     a->store = store_open();
-    os_random(&a->seed, sizeof a->seed);
+    os_random(a->seed, sizeof a->seed);
     a->limits = limits_new(o->per_second ? o->per_second : PER_SECOND,
                            o->running ? o->running : RUNNING);
     a->failures = failures_new();

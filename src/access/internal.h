@@ -79,10 +79,6 @@ struct verifier store_verifier(struct store *s);
 
 /* ---- limits.c ----------------------------------------------------------- */
 
-/* FNV-1a: to spread names that nobody chooses freely. */
-#define ACCESS_MIX 14695981039346656037u
-uint64_t access_mix(uint64_t hash, const void *bytes, size_t n);
-
 #define ACCOUNTS_MAX 4096u /* principals that are known at a time */
 
 /* What each principal has used. Threads: safe. */

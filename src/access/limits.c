@@ -6,7 +6,6 @@
 
 #include "access/internal.h"
 
-#define BUCKETS 1024u
 #define BURST_SECONDS 2u /* what may come at once, in seconds of the rate */
 #define SECOND_NS 1000000000u
 #define MINUTE_NS (60ull * SECOND_NS)
@@ -14,7 +13,6 @@
 /* ---- principals --------------------------------------------------------- */
 
 struct account {
-    struct account *next; /* of its bucket */
     char principal[PRINCIPAL_MAX + 1];
     double left; /* requests that may come at once */
     uint64_t at_ns, noted_ns;
@@ -24,8 +22,8 @@ struct account {
 struct limits {
     unsigned per_second, running;
     pthread_mutex_t lock; /* guards all below */
-    struct account *buckets[BUCKETS];
-    unsigned count;
+    struct map names;
+    struct account *all; /* by their numbers; room for ACCOUNTS_MAX */
 };
 
 struct limits *limits_new(unsigned per_second, unsigned running)
@@ -33,6 +31,7 @@ struct limits *limits_new(unsigned per_second, unsigned running)
     struct limits *l = mem_new(sizeof *l);
     l->per_second = per_second;
     l->running = running;
+    l->all = mem_new(ACCOUNTS_MAX * sizeof *l->all);
     os_brief_mutex(&l->lock);
     return l;
 }
@@ -41,20 +40,10 @@ void limits_free(struct limits *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct account *x = l->buckets[i], *next; x; x = next) {
-            next = x->next;
-            free(x);
-        }
+    map_done(&l->names);
+    free(l->all);
     pthread_mutex_destroy(&l->lock);
     free(l);
-}
-
-uint64_t access_mix(uint64_t hash, const void *bytes, size_t n)
-{
-    for (const unsigned char *at = bytes; n--; at++)
-        hash = (hash ^ *at) * 1099511628211u;
-    return hash;
 }
 
 static double most(const struct limits *l)
@@ -69,50 +58,48 @@ static void refill(const struct limits *l, struct account *x, uint64_t now_ns)
     x->at_ns = now_ns;
 }
 
+static struct account *find_account(struct limits *l, const char *principal)
+{
+    size_t at =
+        map_find(&l->names, (struct str){principal, strnlen(principal, PRINCIPAL_MAX)});
+    return at == MAP_NONE ? NULL : &l->all[at];
+}
+
+static struct account *add_account(struct limits *l, const struct account *x)
+{
+    struct err e = {0};
+    struct account *to = &l->all[l->names.count];
+    *to = *x;
+    must(map_add(&l->names, str_of(to->principal), &e) != MAP_NONE); /* as mem_new() */
+    return to;
+}
+
 /* Forgets all that nobody would miss: they run nothing and have their bucket full. */
 static void forget_idle(struct limits *l, uint64_t now_ns)
 {
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct account **at = &l->buckets[i]; *at;) {
-            struct account *x = *at;
-            refill(l, x, now_ns);
-            if (x->running || x->left < most(l)) {
-                at = &x->next;
-                continue;
-            }
-            *at = x->next;
-            l->count--;
-            free(x);
-        }
-}
-
-static struct account **find_account(struct limits *l, const char *principal)
-{
-    uint64_t hash = access_mix(ACCESS_MIX, principal, strlen(principal));
-    struct account **at = &l->buckets[hash % BUCKETS];
-    while (*at && strncmp((*at)->principal, principal, PRINCIPAL_MAX) != 0)
-        at = &(*at)->next;
-    return at;
+    size_t count = l->names.count;
+    map_done(&l->names);
+    for (struct account *x = l->all; x < l->all + count; x++) {
+        refill(l, x, now_ns);
+        if (x->running || x->left < most(l))
+            add_account(l, x);
+    }
 }
 
 /* NULL: there are too many. */
 static struct account *get_account(struct limits *l, const char *principal,
                                    uint64_t now_ns)
 {
-    struct account *x = *find_account(l, principal);
-    if (x)
-        return x;
-    if (l->count >= ACCOUNTS_MAX)
+    struct account *known = find_account(l, principal);
+    if (known)
+        return known;
+    if (l->names.count == ACCOUNTS_MAX)
         forget_idle(l, now_ns);
-    if (l->count >= ACCOUNTS_MAX)
+    if (l->names.count == ACCOUNTS_MAX)
         return NULL;
-    x = mem_new(sizeof *x);
-    (void)snprintf(x->principal, sizeof x->principal, "%s", principal);
-    x->left = most(l);
-    x->at_ns = now_ns;
-    *find_account(l, principal) = x;
-    l->count++;
-    return x;
+    struct account x = {.left = most(l), .at_ns = now_ns};
+    (void)snprintf(x.principal, sizeof x.principal, "%s", principal);
+    return add_account(l, &x);
 }
 
 static bool begin(struct limits *l, struct account *x, uint64_t now_ns, bool *first,
@@ -149,7 +136,7 @@ bool limits_begin(struct limits *l, const char *principal, uint64_t now_ns, bool
 bool limits_spend(struct limits *l, const char *principal, uint64_t now_ns, unsigned more)
 {
     pthread_mutex_lock(&l->lock);
-    struct account *x = *find_account(l, principal);
+    struct account *x = find_account(l, principal);
     must(x && x->running); /* its request, or what that has begun */
     refill(l, x, now_ns);
     bool ok = x->left >= 0;
@@ -162,7 +149,7 @@ bool limits_spend(struct limits *l, const char *principal, uint64_t now_ns, unsi
 void limits_end(struct limits *l, const char *principal)
 {
     pthread_mutex_lock(&l->lock);
-    struct account *x = *find_account(l, principal);
+    struct account *x = find_account(l, principal);
     /* Whoever runs something is not forgotten. */
     must(x && x->running);
     x->running--;
@@ -183,7 +170,7 @@ struct address {
 };
 
 struct failures {
-    uint64_t seed; /* nobody chooses his neighbours */
+    uint64_t seed[2]; /* nobody chooses his neighbours */
     pthread_mutex_t lock;
     struct address all[SETS][WAYS];
 };
@@ -191,7 +178,7 @@ struct failures {
 struct failures *failures_new(void)
 {
     struct failures *f = mem_new(sizeof *f);
-    os_random(&f->seed, sizeof f->seed);
+    os_random(f->seed, sizeof f->seed);
     os_brief_mutex(&f->lock);
     return f;
 }
@@ -216,7 +203,7 @@ static void address_key(const char *peer, unsigned char key[static 16])
         if (memcmp(key, mapped, sizeof mapped) != 0)
             memset(key + 8, 0, 8);
     } else {
-        uint64_t hash = access_mix(ACCESS_MIX, peer, strlen(peer));
+        uint64_t hash = hash_fnv(HASH_FNV, str_of(peer));
         memcpy(key, &hash, sizeof hash);
         key[15] = 1;
     }
@@ -232,7 +219,8 @@ static double failures_now(const struct address *x, uint64_t now_ns)
 static struct address *find_address(struct failures *f, const unsigned char key[16],
                                     uint64_t now_ns)
 {
-    struct address *set = f->all[access_mix(f->seed, key, 16) % SETS], *least = set;
+    struct str bytes = {(const char *)key, 16};
+    struct address *set = f->all[hash_keyed(f->seed, bytes) % SETS], *least = set;
     for (struct address *x = set; x < set + WAYS; x++) {
         if (x->at_ns && !memcmp(x->key, key, sizeof x->key))
             return x;

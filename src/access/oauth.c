@@ -94,7 +94,8 @@ static struct pass *pass_new(const struct oauth *o, const char *hash,
 
 static struct pass **pass_place(struct oauth *o, const char *hash)
 {
-    return &o->passes[access_mix(ACCESS_MIX, hash, CRYPTO_HASH_HEX - 1) % PASSES];
+    return &o->passes[hash_fnv(HASH_FNV, (struct str){hash, CRYPTO_HASH_HEX - 1}) %
+                      PASSES];
 }
 
 static struct pass *pass_find(struct oauth *o, const char *hash)

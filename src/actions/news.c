@@ -50,18 +50,9 @@ static void known_free(struct notes_known *k)
     *k = (struct notes_known){0};
 }
 
-static uint64_t fold(uint64_t h, const void *at, size_t n)
-{
-    const unsigned char *c = at;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ c[i]) * 1099511628211u; /* FNV-1a */
-    return h;
-}
-#define FOLD_START 14695981039346656037u
-
 static struct known known_of(const struct effect *row)
 {
-    struct known k = {.hash = fold(FOLD_START, row->after.at, row->after.n)};
+    struct known k = {.hash = hash_fnv(HASH_FNV, row->after)};
     must(asprintf(&k.path, "%.*s%c%.*s", STR_ARGS(row->path), '\0', STR_ARGS(row->id)) >=
          0);
     k.id = k.path + strlen(k.path) + 1;
@@ -262,9 +253,9 @@ static bool fold_type(void *arg, const char *name, const struct os_stat *st,
                       struct err *e)
 {
     (void)e;
-    uint64_t *h = arg, one = fold(FOLD_START, name, strlen(name));
-    one = fold(one, &st->mtime_ns, sizeof st->mtime_ns);
-    one = fold(one, &st->size, sizeof st->size);
+    uint64_t *h = arg, one = hash_fnv(HASH_FNV, str_of(name));
+    one = hash_fnv(one, (struct str){(const char *)&st->mtime_ns, sizeof st->mtime_ns});
+    one = hash_fnv(one, (struct str){(const char *)&st->size, sizeof st->size});
     *h += one; /* in whatever order */
     return true;
 }

@@ -120,18 +120,10 @@ static void file_of(struct str id, const char *suffix, char out[static 32])
     (void)snprintf(out, 32, "%.*s%s", STR_ARGS(str_cut(id, APPROVAL_ID - 1)), suffix);
 }
 
-static uint64_t hash_of(struct str s)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < s.n; i++)
-        hash = (hash ^ (unsigned char)s.at[i]) * 1099511628211u;
-    return hash;
-}
-
 /* Once for each name: whoever can write there shall not fill the log as well. */
 static void warn_bad(struct approvals *a, struct str name, const char *why)
 {
-    uint64_t hash = hash_of(name);
+    uint64_t hash = hash_fnv(HASH_FNV, name);
     pthread_mutex_lock(&a->lock);
     bool known = a->bad_count == KNOWN_BAD;
     for (size_t i = 0; i < a->bad_count && !known; i++)
@@ -166,7 +158,7 @@ struct entries {
 static bool holds_lock(const struct approvals *a, struct str id)
 {
     struct err none = {0};
-    scoped_fd int fd = os_lock(a->dir, WAITING_FILE, hash_of(id), 0, &none);
+    scoped_fd int fd = os_lock(a->dir, WAITING_FILE, hash_fnv(HASH_FNV, id), 0, &none);
     return fd < 0 && none.code == ERR_BUSY;
 }
 
@@ -416,7 +408,8 @@ static bool find_or_make(struct approvals *a, const struct approval_wish *w,
             APPROVALS_ASKER_MAX, APPROVALS_MAX);
     if (!out->id[0] && !make_entry(a, w, wait_ms, out->id, e))
         return false;
-    *waits = wait_ms ? os_lock(a->dir, WAITING_FILE, hash_of(str_of(out->id)), LOCK_MS, e)
+    *waits = wait_ms ? os_lock(a->dir, WAITING_FILE, hash_fnv(HASH_FNV, str_of(out->id)),
+                               LOCK_MS, e)
                      : -1;
     return !wait_ms || *waits >= 0;
 }

@@ -95,8 +95,8 @@ uint64_t audit_appended(const struct audit *a);
 struct tally {
     struct buf names;
     size_t kept;
-    uint64_t count, *seen;
-    size_t room, used;
+    uint64_t count;
+    struct map seen;
 };
 void tally_add(struct tally *t, struct str name);
 /* The name kept behind this one; behind NULL the first. NULL: there is none. */

@@ -91,15 +91,6 @@ static bool put_record(const struct chain *c, struct head *h, struct str members
 
 /* ---- the head ----------------------------------------------------------- */
 
-/* Of bytes that a power failure may have torn; nobody else can reach them. (FNV-1a.) */
-static uint64_t sum_of(const char *at, size_t n)
-{
-    uint64_t sum = 14695981039346656037u;
-    for (size_t i = 0; i < n; i++)
-        sum = (sum ^ (unsigned char)at[i]) * 1099511628211u;
-    return sum;
-}
-
 /* "COUNT FIRST FILE SIZE MAC STATE OPEN FROM SUM", where the sum tells a torn place from a
  * whole. Older heads have neither OPEN nor FROM. */
 static void write_slot(const struct head *h, char out[static SLOT])
@@ -110,7 +101,8 @@ static void write_slot(const struct head *h, char out[static SLOT])
                      " %" PRIu32,
                      h->count, h->first, h->file, h->size, h->mac,
                      h->state[0] ? h->state : "-", h->open, h->open_from);
-    n += snprintf(out + n, SLOT - (size_t)n, " %016" PRIx64 "\n", sum_of(out, (size_t)n));
+    n += snprintf(out + n, SLOT - (size_t)n, " %016" PRIx64 "\n",
+                  hash_fnv(HASH_FNV, (struct str){out, (size_t)n}));
     out[n] = ' ';
     out[SLOT - 1] = '\n';
 }
@@ -135,7 +127,8 @@ static bool read_slot(const char slot[static SLOT], struct head *h)
     }
     if (!strcmp(h->state, "-"))
         h->state[0] = '\0';
-    return ok && sum_of(text, (size_t)n) == stated && strlen(h->mac) == MAC_HEX - 1;
+    return ok && hash_fnv(HASH_FNV, (struct str){text, (size_t)n}) == stated &&
+           strlen(h->mac) == MAC_HEX - 1;
 }
 
 bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,

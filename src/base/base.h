@@ -19,6 +19,11 @@
 /* Zeroed memory for an object of our own; ends the program if there is none.
  * Never for a size that came from outside: use an arena, which has a ceiling. */
 void *mem_new(size_t size);
+/* Makes room for element `n` of a heap array, whose capacity doubles. false and ERR_LIMIT: no
+ * memory; the array is as it was. For arrays that have a ceiling of their own. */
+#define array_fit(array, capacity, n, e) \
+    mem_fit(&(array), &(capacity), n, sizeof *(array), e)
+bool mem_fit(void *array, size_t *capacity, size_t n, size_t size, struct err *e);
 /* A heap copy of a C string, with the same rule. The caller frees. */
 char *mem_strdup(const char *s);
 
@@ -210,6 +215,7 @@ void cancel_off(struct cancel *c, struct cancel_stop *s);
 void cancel_fire(struct cancel *c);
 bool cancel_fired(const struct cancel *c);
 
+#include "base/map.h"
 #include "base/once.h"
 
 /* ---- shares ------------------------------------------------------------- */

@@ -9,6 +9,20 @@ void *mem_new(size_t size)
     return p;
 }
 
+bool mem_fit(void *array, size_t *capacity, size_t n, size_t size, struct err *e)
+{
+    void *at;
+    if (n < *capacity)
+        return true;
+    memcpy(&at, array, sizeof at); /* a pointer, of whatever type */
+    size_t more = n < 8 ? 16 : 2 * n;
+    if (!(at = reallocarray(at, more, size)))
+        return err_set(e, ERR_LIMIT, "no memory for a list of %zu", more);
+    memcpy(array, &at, sizeof at);
+    *capacity = more;
+    return true;
+}
+
 char *mem_strdup(const char *s)
 {
     char *copy = strdup(s);

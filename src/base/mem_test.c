@@ -154,6 +154,24 @@ static void ownership_is_handed_out_of_a_scope(void **state)
     arena_free(NULL);
 }
 
+static void an_array_grows_and_keeps_what_it_holds(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped(free) uint32_t *all = NULL;
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_true(array_fit(all, capacity, i, &e) && capacity > i);
+        all[i] = i;
+    }
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(all[i], i);
+    size_t before = capacity;
+    assert_false(array_fit(all, capacity, SIZE_MAX / 2, &e));
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_true(capacity == before && all[999] == 999);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +186,7 @@ int main(void)
         cmocka_unit_test(under_the_sanitizer_an_overrun_is_seen_at_once),
 #endif
         cmocka_unit_test(ownership_is_handed_out_of_a_scope),
+        cmocka_unit_test(an_array_grows_and_keeps_what_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,18 +211,6 @@ void crypto_sum_hex(struct str name, struct str bytes, char out[static CRYPTO_SU
     (void)sodium_bin2hex(out, CRYPTO_SUM_HEX, tag, sizeof tag);
 }
 
-_Static_assert(CRYPTO_TABLE_KEY == crypto_shorthash_KEYBYTES, "a key");
-_Static_assert(sizeof(uint64_t) == crypto_shorthash_BYTES, "one number");
-
-uint64_t crypto_table_hash(const unsigned char key[static CRYPTO_TABLE_KEY],
-                           struct str bytes)
-{
-    uint64_t hash;
-    crypto_shorthash((unsigned char *)&hash, (const unsigned char *)bytes.at, bytes.n,
-                     key);
-    return hash;
-}
-
 /* ---- signatures --------------------------------------------------------- */
 
 _Static_assert(CRYPTO_SIGN_SECRET == crypto_sign_SEEDBYTES, "a seed");

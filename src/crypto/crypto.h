@@ -35,13 +35,6 @@ void crypto_hash_hex(struct str bytes, char out[static CRYPTO_HASH_HEX]);
  * one who can compute it himself. */
 void crypto_sum_hex(struct str name, struct str bytes, char out[static CRYPTO_SUM_HEX]);
 
-#define CRYPTO_TABLE_KEY 16 /* bytes, random */
-
-/* SipHash-2-4: for tables whose keys come from strangers, who cannot choose such as fall
- * together without the key. */
-uint64_t crypto_table_hash(const unsigned char key[static CRYPTO_TABLE_KEY],
-                           struct str bytes);
-
 #define CRYPTO_KEY 32 /* bytes */
 
 /* HMAC-SHA-256 (RFC 2104) over two texts, one after the other, in hexadecimal and, where

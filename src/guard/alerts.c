@@ -119,9 +119,7 @@ static struct watched *find_caller(struct alerts *a, const char *name, uint64_t 
 
 static bool is_new_host(struct alerts *a, const char *host)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (; *host; host++)
-        hash = (hash ^ (unsigned char)*host) * 1099511628211u;
+    uint64_t hash = hash_fnv(HASH_FNV, str_of(host));
     for (size_t i = 0; i < a->host_count; i++)
         if (a->hosts[i] == hash)
             return false;

@@ -27,7 +27,7 @@ struct watch {
 struct topic {
     struct topic *next; /* in its bucket */
     struct watch *first;
-    uint32_t hash;
+    uint64_t hash;
     char uri[]; /* canonical */
 };
 
@@ -53,18 +53,9 @@ struct listener {
 
 /* ---- topics; the lock is held ------------------------------------------- */
 
-/* FNV-1a: the spellings come from the vault, and a long chain costs only time. */
-static uint32_t hash_of(struct str s)
-{
-    uint32_t h = 2166136261u;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.at[i]) * 16777619u;
-    return h;
-}
-
 static struct topic *find_topic(const struct changes *c, struct str uri)
 {
-    uint32_t hash = hash_of(uri);
+    uint64_t hash = hash_keyed(c->seed, uri);
     struct topic *t = c->topics ? c->topics[hash & (BUCKETS - 1)] : NULL;
     while (t && (t->hash != hash || !str_is(uri, t->uri)))
         t = t->next;
@@ -76,11 +67,13 @@ static struct topic *need_topic(struct changes *c, struct str uri)
     struct topic *t = find_topic(c, uri);
     if (t)
         return t;
-    if (!c->topics)
+    if (!c->topics) {
         c->topics = mem_new(BUCKETS * sizeof *c->topics);
+        os_random(c->seed, sizeof c->seed);
+    }
     t = mem_new(sizeof *t + uri.n + 1);
     memcpy(t->uri, uri.at, uri.n);
-    t->hash = hash_of(uri);
+    t->hash = hash_keyed(c->seed, uri);
     struct topic **head = &c->topics[t->hash & (BUCKETS - 1)];
     t->next = *head;
     *head = t;

@@ -51,6 +51,7 @@ struct changes {
     struct listener *first, *dirty;
     size_t sessions, requests; /* how many of each era listen */
     struct topic **topics;     /* by hash of their uri; made with the first */
+    uint64_t seed[2];          /* of the hashes */
     bool started, ending;
     bool idle; /* nobody has listened since the thread looked */
     pthread_t thread;

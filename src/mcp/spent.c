@@ -19,14 +19,6 @@ void spent_done(struct spent *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 static void forget_old(struct spent *s, int64_t now_ms)
 {
     size_t kept = 0;
@@ -34,19 +26,6 @@ static void forget_old(struct spent *s, int64_t now_ms)
         if (s->at[i].until_ms > now_ms)
             s->at[kept++] = s->at[i];
     s->count = kept;
-}
-
-static bool grow(struct spent *s)
-{
-    if (s->count < s->capacity)
-        return true;
-    size_t more = s->capacity ? 2 * s->capacity : 64;
-    struct spent_one *grown = reallocarray(s->at, more, sizeof *grown);
-    if (!grown)
-        return false;
-    s->at = grown;
-    s->capacity = more;
-    return true;
 }
 
 static bool take_locked(struct spent *s, const struct spent_one *one, int64_t now_ms,
@@ -59,7 +38,9 @@ static bool take_locked(struct spent *s, const struct spent_one *one, int64_t no
             return err_set(e, ERR_INVALID, "was used already");
         mine += s->at[i].principal == one->principal;
     }
-    if (!share_fits(mine, s->count, SPENT_MAX) || !grow(s))
+    struct err full = {0};
+    if (!share_fits(mine, s->count, SPENT_MAX) ||
+        !array_fit(s->at, s->capacity, s->count, &full))
         return err_set(e, ERR_BUSY, "is one of too many within ten minutes");
     s->at[s->count++] = *one;
     return true;
@@ -68,7 +49,8 @@ static bool take_locked(struct spent *s, const struct spent_one *one, int64_t no
 bool spent_take(struct spent *s, const unsigned char id[static SPENT_ID],
                 const char *principal, int64_t now_ms, int64_t until_ms, struct err *e)
 {
-    struct spent_one one = {.principal = hash_of(principal), .until_ms = until_ms};
+    struct spent_one one = {.principal = hash_fnv(HASH_FNV, str_of(principal)),
+                            .until_ms = until_ms};
     memcpy(one.id, id, SPENT_ID);
     pthread_mutex_lock(&s->lock);
     bool fresh = take_locked(s, &one, now_ms, e);

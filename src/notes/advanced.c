@@ -1,8 +1,6 @@
 /* notes.searchAdvanced: notes by anything that the index knows of them.
  *
- * Each condition becomes a part of one WHERE, with its values bound. Metadata are looked
- * at where they lie, as JSON: a value that is a list meets a condition when one of its
- * elements does. */
+ * Each condition becomes a part of one WHERE, with its values bound (where.h). */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -10,32 +8,19 @@
 #include "notes/excerpt.h"
 #include "notes/find.h"
 #include "notes/name.h"
+#include "notes/where.h"
 #include "notes/words.h"
 
 #define TIME_MAX_NS 3000000000u
 #define LOOK_MAX (256u * 1024) /* bytes of a note looked through for the excerpt */
-#define TEXT_MAX 1000u         /* bytes of a value */
-#define FILTERS_MAX 20u
-#define TAGS_MAX 50u
 #define SORTS_MAX 5u
-#define BINDS_MAX 160
 #define OFFSET_MAX 1000000
-
-/* ---- values that are bound ----------------------------------------------------- */
-
-struct bind {
-    enum { BIND_STR, BIND_INT, BIND_NUMBER } kind;
-    struct str str;
-    int64_t n;
-    double number;
-};
 
 struct advanced {
     struct vault *v;
     struct arena *arena;
-    struct buf where, order;
-    struct bind binds[BINDS_MAX];
-    int bound;
+    struct where where;
+    struct buf order;
     struct words words;
     struct str place; /* content_contains, for the excerpt */
     bool by_words;    /* joined with the index of words */
@@ -45,38 +30,6 @@ struct advanced {
     uint64_t began_ns;
     struct buf rows;
 };
-
-/* Numbers of parameters, from 1; what is too much shows at the end. */
-static int bind(struct advanced *s, struct bind b)
-{
-    if (s->bound < BINDS_MAX)
-        s->binds[s->bound] = b;
-    return ++s->bound;
-}
-
-static int bind_str(struct advanced *s, struct str v)
-{
-    return bind(s, (struct bind){.kind = BIND_STR, .str = v});
-}
-
-static int bind_int(struct advanced *s, int64_t v)
-{
-    return bind(s, (struct bind){.kind = BIND_INT, .n = v});
-}
-
-/* Those of the order come last, and a count has none. */
-static void bind_all(const struct advanced *s, struct query *q)
-{
-    for (int i = 0; i < s->bound && i < query_parameters(q); i++) {
-        const struct bind *b = &s->binds[i];
-        if (b->kind == BIND_STR)
-            query_bind_str(q, i + 1, b->str);
-        else if (b->kind == BIND_INT)
-            query_bind_int(q, i + 1, b->n);
-        else
-            query_bind_number(q, i + 1, b->number);
-    }
-}
 
 /* ---- fields ------------------------------------------------------------------------ */
 
@@ -149,209 +102,6 @@ static bool read_fields(const struct json *list, struct advanced *s, struct err 
                    buf_cz(&names));
 }
 
-/* ---- paths of metadata ---------------------------------------------------------------- */
-
-/* "a.b" is the key "a.b", or where there is none, b inside of a. Appends an expression
- * for the path of JSON. */
-static bool put_path(struct advanced *s, struct str key, struct buf *out, struct err *e)
-{
-    if (!key.n || key.n > 200 || memchr(key.at, '"', key.n) ||
-        memchr(key.at, '\\', key.n))
-        return err_set(e, ERR_INVALID,
-                       "a metadata key must have 1 to 200 bytes and no quotes or "
-                       "backslashes");
-    const char *whole = arena_printf(s->arena, e, "$.\"%.*s\"", STR_ARGS(key));
-    if (!whole)
-        return false;
-    int first = bind_str(s, str_of(whole));
-    if (!memchr(key.at, '.', key.n)) {
-        buf_printf(out, "?%d", first);
-        return true;
-    }
-    scoped_buf struct buf inner;
-    buf_init(&inner, 1000);
-    buf_cstr(&inner, "$.\"");
-    for (size_t i = 0; i < key.n; i++)
-        buf_cstr(&inner, key.at[i] == '.' ? "\".\"" : ((char[2]){key.at[i], 0}));
-    buf_char(&inner, '"');
-    const char *copy = arena_copy(s->arena, inner.at, inner.n, e);
-    buf_printf(out, "iif(json_type(n.metadata, ?%d) IS NULL, ?%d, ?%d)", first,
-               bind_str(s, str_of(copy)), first);
-    return copy != NULL;
-}
-
-/* ---- conditions on metadata --------------------------------------------------------------- */
-
-#define NUMBER "j.type IN ('integer', 'real')"
-
-static bool put_order(struct advanced *s, const char *sign, const struct json *v,
-                      struct buf *out, struct err *e)
-{
-    if (json_is(v, JSON_NUMBER)) {
-        int n = bind(s, (struct bind){.kind = BIND_NUMBER, .number = json_number(v, 0)});
-        buf_printf(out, NUMBER " AND j.value %s ?%d", sign, n);
-        return true;
-    }
-    if (json_is(v, JSON_STRING)) {
-        buf_printf(out, "j.type = 'text' AND j.value %s ?%d", sign,
-                   bind_str(s, json_str(v)));
-        return true;
-    }
-    return err_set(e, ERR_INVALID,
-                   "metadata_filters: the operator %s compares numbers or texts (such as "
-                   "dates), not a value of type %s",
-                   sign, json_type_name(json_type(v)));
-}
-
-/* The value itself, in its own type: 3 is not "3". */
-static bool put_equal(struct advanced *s, const struct json *v, struct buf *out,
-                      struct err *e)
-{
-    switch (json_type(v)) {
-    case JSON_NUMBER:
-    case JSON_STRING:
-        return put_order(s, "=", v, out, e);
-    case JSON_BOOL:
-        buf_printf(out, "j.type = '%s'", json_bool(v, false) ? "true" : "false");
-        return true;
-    case JSON_NULL:
-        buf_cstr(out, "j.type = 'null'");
-        return true;
-    default:
-        return err_set(e, ERR_INVALID,
-                       "metadata_filters: a value to compare with is a text, number, "
-                       "boolean or null, not of type %s; 'in' takes a list",
-                       json_type_name(json_type(v)));
-    }
-}
-
-static bool put_in(struct advanced *s, const struct json *v, struct buf *out,
-                   struct err *e)
-{
-    if (!json_is(v, JSON_ARRAY) || json_length(v) == 0 || json_length(v) > TAGS_MAX)
-        return err_set(e, ERR_INVALID,
-                       "metadata_filters: 'in' takes a list of 1 to %u values", TAGS_MAX);
-    struct json_iter it = json_iter(v);
-    buf_char(out, '(');
-    for (bool first = true; json_next(&it); first = false) {
-        buf_cstr(out, first ? "(" : " OR (");
-        if (!put_equal(s, it.value, out, e))
-            return false;
-        buf_char(out, ')');
-    }
-    buf_char(out, ')');
-    return true;
-}
-
-static bool put_contains(struct advanced *s, const struct json *v, struct buf *out,
-                         struct err *e)
-{
-    if (!json_is(v, JSON_STRING))
-        return put_equal(s, v, out, e);
-    buf_printf(out, "j.type = 'text' AND instr(lower(j.value), lower(?%d)) > 0",
-               bind_str(s, json_str(v)));
-    return true;
-}
-
-static bool put_exists(struct advanced *s, struct str key, const struct json *v,
-                       struct err *e)
-{
-    if (v && !json_is(v, JSON_BOOL) && !json_is(v, JSON_NULL))
-        return err_set(e, ERR_INVALID,
-                       "metadata_filters: the value of 'exists' is true or "
-                       "false");
-    buf_cstr(&s->where, " AND json_type(n.metadata, ");
-    bool ok = put_path(s, key, &s->where, e);
-    buf_cstr(&s->where, json_bool(v, true) ? ") IS NOT NULL" : ") IS NULL");
-    return ok;
-}
-
-static bool put_condition(struct advanced *s, struct str op, const struct json *v,
-                          struct err *e)
-{
-    static const char *const orders[] = {">", ">=", "<", "<="};
-    struct buf *out = &s->where;
-    if (str_is(op, "=") || str_is(op, "==") || str_is(op, "!="))
-        return put_equal(s, v, out, e);
-    for (size_t i = 0; i < LENGTH(orders); i++)
-        if (str_is(op, orders[i]))
-            return put_order(s, orders[i], v, out, e);
-    if (str_is(op, "in"))
-        return put_in(s, v, out, e);
-    if (str_is(op, "contains"))
-        return put_contains(s, v, out, e);
-    return err_set(
-        e, ERR_INVALID,
-        "metadata_filters: there is no operator \"%.*s\"; =, !=, >, >=, <, <=, "
-        "in, contains and exists are",
-        STR_ARGS(str_cut(op, 40)));
-}
-
-static bool put_filter(struct advanced *s, struct str key, struct str op,
-                       const struct json *v, struct err *e)
-{
-    if (json_str(v).n > TEXT_MAX)
-        return err_set(e, ERR_INVALID,
-                       "metadata_filters: a value has %zu bytes; at most %u "
-                       "are accepted",
-                       json_str(v).n, TEXT_MAX);
-    if (str_is(op, "exists"))
-        return put_exists(s, key, v, e);
-    if (!v)
-        return err_set(e, ERR_INVALID, "metadata_filters: \"%.*s\" has no value",
-                       STR_ARGS(str_cut(key, 60)));
-    /* A list is taken element by element; what is not there meets "!=" alone. */
-    buf_printf(&s->where, " AND %sEXISTS(SELECT 1 FROM json_each(n.metadata, ",
-               str_is(op, "!=") ? "NOT " : "");
-    if (!put_path(s, key, &s->where, e))
-        return false;
-    buf_cstr(&s->where, ") j WHERE ");
-    bool ok = put_condition(s, op, v, e);
-    buf_char(&s->where, ')');
-    return ok;
-}
-
-static bool read_filters(const struct json *list, struct advanced *s, struct err *e)
-{
-    if (!list || json_is(list, JSON_NULL))
-        return true;
-    if (!json_is(list, JSON_ARRAY) || json_length(list) > FILTERS_MAX)
-        return err_set(e, ERR_INVALID,
-                       "metadata_filters must be an array of at most %u objects {key, "
-                       "value, operator}",
-                       FILTERS_MAX);
-    static const char *const keys[] = {"key", "value", "operator", NULL};
-    struct json_iter it = json_iter(list);
-    while (json_next(&it)) {
-        struct str key, op;
-        if (!options_check(it.value, "metadata_filters", keys, e) ||
-            !options_str(it.value, "key", NULL, &key, e) ||
-            !options_str(it.value, "operator", NULL, &op, e) ||
-            !put_filter(s, key, op.n ? op : STR("="), json_get(it.value, "value"), e))
-            return false;
-    }
-    return true;
-}
-
-/* {key: value}: all of them equal; a list of values means any of them. */
-static bool read_metadata(const struct json *o, struct advanced *s, struct err *e)
-{
-    if (!o || json_is(o, JSON_NULL))
-        return true;
-    if (!json_is(o, JSON_OBJECT) || json_length(o) > FILTERS_MAX)
-        return err_set(
-            e, ERR_INVALID,
-            "metadata must be an object of at most %u keys with the values that "
-            "they must have",
-            FILTERS_MAX);
-    struct json_iter it = json_iter(o);
-    while (json_next(&it))
-        if (!put_filter(s, it.key, json_is(it.value, JSON_ARRAY) ? STR("in") : STR("="),
-                        it.value, e))
-            return false;
-    return true;
-}
-
 /* ---- other conditions ------------------------------------------------------------------- */
 
 /* A string or an array of strings; `count` 0: it is not there. */
@@ -365,40 +115,40 @@ static bool read_texts(const struct json *v, const char *name, struct str *out,
         out[(*count)++] = json_str(v);
         return true;
     }
-    bool ok = json_is(v, JSON_ARRAY) && json_length(v) <= TAGS_MAX;
+    bool ok = json_is(v, JSON_ARRAY) && json_length(v) <= WHERE_LIST_MAX;
     struct json_iter it = json_iter(ok ? v : NULL);
     while (ok && json_next(&it)) {
         ok = json_is(it.value, JSON_STRING);
         out[(*count)++] = json_str(it.value);
     }
     return ok || err_set(e, ERR_INVALID, "%s must be a string or an array of at most %u",
-                         name, TAGS_MAX);
+                         name, WHERE_LIST_MAX);
 }
 
 static bool read_types(const struct json *v, struct advanced *s, struct err *e)
 {
-    struct str types[TAGS_MAX];
+    struct str types[WHERE_LIST_MAX];
     size_t count;
     if (!read_texts(v, "type", types, &count, e))
         return false;
     for (size_t i = 0; i < count; i++)
-        buf_printf(&s->where, "%s?%d", i ? ", " : " AND n.type IN (",
-                   bind_str(s, types[i]));
-    buf_cstr(&s->where, count ? ")" : "");
+        buf_printf(&s->where.sql, "%s?%d", i ? ", " : " AND n.type IN (",
+                   where_str(&s->where, types[i]));
+    buf_cstr(&s->where.sql, count ? ")" : "");
     return true;
 }
 
 static bool read_tags(const struct json *v, struct advanced *s, struct err *e)
 {
-    struct str tags[TAGS_MAX];
+    struct str tags[WHERE_LIST_MAX];
     size_t count;
     if (!read_texts(v, "tags", tags, &count, e))
         return false;
     for (size_t i = 0; i < count; i++) {
         while (tags[i].n && tags[i].at[0] == '#')
             tags[i].at++, tags[i].n--;
-        buf_printf(&s->where, " AND n.key IN (SELECT note FROM tags WHERE tag = ?%d)",
-                   bind_str(s, tags[i]));
+        buf_printf(&s->where.sql, " AND n.key IN (SELECT note FROM tags WHERE tag = ?%d)",
+                   where_str(&s->where, tags[i]));
     }
     return true;
 }
@@ -417,7 +167,7 @@ static bool read_date(const struct json *o, const char *key, const char *column,
                        "%s is \"%.*s\"; a date such as \"2026-11-21\" or "
                        "\"2026-11-21T05:16:00Z\" is accepted",
                        key, STR_ARGS(str_cut(text, 60)));
-    buf_printf(&s->where, " AND n.%s %s ?%d", column, sign, bind_int(s, ms));
+    buf_printf(&s->where.sql, " AND n.%s %s ?%d", column, sign, where_int(&s->where, ms));
     return true;
 }
 
@@ -451,8 +201,8 @@ static bool read_within(const struct json *o, const char *key, const char *colum
             "%s is \"%.*s\"; a number and a unit of m, h, d, w or y is accepted, "
             "such as \"7d\"",
             key, STR_ARGS(str_cut(text, 60)));
-    buf_printf(&s->where, " AND n.%s >= ?%d", column,
-               bind_int(s, os_real_ms() - n * unit));
+    buf_printf(&s->where.sql, " AND n.%s >= ?%d", column,
+               where_int(&s->where, os_real_ms() - n * unit));
     return true;
 }
 
@@ -472,9 +222,9 @@ static bool read_words(const struct json *o, struct advanced *s, struct err *e)
     if (!options_str(o, "query", NULL, &query, e) ||
         !options_str(o, "content_contains", NULL, &s->place, e))
         return false;
-    if (query.n > WORDS_QUERY_MAX || s->place.n > TEXT_MAX)
+    if (query.n > WORDS_QUERY_MAX || s->place.n > WHERE_TEXT_MAX)
         return err_set(e, ERR_INVALID, "query and content_contains have at most %u bytes",
-                       TEXT_MAX);
+                       WHERE_TEXT_MAX);
     words_split(query, false, &s->words);
     if (str_trim(query).n && !s->words.count)
         return err_set(e, ERR_INVALID,
@@ -487,13 +237,14 @@ static bool read_words(const struct json *o, struct advanced *s, struct err *e)
         if (!copy)
             return false;
         s->by_words = true;
-        buf_printf(&s->where, " AND texts MATCH ?%d", bind_str(s, str_of(copy)));
+        buf_printf(&s->where.sql, " AND texts MATCH ?%d",
+                   where_str(&s->where, str_of(copy)));
     }
     if (s->place.n)
-        buf_printf(&s->where,
+        buf_printf(&s->where.sql,
                    " AND instr(lower((SELECT b.body FROM texts b WHERE b.rowid = n.key)),"
                    " lower(?%d)) > 0",
-                   bind_str(s, s->place));
+                   where_str(&s->where, s->place));
     return true;
 }
 
@@ -505,7 +256,7 @@ static bool put_sort(struct advanced *s, struct str field, struct err *e)
     if (str_starts(field, "metadata.")) {
         key = (struct str){field.at + 9, field.n - 9};
         buf_cstr(&s->order, "json_extract(n.metadata, ");
-        bool ok = put_path(s, key, &s->order, e);
+        bool ok = where_path(&s->where, key, &s->order, e);
         buf_char(&s->order, ')');
         return ok;
     }
@@ -615,16 +366,17 @@ static bool read_question(const struct json *o, struct advanced *s, struct err *
                                        NULL};
     if (!options_check(o, "notes.searchAdvanced", keys, e) || !read_words(o, s, e) ||
         !read_types(json_get(o, "type"), s, e) || !read_tags(json_get(o, "tags"), s, e) ||
-        !read_metadata(json_get(o, "metadata"), s, e) ||
-        !read_filters(json_get(o, "metadata_filters"), s, e) || !read_dates(o, s, e) ||
-        !read_sort(json_get(o, "sort"), s, e) ||
+        !where_metadata(&s->where, json_get(o, "metadata"), e) ||
+        !where_filters(&s->where, json_get(o, "metadata_filters"), e) ||
+        !read_dates(o, s, e) || !read_sort(json_get(o, "sort"), s, e) ||
         !options_limit(o, 50, 1000, &s->limit, e) || !read_cursor(o, s, e) ||
         !read_fields(json_get(o, "fields"), s, e))
         return false;
-    if (s->bound > BINDS_MAX)
+    if (s->where.bound > WHERE_BINDS_MAX)
         return err_set(e, ERR_LIMIT, "the search has %d values; at most %d are accepted",
-                       s->bound, BINDS_MAX);
-    return buf_check(&s->where, "the search", e) && buf_check(&s->order, "the search", e);
+                       s->where.bound, WHERE_BINDS_MAX);
+    return buf_check(&s->where.sql, "the search", e) &&
+           buf_check(&s->order, "the search", e);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */
@@ -635,12 +387,12 @@ static bool count_all(struct advanced *s, struct db *db, int64_t *total, struct 
     buf_init(&sql, 64 * 1024);
     buf_printf(&sql, "SELECT count(*) FROM %s WHERE 1%s",
                s->by_words ? "texts JOIN notes n ON n.key = texts.rowid" : "notes n",
-               buf_cz(&s->where));
+               buf_cz(&s->where.sql));
     scoped(query_end) struct query *q =
         buf_check(&sql, "the search", e) ? db_query_once(db, buf_cz(&sql), e) : NULL;
     if (!q)
         return false;
-    bind_all(s, q);
+    where_bind(&s->where, q);
     if (!query_next(q, e))
         return false;
     *total = query_int(q, 0);
@@ -678,9 +430,9 @@ static void put_row(struct advanced *s, struct query *q, struct json_writer *w)
     if (wants(s, TYPE))
         json_pair_str(w, "type", query_str(q, 2));
     if (wants(s, CREATED))
-        find_put_time(w, "created", query_int(q, 3));
+        note_pair_time(w, "created", query_int(q, 3));
     if (wants(s, UPDATED))
-        find_put_time(w, "updated", query_int(q, 4));
+        note_pair_time(w, "updated", query_int(q, 4));
     if (wants(s, SIZE))
         json_pair_int(w, "size", query_int(q, 5));
     if (wants(s, TAGS))
@@ -716,7 +468,7 @@ static void put_select(struct advanced *s, struct buf *sql)
                " LIMIT %lld OFFSET %lld) m JOIN notes n ON n.key = m.key ORDER BY %s",
                body ? "(SELECT t.body FROM texts t WHERE t.rowid = n.key)" : "NULL",
                s->by_words ? "capped_bm25(texts, 10.0, 1.0, 5.0)" : "0", from,
-               buf_cz(&s->where), buf_cz(&s->order), (long long)s->limit,
+               buf_cz(&s->where.sql), buf_cz(&s->order), (long long)s->limit,
                (long long)s->offset, buf_cz(&s->order));
 }
 
@@ -730,7 +482,7 @@ static bool put_page(struct advanced *s, struct db *db, struct json_writer *w,
         buf_check(&sql, "the search", e) ? db_query_once(db, buf_cz(&sql), e) : NULL;
     if (!q)
         return false;
-    bind_all(s, q);
+    where_bind(&s->where, q);
     for (*count = 0; query_next(q, e); ++*count)
         put_row(s, q, w);
     return e->code == ERR_NONE;
@@ -790,15 +542,16 @@ bool notes_search_advanced(struct vault *v, const struct json *options,
     struct advanced *s = arena_get(a, sizeof *s, e);
     if (!s)
         return false;
-    *s = (struct advanced){.v = v, .arena = a, .began_ns = os_mono_ns()};
-    buf_init(&s->where, 32 * 1024);
+    *s =
+        (struct advanced){.v = v, .arena = a, .where.arena = a, .began_ns = os_mono_ns()};
+    buf_init(&s->where.sql, 32 * 1024);
     buf_init(&s->order, 8 * 1024);
     buf_init(&s->rows, FIND_ANSWER_MAX);
     const struct json *none = json_read(STR("{}"), a, e);
     bool absent = !options || json_is(options, JSON_NULL);
     bool ok = read_question(absent ? none : options, s, e) &&
               find_use(v, answer_work, s, &s->rows, out, e);
-    buf_done(&s->where);
+    buf_done(&s->where.sql);
     buf_done(&s->order);
     buf_done(&s->rows);
     return ok;

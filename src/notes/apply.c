@@ -79,7 +79,7 @@ static bool content_of(struct applying *a, const struct step *s, struct str *out
                    s->to);
 }
 
-static bool make_folder_of(struct vault *v, const char *path, struct err *e)
+bool apply_make_folder(const struct vault *v, const char *path, struct err *e)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -139,7 +139,7 @@ static bool create_content(struct applying *a, const struct step *s, size_t i,
     char draft[64];
     struct err why = {0};
     draft_name(a, i, draft);
-    if (!make_folder_of(a->v, s->to, e))
+    if (!apply_make_folder(a->v, s->to, e))
         return false;
     if (a->together && os_place(a->v->dir, draft, s->to, NULL, false, &why))
         return true;
@@ -154,7 +154,7 @@ static bool create_content(struct applying *a, const struct step *s, size_t i,
 static bool move_file(struct applying *a, const struct step *s, struct err *e)
 {
     struct err why = {0};
-    if (!make_folder_of(a->v, s->to, e))
+    if (!apply_make_folder(a->v, s->to, e))
         return false;
     if (a->together ? os_place(a->v->dir, s->from, s->to, NULL, false, &why)
                     : os_move(a->v->dir, s->from, s->to, &why))

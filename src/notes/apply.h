@@ -26,6 +26,9 @@ struct step {
 bool apply_look(struct vault *v, const char *path, char id[static HASH_SIZE],
                 struct os_stat *st, struct err *e);
 
+/* The folders that the file at `path` lies in. */
+bool apply_make_folder(const struct vault *v, const char *path, struct err *e);
+
 /* Does all the steps and makes them lasting, or none: ERR_CONFLICT when another
  * program's file is in the way. */
 bool apply_all(struct vault *v, struct db *db, const struct step *steps, size_t count,

@@ -33,7 +33,7 @@ void change_end(struct change *c)
     arena_free(c->arena);
     free(c->entries);
     free(c->places);
-    strmap_done(&c->paths);
+    map_done(&c->paths);
     twins_done(&c->twins);
     free(c);
 }

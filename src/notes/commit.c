@@ -8,30 +8,6 @@
 #include "notes/trash.h"
 #include "notes/verdicts.h"
 
-static bool is_nothing(const struct entry *n)
-{
-    return !n->order || (!strcmp(n->from, n->to) && !strcmp(n->old_hash, n->new_hash));
-}
-
-static int by_order(const void *a, const void *b)
-{
-    const struct entry *const *x = a, *const *y = b;
-    return ((*x)->order > (*y)->order) - ((*x)->order < (*y)->order);
-}
-
-/* What is to be done, in its order. */
-size_t change_sort(struct change *c)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < c->count; i++)
-        if (!is_nothing(c->entries[i]))
-            c->entries[count++] = c->entries[i];
-    c->count = count;
-    if (count)
-        qsort(c->entries, count, sizeof(struct entry *), by_order);
-    return count;
-}
-
 static struct str uid_in(struct change *c, struct str path, struct str bytes)
 {
     struct note n;

@@ -18,7 +18,6 @@
 
 #include "notes/history.h"
 #include "notes/index.h"
-#include "notes/keymap.h"
 #include "notes/name.h"
 #include "notes/trash.h"
 #include "notes/types.h"
@@ -60,14 +59,8 @@ static bool add_file(struct vault_copy *c, const char *name, const struct os_sta
             e, ERR_LIMIT,
             "the vault has more than %u files: too many to try changes on a copy",
             FILES_MAX);
-    if (c->count == c->capacity) {
-        size_t more = c->capacity ? 2 * c->capacity : 1024;
-        struct copied *grown = reallocarray(c->files, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a list of %zu files", more);
-        c->files = grown;
-        c->capacity = more;
-    }
+    if (!array_fit(c->files, c->capacity, c->count, e))
+        return false;
     const char *copy = arena_copy(c->arena, name, strlen(name), e);
     c->files[c->count++] = (struct copied){.path = copy, .st = *st, .is_note = is_note};
     *(is_note ? &c->note_bytes : &c->other_bytes) += st->size;
@@ -426,7 +419,7 @@ struct comparing {
     struct arena *arena;
     struct now *all;
     size_t count, capacity;
-    struct keymap inodes;
+    struct map inodes;
     size_t *first; /* by an inode's number: the first file of `all` that is it */
     struct json_writer *out;
     size_t told;
@@ -437,14 +430,8 @@ static bool add_now(void *arg, const char *name, const struct os_stat *st, struc
     struct comparing *x = arg;
     if (!st->is_file)
         return true;
-    if (x->count == x->capacity) {
-        x->capacity = x->capacity ? 2 * x->capacity : 1024;
-        struct now *grown = reallocarray(x->all, x->capacity, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a list of %zu files",
-                           x->capacity);
-        x->all = grown;
-    }
+    if (!array_fit(x->all, x->capacity, x->count, e))
+        return false;
     const char *copy = arena_copy(x->arena, name, strlen(name), e);
     x->all[x->count++] = (struct now){.path = copy, .st = *st};
     return copy != NULL;
@@ -469,8 +456,8 @@ static struct now *find_now(struct comparing *x, const char *path)
 /* The file that took another name; what a program writes anew is another one. */
 static struct now *find_moved(const struct comparing *x, const struct copied *f)
 {
-    size_t number = keymap_find(&x->inodes, (int64_t)f->inode);
-    struct now *now = number == KEYMAP_NONE ? NULL : &x->all[x->first[number]];
+    size_t number = map_find_int(&x->inodes, (int64_t)f->inode);
+    struct now *now = number == MAP_NONE ? NULL : &x->all[x->first[number]];
     return now && !now->matched && now->st.mtime_ns == f->st.mtime_ns ? now : NULL;
 }
 
@@ -534,8 +521,8 @@ static bool index_inodes(struct comparing *x, struct err *e)
         return err_set(e, ERR_LIMIT, "no memory for a list of %zu files", x->count);
     for (size_t i = 0; i < x->count; i++) {
         size_t before = x->inodes.count;
-        size_t number = keymap_add(&x->inodes, (int64_t)x->all[i].st.inode, e);
-        if (number == KEYMAP_NONE)
+        size_t number = map_add_int(&x->inodes, (int64_t)x->all[i].st.inode, e);
+        if (number == MAP_NONE)
             return false;
         if (number == before)
             x->first[number] = i;
@@ -562,7 +549,7 @@ bool vault_copy_changes(struct vault_copy *c, size_t *count, struct json_writer 
         json_close(out);
         *count = x.told;
     }
-    keymap_done(&x.inodes);
+    map_done(&x.inodes);
     free(x.first);
     arena_free(x.arena);
     free(x.all);

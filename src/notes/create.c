@@ -211,7 +211,7 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
     json_pair_str(out, "title", buf_view(&title));
     json_pair_str(out, "filename", name_file(str_of(c->path)));
     json_pair_cstr(out, "path", c->path);
-    write_pair_time(out, "created", created);
+    note_pair_time(out, "created", created);
     json_close(out);
     return true;
 }

@@ -100,7 +100,7 @@ static bool is_version(struct change *c, struct vault *v, const struct deletion 
     struct note n;
     bool found;
     return d->guard.hash.n == 0 || (change_read(c, path, &n, &found, e) &&
-                                    (found || write_no_such_note(d->identifier, e)) &&
+                                    (found || vault_no_such_note(d->identifier, e)) &&
                                     write_check_guard(v, &d->guard, &n, e));
 }
 
@@ -109,7 +109,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
 {
     struct deletion *d = state;
     char path[PATH_MAX], backup[PATH_MAX];
-    if (!write_resolve(c, v, d->identifier, path, e) || !is_version(c, v, d, path, e))
+    if (!vault_need(v, c, d->identifier, path, e) || !is_version(c, v, d, path, e))
         return false;
     struct relatives r = {.v = v, .path = str_of(path)};
     buf_init(&r.warnings, 1u << 20);
@@ -123,7 +123,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
         json_open_object(out);
         write_pair_id(v, out, "id", str_of(path));
         json_pair_bool(out, "deleted", !refused);
-        write_pair_time(out, "timestamp", vault_now(v));
+        note_pair_time(out, "timestamp", vault_now(v));
         if (refused)
             json_pair_raw(out, "warnings", buf_view(&r.warnings));
         else

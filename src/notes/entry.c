@@ -7,31 +7,18 @@
 
 static struct place *known_place(const struct change *c, const char *path)
 {
-    size_t number = strmap_find(&c->paths, str_of(path));
-    return number == STRMAP_NONE ? NULL : &c->places[number];
-}
-
-static bool make_room(struct change *c, struct err *e)
-{
-    if (c->paths.count < c->place_capacity)
-        return true;
-    size_t more = c->place_capacity ? 2 * c->place_capacity : 64;
-    struct place *grown = reallocarray(c->places, more, sizeof *grown);
-    if (!grown)
-        return err_set(e, ERR_LIMIT, "no memory for a change of %zu notes", more);
-    c->places = grown;
-    c->place_capacity = more;
-    return true;
+    size_t number = map_find(&c->paths, str_of(path));
+    return number == MAP_NONE ? NULL : &c->places[number];
 }
 
 struct place *entry_place(struct change *c, const char *path, size_t *number,
                           struct err *e)
 {
-    size_t at = strmap_find(&c->paths, str_of(path));
-    if (at == STRMAP_NONE) {
+    size_t at = map_find(&c->paths, str_of(path));
+    if (at == MAP_NONE) {
         const char *copy = arena_copy(c->arena, path, strlen(path), e);
-        if (!copy || !make_room(c, e) ||
-            (at = strmap_add(&c->paths, str_of(copy), e)) == STRMAP_NONE)
+        if (!copy || !array_fit(c->places, c->place_capacity, c->paths.count, e) ||
+            (at = map_add(&c->paths, str_of(copy), e)) == MAP_NONE)
             return NULL;
         c->places[at] = (struct place){0};
     }
@@ -62,7 +49,7 @@ bool entry_move(struct change *c, struct entry *n, const char *to, bool removed,
     if (n->to && c->places[n->to_at].here == n)
         c->places[n->to_at].here = NULL;
     linktext_close(n->links); /* what its links call others hangs on the path */
-    n->to = c->paths.keys[number].at;
+    n->to = c->paths.texts[number].at;
     n->to_at = number;
     n->removed = removed;
     if (!removed)
@@ -76,14 +63,8 @@ static bool list_entry(struct change *c, struct entry *n, struct err *e)
         return err_set(e, ERR_LIMIT,
                        "one change may touch at most %u notes; nothing was written",
                        CHANGE_NOTES_MAX);
-    if (c->count == c->capacity) {
-        size_t more = c->capacity ? 2 * c->capacity : 16;
-        struct entry **grown = reallocarray(c->entries, more, sizeof(struct entry *));
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a change of %zu notes", more);
-        c->entries = grown;
-        c->capacity = more;
-    }
+    if (!array_fit(c->entries, c->capacity, c->count, e))
+        return false;
     c->entries[c->count++] = n;
     return true;
 }
@@ -94,7 +75,7 @@ struct entry *entry_add(struct change *c, const char *from, const char *to, stru
     struct place *p = n ? entry_place(c, from, &n->from_at, e) : NULL;
     if (!p || !list_entry(c, n, e))
         return NULL;
-    n->from = c->paths.keys[n->from_at].at;
+    n->from = c->paths.texts[n->from_at].at;
     if (*from)
         p->came = n;
     n->known = name_is_path(str_of(from)) ? n->from : NULL;
@@ -140,4 +121,28 @@ void entry_touch(struct change *c, struct entry *n)
 {
     if (!n->order)
         n->order = ++c->order;
+}
+
+static bool is_nothing(const struct entry *n)
+{
+    return !n->order || (!strcmp(n->from, n->to) && !strcmp(n->old_hash, n->new_hash));
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct entry *const *x = a, *const *y = b;
+    return ((*x)->order > (*y)->order) - ((*x)->order < (*y)->order);
+}
+
+/* What is to be done, in its order. */
+size_t change_sort(struct change *c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (!is_nothing(c->entries[i]))
+            c->entries[count++] = c->entries[i];
+    c->count = count;
+    if (count)
+        qsort(c->entries, count, sizeof(struct entry *), by_order);
+    return count;
 }

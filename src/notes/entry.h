@@ -2,7 +2,6 @@
  * told.c, review.c, session.c, linktext.c. */
 #pragma once
 #include "notes/change.h"
-#include "notes/strmap.h"
 #include "notes/twins.h"
 
 struct step;
@@ -50,7 +49,7 @@ struct change {
     struct arena *arena;
     struct entry **entries;
     size_t count, capacity;
-    struct strmap paths;
+    struct map paths;
     struct place *places; /* by the numbers of `paths` */
     size_t place_capacity;
     struct twins twins;

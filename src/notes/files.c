@@ -81,16 +81,6 @@ static bool put_note(struct putting *p, const struct notes_file *f, const char *
 
 /* ---- other files ------------------------------------------------------------------ */
 
-static bool make_folder_of(const struct vault *v, const char *path, struct err *e)
-{
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return true;
-    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    return os_make_dirs(v->dir, folder, e);
-}
-
 static bool add_swap(struct putting *p, const struct notes_file *f, char *path,
                      const struct os_stat *was, struct err *e)
 {
@@ -131,7 +121,7 @@ static bool swap_in(struct putting *p, struct err *e)
         bool changed = s->file->change == NOTES_CHANGED;
         bool removed = s->file->change == NOTES_REMOVED;
         const char *to = removed ? s->aside : s->path;
-        if (!make_folder_of(p->v, to, e))
+        if (!apply_make_folder(p->v, to, e))
             return false;
         s->done = os_place(p->v->dir, removed ? s->path : s->aside, to,
                            changed ? &s->was : NULL, false, e);
@@ -167,7 +157,7 @@ static void tidy(struct putting *p, bool kept)
         struct err why = {0};
         bool moved = kept && s->file->change == NOTES_CHANGED &&
                      trash_name(s->path, p->now_ms, trash, &why) &&
-                     make_folder_of(p->v, trash, &why) &&
+                     apply_make_folder(p->v, trash, &why) &&
                      os_place(p->v->dir, s->aside, trash, NULL, false, &why);
         if (!moved && s->file->change != NOTES_REMOVED)
             (void)os_drop(p->v->dir, s->aside, &(struct err){0});

@@ -5,13 +5,6 @@
 #include "notes/history.h"
 #include "notes/name.h"
 
-void find_put_time(struct json_writer *w, const char *key, int64_t ms)
-{
-    char text[25];
-    os_format_utc(ms, text);
-    json_pair_cstr(w, key, text);
-}
-
 /* What a call found is gathered aside, so that a failure half way leaves nothing. */
 bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,
               struct json_writer *out, struct err *e)
@@ -147,7 +140,7 @@ static void put_row(struct listing *l, struct query *q, struct json_writer *w)
         switch ((enum field)i) {
         case FIELD_CREATED:
         case FIELD_UPDATED:
-            find_put_time(w, name, query_int(q, i));
+            note_pair_time(w, name, query_int(q, i));
             break;
         case FIELD_SIZE:
             json_pair_int(w, name, query_int(q, i));

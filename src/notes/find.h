@@ -7,8 +7,6 @@
 
 #define FIND_ANSWER_MAX (64u << 20) /* bytes of rows gathered */
 
-void find_put_time(struct json_writer *w, const char *key, int64_t ms);
-
 /* Calls `work`, which fills `rows` with one JSON value (and clears it first, as it
  * may be called twice), and appends that to `out` when all went well. */
 bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,

@@ -4,7 +4,6 @@
  * look at first, until they meet. Of several shortest ways the same is found each time:
  * a level is gone through in the order of paths, the first to reach a note counts, and
  * of the notes where the searches meet the first by its path. */
-#include "notes/keymap.h"
 #include "notes/linked.h"
 
 #define DEPTH_DEFAULT 10
@@ -12,7 +11,7 @@
 
 /* One search: notes by their numbers in `met`, the outermost level last. */
 struct search {
-    struct keymap met;
+    struct map met;
     uint32_t *before; /* the number of the note that it was reached from */
     size_t capacity;
     size_t level; /* where the outermost level begins */
@@ -20,23 +19,17 @@ struct search {
 
 static void search_done(struct search *s)
 {
-    keymap_done(&s->met);
+    map_done(&s->met);
     free(s->before);
 }
 
 static bool reach(struct search *s, int64_t note, size_t before, struct err *e)
 {
-    size_t count = s->met.count, at = keymap_add(&s->met, note, e);
-    if (at == KEYMAP_NONE || at < count)
-        return at != KEYMAP_NONE;
-    if (at >= s->capacity) {
-        size_t more = s->capacity ? 2 * s->capacity : 256;
-        uint32_t *grown = reallocarray(s->before, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a search of %zu notes", more);
-        s->before = grown;
-        s->capacity = more;
-    }
+    size_t count = s->met.count, at = map_add_int(&s->met, note, e);
+    if (at == MAP_NONE || at < count)
+        return at != MAP_NONE;
+    if (!array_fit(s->before, s->capacity, at, e))
+        return false;
     s->before[at] = (uint32_t)before;
     return true;
 }
@@ -59,13 +52,13 @@ static bool go_on(struct search *s, struct graph *g, struct err *e)
     size_t first = s->level, count = s->met.count - first;
     struct place *level = arena_get(a, count * sizeof *level, e);
     for (size_t i = 0; i < count && !e->code; i++)
-        level[i] = (struct place){first + i, graph_path(g, s->met.keys[first + i], a, e)};
+        level[i] = (struct place){first + i, graph_path(g, s->met.ints[first + i], a, e)};
     if (e->code)
         return false;
     qsort(level, count, sizeof *level, by_path);
     s->level = s->met.count;
     for (size_t i = 0; i < count; i++) {
-        if (!graph_around(g, s->met.keys[level[i].number], &around, e))
+        if (!graph_around(g, s->met.ints[level[i].number], &around, e))
             return false;
         for (size_t k = 0; k < around.count; k++)
             if (!reach(s, around.all[k].note, level[i].number, e))
@@ -82,8 +75,8 @@ static int64_t meeting(const struct search *outer, const struct search *other,
     int64_t best = 0;
     const char *best_path = NULL;
     for (size_t i = outer->level; i < outer->met.count; i++) {
-        int64_t note = outer->met.keys[i];
-        if (keymap_find(&other->met, note) == KEYMAP_NONE)
+        int64_t note = outer->met.ints[i];
+        if (map_find_int(&other->met, note) == MAP_NONE)
             continue;
         const char *path = graph_path(g, note, a, e);
         if (!path)
@@ -106,8 +99,8 @@ static size_t join(const struct search *start, const struct search *end, int64_t
                    int64_t way[static 2 * DEPTH_MAX + 2])
 {
     size_t n = 0;
-    for (size_t at = keymap_find(&start->met, met);; at = start->before[at]) {
-        way[n++] = start->met.keys[at];
+    for (size_t at = map_find_int(&start->met, met);; at = start->before[at]) {
+        way[n++] = start->met.ints[at];
         if (!at)
             break;
     }
@@ -116,9 +109,9 @@ static size_t join(const struct search *start, const struct search *end, int64_t
         way[i] = way[n - 1 - i];
         way[n - 1 - i] = other;
     }
-    for (size_t at = keymap_find(&end->met, met); at;) {
+    for (size_t at = map_find_int(&end->met, met); at;) {
         at = end->before[at];
-        way[n++] = end->met.keys[at];
+        way[n++] = end->met.ints[at];
     }
     return n;
 }
@@ -190,6 +183,6 @@ bool relationships_find_path(struct vault *v, const struct json *options,
         return err_set(e, ERR_INVALID,
                        "relationships.findPath needs start_note_id and end_note_id, the "
                        "ids of two notes (\"type/name\")");
-    return vault_need(v, end, route.end, e) &&
+    return vault_need(v, NULL, end, route.end, e) &&
            question_ask(v, start, answer_way, &route, out, e);
 }

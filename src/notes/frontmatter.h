@@ -37,6 +37,9 @@ struct frontmatter_change {
     const struct json *value; /* null removes the key */
 };
 
+/* A string as such a value, in the arena. */
+const struct json *frontmatter_text(struct str text, struct arena *a, struct err *e);
+
 /* Appends the head with the changes made; without a head one is made, if there is
  * a key for it. Values that are equal already change no byte. false and
  * ERR_INVALID: it is broken, or cannot be changed key by key. */

@@ -19,7 +19,7 @@ bool question_ask(struct vault *v, struct str identifier, question_fn *answer, v
                   struct json_writer *out, struct err *e)
 {
     struct question q = {.answer = answer, .arg = arg};
-    if (!vault_need(v, identifier, q.path, e))
+    if (!vault_need(v, NULL, identifier, q.path, e))
         return false;
     buf_init(&q.rows, FIND_ANSWER_MAX);
     bool ok = find_use(v, question_work, &q, &q.rows, out, e);
@@ -67,14 +67,8 @@ void graph_done(struct graph *g)
 
 static bool add(struct neighbours *n, struct neighbour one, struct err *e)
 {
-    if (n->count == n->capacity) {
-        size_t more = n->capacity ? 2 * n->capacity : 64;
-        struct neighbour *grown = reallocarray(n->all, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for %zu neighbours of a note", more);
-        n->all = grown;
-        n->capacity = more;
-    }
+    if (!array_fit(n->all, n->capacity, n->count, e))
+        return false;
     n->all[n->count++] = one;
     return true;
 }

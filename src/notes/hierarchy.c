@@ -1,7 +1,6 @@
 /* The hierarchy as it is: children, parents, the way up, everything beneath. */
 #include <stdio.h>
 
-#include "notes/keymap.h"
 #include "notes/linked.h"
 
 #define ROWS_MAX 100000u   /* of one answer */
@@ -126,17 +125,17 @@ static bool answer_path(struct db *db, struct question *question, struct json_wr
     if (!q)
         return false;
     /* It may be a stranger's index, which knows a circle after all. */
-    scoped_keymap struct keymap way = {0};
+    scoped_map struct map way = {0};
     int64_t at = question->note;
-    while (at && keymap_find(&way, at) == KEYMAP_NONE) {
-        if (keymap_add(&way, at, e) == KEYMAP_NONE)
+    while (at && map_find_int(&way, at) == MAP_NONE) {
+        if (map_add_int(&way, at, e) == MAP_NONE)
             return false;
         at = first_parent(q, at, e);
     }
     scoped_graph struct graph g = {.db = db};
     json_open_array(w);
     for (size_t i = way.count; i-- > 0 && !e->code;)
-        (void)graph_put_id(&g, way.keys[i], w, e);
+        (void)graph_put_id(&g, way.ints[i], w, e);
     json_close(w);
     return e->code == ERR_NONE;
 }
@@ -151,7 +150,7 @@ bool hierarchy_get_path(struct vault *v, const struct json *note, struct json_wr
 
 struct descent {
     int64_t max_depth;
-    struct keymap met;
+    struct map met;
     size_t rows;
 };
 
@@ -167,7 +166,7 @@ static bool put_list(struct query *q, struct descent *d, int64_t parent, struct 
                            "or ask for those beneath its children",
                            ROWS_MAX);
         put_row(w, id, query_str(q, 1), depth, n);
-        if (keymap_add(&d->met, query_int(q, 0), e) == KEYMAP_NONE)
+        if (map_add_int(&d->met, query_int(q, 0), e) == MAP_NONE)
             return false;
     }
     query_again(q);
@@ -180,20 +179,20 @@ static bool answer_descendants(struct db *db, struct question *question,
                                struct json_writer *w, struct err *e)
 {
     struct descent *d = question->arg;
-    keymap_done(&d->met);
+    map_done(&d->met);
     d->rows = 0;
     scoped_buf struct buf space;
     buf_init(&space, PATH_MAX + 8);
     scoped(query_end) struct query *q =
         db_query(db, "SELECT c.key, " FIND_ID_OF("c") CHILDREN, e);
-    if (!q || keymap_add(&d->met, question->note, e) == KEYMAP_NONE)
+    if (!q || map_add_int(&d->met, question->note, e) == MAP_NONE)
         return false;
     json_open_array(w);
     size_t at = 0;
     for (int64_t depth = 1; depth <= d->max_depth && at < d->met.count; depth++)
         for (size_t end = d->met.count; at < end; at++) {
-            struct str id = id_of(db, d->met.keys[at], &space, e);
-            if (e->code || !put_list(q, d, d->met.keys[at], id, depth, w, e))
+            struct str id = id_of(db, d->met.ints[at], &space, e);
+            if (e->code || !put_list(q, d, d->met.ints[at], id, depth, w, e))
                 return false;
         }
     json_close(w);
@@ -216,6 +215,6 @@ bool hierarchy_get_descendants(struct vault *v, const struct json *options,
                        "hierarchy.getDescendants needs note_id, a note's id "
                        "(\"type/name\"), uid, path or title");
     bool ok = question_ask(v, wanted, answer_descendants, &d, out, e);
-    keymap_done(&d.met);
+    map_done(&d.met);
     return ok;
 }

@@ -421,7 +421,7 @@ static bool use_once(struct vault *v, index_work *work, void *arg, struct err *e
     pthread_mutex_unlock(&x->sync);
     if (ok) {
         db_set_cancels(c->db, v->view.cancel[0], v->view.cancel[1]);
-        ok = vault_goes_on(v, e) && work(c->db, arg, e);
+        ok = vault_goes_on(v, e) && (!work || work(c->db, arg, e));
         db_set_cancels(c->db, NULL, NULL);
     }
     if (c)

@@ -14,7 +14,7 @@ void index_free(struct index *x);         /* NULL is fine */
 /* Brings the index up to date and calls `work` with a connection of its own. When
  * the file turns out to be damaged it is made anew and `work` called once more. Either
  * cancel of the view ends it, and the queries of `work`, with ERR_CANCELLED; notes that were
- * read by then stay in the index. */
+ * read by then stay in the index. `work` NULL: brings it up to date alone. */
 typedef bool index_work(struct db *db, void *arg, struct err *e);
 bool index_use(struct vault *v, index_work *work, void *arg, struct err *e);
 

@@ -1,46 +1,17 @@
-/* Writing links into the index, and finding out what they lead to. */
+/* Writing links into the index. */
 #include "notes/linkindex.h"
 
 #include <limits.h>
 
 #include "notes/linkname.h"
+#include "notes/linkquery.h"
 #include "notes/name.h"
 
 /* ---- statements, kept open ---------------------------------------------- */
 
-enum which {
-    FIND_NAME,
-    ADD_NAME,
-    TOUCH_NAME,
-    ADD_LINK,
-    ADD_SUBNOTE,
-    ADD_TAGS,
-    DROP_TAGS,
-    TOUCH_TEXT,
-    TOUCH_OTHER,
-    TOUCH_LINKED,
-    TOUCH_SUBNOTES,
-    DROP_LINKS,
-    DROP_SUBNOTES,
-    DROP_MEANING,
-    REOPEN_CYCLES,
-    BY_NAME, /* of enum resolve_way */
-    BY_NAME_LAST = BY_NAME + RESOLVE_WAYS - 1,
-    IS_USED,
-    SET_NAME,
-    REOPEN_SUBNOTES,
-    DROP_NAME,
-    ADD_BROKEN,
-    DROP_BROKEN,
-    RENAME_LINK,
-    RENAME_SUBNOTE,
-    WHICH_COUNT,
-};
-_Static_assert(WHICH_COUNT <= LINKER_QUERIES, "room for each");
-
 #define NAMES_OF_A_NOTE "(?1, ?2, ?3, ?4, ?5, ?6)"
 
-static const char *const texts[WHICH_COUNT] = {
+static const char *const texts[LINKER_QUERIES] = {
     /* The index knows no case; two names that differ in it may mean two notes. */
     [FIND_NAME] = "SELECT key FROM names WHERE text = ?1 AND other = ?2"
                   " AND text = ?1 COLLATE BINARY AND other = ?2 COLLATE BINARY",
@@ -92,19 +63,17 @@ static const char *const texts[WHICH_COUNT] = {
 
 void linker_init(struct linker *l, struct db *db)
 {
-    *l = (struct linker){.db = db};
+    *l = (struct linker){.db = db, .open = mem_new(LINKER_QUERIES * sizeof *l->open)};
 }
 
 void linker_done(struct linker *l)
 {
-    for (size_t i = 0; i < WHICH_COUNT; i++) {
+    for (size_t i = 0; l->open && i < LINKER_QUERIES; i++)
         query_end(l->open[i]);
-        l->open[i] = NULL;
-    }
+    free(take(l->open));
 }
 
-/* Ready to be bound. NULL and *e. */
-static struct query *statement(struct linker *l, enum which w, struct err *e)
+struct query *linker_query(struct linker *l, enum linker_query w, struct err *e)
 {
     if (l->open[w])
         query_again(l->open[w]);
@@ -113,21 +82,20 @@ static struct query *statement(struct linker *l, enum which w, struct err *e)
     return l->open[w];
 }
 
-/* Statements that stand on a row would keep the transaction from ending. */
-static bool run(struct query *q, struct err *e)
+bool linker_run(struct query *q, struct err *e)
 {
     bool ok = query_run(q, e);
     query_again(q);
     return ok;
 }
 
-static bool run_with(struct linker *l, enum which w, int64_t key, struct err *e)
+bool linker_run_with(struct linker *l, enum linker_query w, int64_t key, struct err *e)
 {
-    struct query *q = statement(l, w, e);
+    struct query *q = linker_query(l, w, e);
     if (!q)
         return false;
     query_bind_int(q, 1, key);
-    return run(q, e);
+    return linker_run(q, e);
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -136,19 +104,19 @@ static bool run_with(struct linker *l, enum which w, int64_t key, struct err *e)
 static int64_t name_key(struct linker *l, struct str text, struct str other,
                         struct err *e)
 {
-    struct query *q = statement(l, FIND_NAME, e);
+    struct query *q = linker_query(l, FIND_NAME, e);
     if (!q)
         return 0;
     query_bind_str(q, 1, text);
     query_bind_str(q, 2, other);
     int64_t key = query_next(q, e) ? query_int(q, 0) : 0;
     query_again(q);
-    if (key || e->code || !(q = statement(l, ADD_NAME, e)))
+    if (key || e->code || !(q = linker_query(l, ADD_NAME, e)))
         return key;
     query_bind_str(q, 1, text);
     query_bind_str(q, 2, other);
-    key = run(q, e) ? db_last_id(l->db) : 0;
-    return key && (l->bulk || run_with(l, TOUCH_NAME, key, e)) ? key : 0;
+    key = linker_run(q, e) ? db_last_id(l->db) : 0;
+    return key && (l->bulk || linker_run_with(l, TOUCH_NAME, key, e)) ? key : 0;
 }
 
 /* ---- links -------------------------------------------------------------- */
@@ -184,7 +152,7 @@ static void write_link(void *arg, const struct link *link)
         if (!said.n || !(name = name_key(w->linker, said, buf_view(&w->other), w->e)))
             return;
     }
-    struct query *q = statement(w->linker, ADD_LINK, w->e);
+    struct query *q = linker_query(w->linker, ADD_LINK, w->e);
     if (!q)
         return;
     query_bind_int(q, 1, w->source);
@@ -198,7 +166,7 @@ static void write_link(void *arg, const struct link *link)
     bind_unless(q, 8, link->label, link->target);
     if (w->domain.n && !w->domain.failed)
         query_bind_str(q, 9, buf_view(&w->domain));
-    (void)run(q, w->e);
+    (void)linker_run(q, w->e);
 }
 
 /* ---- subnotes ----------------------------------------------------------- */
@@ -212,14 +180,14 @@ static bool write_subnote(struct linker *l, int64_t parent, int64_t position,
         return true;
     int64_t name = name_key(l, buf_view(&text), STR(""), e);
     l->tree_open = true;
-    struct query *q = name ? statement(l, ADD_SUBNOTE, e) : NULL;
+    struct query *q = name ? linker_query(l, ADD_SUBNOTE, e) : NULL;
     if (!q)
         return false;
     query_bind_int(q, 1, parent);
     query_bind_int(q, 2, position);
     query_bind_int(q, 3, name);
     query_bind_int(q, 4, l->bulk ? SUBNOTE_GOOD : SUBNOTE_NEW);
-    return run(q, e);
+    return linker_run(q, e);
 }
 
 static bool write_subnotes(struct linker *l, int64_t key, const struct note *n,
@@ -242,7 +210,7 @@ bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
                         struct err *e)
 {
     int64_t name = name_key(l, text, other, e);
-    struct query *q = name ? statement(l, RENAME_LINK, e) : NULL;
+    struct query *q = name ? linker_query(l, RENAME_LINK, e) : NULL;
     if (!q)
         return false;
     query_bind_int(q, 1, source);
@@ -250,7 +218,7 @@ bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
     query_bind_int(q, 3, name);
     bind_unless(q, 4, link->target, text);
     query_bind_int(q, 5, link_is_file(link->kind, text));
-    return run(q, e);
+    return linker_run(q, e);
 }
 
 bool linker_rename_subnote(struct linker *l, int64_t parent, int64_t position,
@@ -258,13 +226,13 @@ bool linker_rename_subnote(struct linker *l, int64_t parent, int64_t position,
 {
     int64_t name = name_key(l, text, STR(""), e);
     l->tree_open = true;
-    struct query *q = name ? statement(l, RENAME_SUBNOTE, e) : NULL;
+    struct query *q = name ? linker_query(l, RENAME_SUBNOTE, e) : NULL;
     if (!q)
         return false;
     query_bind_int(q, 1, parent);
     query_bind_int(q, 2, position);
     query_bind_int(q, 3, name);
-    return run(q, e);
+    return linker_run(q, e);
 }
 
 /* ---- what a note says, and how it is called ----------------------------- */
@@ -273,17 +241,17 @@ static bool write_tags(struct linker *l, int64_t key, struct str tags, struct er
 {
     if (tags.n <= 2)
         return true;
-    struct query *q = statement(l, ADD_TAGS, e);
+    struct query *q = linker_query(l, ADD_TAGS, e);
     if (!q)
         return false;
     query_bind_int(q, 1, key);
     query_bind_str(q, 2, tags);
-    return run(q, e);
+    return linker_run(q, e);
 }
 
 bool linker_drop_tags(struct linker *l, int64_t note, struct err *e)
 {
-    return run_with(l, DROP_TAGS, note, e);
+    return linker_run_with(l, DROP_TAGS, note, e);
 }
 
 bool linker_write(struct linker *l, int64_t key, const struct note *n,
@@ -306,22 +274,22 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n,
 
 bool linker_forget(struct linker *l, int64_t note, struct err *e)
 {
-    bool told = l->bulk || (run_with(l, TOUCH_LINKED, note, e) &&
-                            run_with(l, TOUCH_SUBNOTES, note, e));
-    if (!told || !run_with(l, DROP_LINKS, note, e) ||
-        !run_with(l, DROP_SUBNOTES, note, e))
+    bool told = l->bulk || (linker_run_with(l, TOUCH_LINKED, note, e) &&
+                            linker_run_with(l, TOUCH_SUBNOTES, note, e));
+    if (!told || !linker_run_with(l, DROP_LINKS, note, e) ||
+        !linker_run_with(l, DROP_SUBNOTES, note, e))
         return false;
     l->tree_open = true;
     if (l->tree_waits)
         return true;
     /* With what goes, a cycle may be open again. */
-    struct query *q = statement(l, REOPEN_CYCLES, e);
-    return q && run(q, e);
+    struct query *q = linker_query(l, REOPEN_CYCLES, e);
+    return q && linker_run(q, e);
 }
 
 bool linker_drop(struct linker *l, int64_t note, struct err *e)
 {
-    return linker_forget(l, note, e) && run_with(l, DROP_MEANING, note, e);
+    return linker_forget(l, note, e) && linker_run_with(l, DROP_MEANING, note, e);
 }
 
 bool linker_clear(struct linker *l, struct err *e)
@@ -336,7 +304,7 @@ bool linker_clear(struct linker *l, struct err *e)
 bool linker_touch(struct linker *l, struct str path, struct str uid, struct str title,
                   struct err *e)
 {
-    static const enum which both[] = {TOUCH_TEXT, TOUCH_OTHER};
+    static const enum linker_query both[] = {TOUCH_TEXT, TOUCH_OTHER};
     if (l->bulk)
         return true;
     struct str bare = {path.at, path.n - (str_ends(path, ".md") ? 3 : 0)};
@@ -344,7 +312,7 @@ bool linker_touch(struct linker *l, struct str path, struct str uid, struct str 
     buf_init(&id, PATH_MAX + 8);
     name_put_id(path, &id);
     for (size_t i = 0; i < LENGTH(both); i++) {
-        struct query *q = statement(l, both[i], e);
+        struct query *q = linker_query(l, both[i], e);
         if (!q)
             return false;
         query_bind_str(q, 1, bare);
@@ -353,258 +321,8 @@ bool linker_touch(struct linker *l, struct str path, struct str uid, struct str 
         query_bind_str(q, 4, name_file(path));
         query_bind_str(q, 5, title);
         query_bind_str(q, 6, uid.n ? uid : title);
-        if (!run(q, e))
+        if (!linker_run(q, e))
             return false;
     }
     return true;
-}
-
-/* ---- what a name means -------------------------------------------------- */
-
-struct meaning {
-    struct linker *linker;
-    int64_t note;
-};
-
-static enum name_outcome look(void *arg, enum resolve_way way, struct str name,
-                              struct err *e)
-{
-    struct meaning *m = arg;
-    struct query *q = statement(m->linker, (enum which)(BY_NAME + way), e);
-    if (!q)
-        return NAME_MISSING;
-    query_bind_str(q, 1, name);
-    enum name_outcome found = NAME_MISSING;
-    if (query_next(q, e)) {
-        m->note = query_int(q, 0);
-        found = query_next(q, e) ? NAME_SEVERAL : NAME_FOUND;
-    }
-    query_again(q);
-    return found;
-}
-
-enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
-                              struct err *e)
-{
-    struct meaning m = {l, 0};
-    enum name_outcome found = resolve_file(look, &m, name, e);
-    if (!found && !e->code)
-        found = resolve_name(look, &m, name, true, e);
-    if (found)
-        *note = m.note;
-    return found;
-}
-
-static enum name_outcome find_either(struct linker *l, struct str text, struct str other,
-                                     int64_t *note, struct err *e)
-{
-    *note = 0;
-    enum name_outcome found = linker_find(l, text, note, e);
-    if (found == NAME_MISSING && other.n)
-        found = linker_find(l, other, note, e);
-    if (found != NAME_FOUND)
-        *note = 0;
-    return found;
-}
-
-bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
-                    struct err *e)
-{
-    (void)find_either(l, text, other, note, e);
-    return e->code == ERR_NONE;
-}
-
-/* ---- settling ----------------------------------------------------------- */
-
-#define CHUNK 1000
-
-struct unsettled {
-    int64_t key, note; /* as it was: 0 for none */
-    struct str text, other;
-    enum name_outcome outcome;
-};
-
-static bool is_used(struct linker *l, int64_t name, struct err *e)
-{
-    struct query *q = l->fresh ? NULL : statement(l, IS_USED, e);
-    if (!q)
-        return l->fresh;
-    query_bind_int(q, 1, name);
-    bool used = query_next(q, e) && query_int(q, 0);
-    query_again(q);
-    return used;
-}
-
-static bool mark_broken(struct linker *l, int64_t name, bool broken, struct err *e)
-{
-    if (broken)
-        return run_with(l, ADD_BROKEN, name, e);
-    return l->fresh || run_with(l, DROP_BROKEN, name, e);
-}
-
-static bool settle_name(struct linker *l, const struct unsettled *u, struct err *e)
-{
-    int64_t note;
-    if (!is_used(l, u->key, e))
-        return e->code == ERR_NONE && run_with(l, DROP_NAME, u->key, e) &&
-               run_with(l, DROP_BROKEN, u->key, e);
-    enum name_outcome found = find_either(l, u->text, u->other, &note, e);
-    if (e->code || !mark_broken(l, u->key, found != NAME_FOUND, e))
-        return false;
-    if (note == u->note && found == u->outcome)
-        return true;
-    struct query *q = statement(l, SET_NAME, e);
-    if (!q)
-        return false;
-    query_bind_int(q, 1, u->key);
-    if (note)
-        query_bind_int(q, 2, note);
-    query_bind_int(q, 3, found);
-    l->tree_open = true;
-    return run(q, e) && (l->fresh || l->tree_waits || note == u->note ||
-                         run_with(l, REOPEN_SUBNOTES, u->key, e));
-}
-
-/* Reads the next names that are to be settled, beginning behind the key `after`. */
-static size_t read_chunk(struct linker *l, bool all, int64_t after, struct arena *a,
-                         struct unsettled *out, struct err *e)
-{
-    static const char *const which[] = {
-        "SELECT n.key, n.note, n.text, n.other, n.outcome FROM unsettled u"
-        " JOIN names n ON n.key = u.name WHERE u.name > ?1 ORDER BY u.name LIMIT ?2",
-        "SELECT key, note, text, other, outcome FROM names WHERE key > ?1"
-        " ORDER BY key LIMIT ?2",
-    };
-    scoped(query_end) struct query *q = db_query(l->db, which[all], e);
-    if (!q)
-        return 0;
-    query_bind_int(q, 1, after);
-    query_bind_int(q, 2, CHUNK);
-    size_t n = 0;
-    for (; n < CHUNK && query_next(q, e); n++) {
-        struct str text = query_str(q, 2), other = query_str(q, 3);
-        out[n] = (struct unsettled){query_int(q, 0),
-                                    query_int(q, 1),
-                                    {arena_copy(a, text.at, text.n, e), text.n},
-                                    {arena_copy(a, other.at, other.n, e), other.n},
-                                    (enum name_outcome)query_int(q, 4)};
-    }
-    return e->code ? 0 : n;
-}
-
-static bool settle_names(struct linker *l, bool all, struct err *e)
-{
-    int64_t after = INT64_MIN;
-    struct unsettled *chunk = mem_new(CHUNK * sizeof *chunk);
-    size_t n = CHUNK;
-    while (n == CHUNK && !e->code) {
-        scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
-        n = read_chunk(l, all, after, a, chunk, e);
-        for (size_t i = 0; i < n && !e->code; i++)
-            (void)settle_name(l, &chunk[i], e);
-        after = n ? chunk[n - 1].key : after;
-    }
-    free(chunk);
-    return e->code == ERR_NONE;
-}
-
-static bool ask(struct linker *l, const char *sql, bool *yes, struct err *e)
-{
-    scoped(query_end) struct query *q = db_query(l->db, sql, e);
-    *yes = q && query_next(q, e) && query_int(q, 0);
-    return e->code == ERR_NONE;
-}
-
-bool linker_is_settled(struct linker *l, bool *settled, struct err *e)
-{
-    bool open;
-    if (!ask(l,
-             "SELECT (SELECT relink FROM state) OR EXISTS(SELECT 1 FROM unsettled) OR"
-             " EXISTS(SELECT 1 FROM subnotes WHERE state <> 1 AND state = 0)",
-             &open, e))
-        return false;
-    *settled = !open;
-    return true;
-}
-
-bool linker_settle(struct linker *l, struct err *e)
-{
-    bool all;
-    if (!ask(l, "SELECT relink FROM state", &all, e) || !settle_names(l, all, e) ||
-        (!l->tree_waits && !tree_settle(l->db, all, e)))
-        return false;
-    l->fresh = false;
-    return db_exec(l->db, "DELETE FROM unsettled; UPDATE state SET relink = 0", e);
-}
-
-bool linker_settle_tree(struct linker *l, struct err *e)
-{
-    if (!l->tree_open)
-        return true;
-    l->tree_open = false;
-    return tree_settle(l->db, true, e);
-}
-
-/* ---- another name for a note --------------------------------------------- */
-
-static bool rename_row(struct linker *l, int64_t note, struct str path, struct str title,
-                       struct err *e)
-{
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
-    name_put_id(path, &id);
-    scoped(query_end) struct query *q =
-        db_query(l->db,
-                 "UPDATE notes SET path = ?2, id = ?3, type = ?4, stem = ?5, title = ?6"
-                 " WHERE key = ?1",
-                 e);
-    if (!q)
-        return false;
-    query_bind_int(q, 1, note);
-    query_bind_str(q, 2, path);
-    query_bind_str(q, 3, buf_view(&id));
-    query_bind_str(q, 4, name_type(path));
-    query_bind_str(q, 5, name_stem(path));
-    query_bind_str(q, 6, title);
-    return query_run(q, e);
-}
-
-/* Both by what the note is called now and by what it will be. */
-static bool touch_row(struct linker *l, int64_t note, struct err *e)
-{
-    scoped(query_end) struct query *q =
-        db_query(l->db, "SELECT path, uid, title FROM notes WHERE key = ?", e);
-    if (!q)
-        return false;
-    query_bind_int(q, 1, note);
-    return query_next(q, e) &&
-           linker_touch(l, query_str(q, 0), query_str(q, 1), query_str(q, 2), e);
-}
-
-static bool tell_changed(struct linker *l, const struct unsettled *u,
-                         linker_changed *changed, void *arg, struct err *e)
-{
-    int64_t now = 0;
-    if (!is_used(l, u->key, e) || !linker_meaning(l, u->text, u->other, &now, e))
-        return e->code == ERR_NONE;
-    return now == u->note || changed(arg, u->key, u->text, u->note, now, e);
-}
-
-bool linker_rename(struct linker *l, int64_t note, struct str path, struct str title,
-                   linker_changed *changed, void *arg, struct err *e)
-{
-    if (!touch_row(l, note, e) || !rename_row(l, note, path, title, e) ||
-        !touch_row(l, note, e))
-        return false;
-    int64_t after = INT64_MIN;
-    struct unsettled *chunk = mem_new(CHUNK * sizeof *chunk);
-    for (size_t n = CHUNK; n == CHUNK && !e->code;) {
-        scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
-        n = read_chunk(l, false, after, a, chunk, e);
-        for (size_t i = 0; i < n && !e->code; i++)
-            (void)tell_changed(l, &chunk[i], changed, arg, e);
-        after = n ? chunk[n - 1].key : after;
-    }
-    free(chunk);
-    return e->code == ERR_NONE;
 }

@@ -24,8 +24,6 @@ enum subnote_state {
 #define SUBNOTES_MAX 5000u          /* of one note; more are ignored */
 #define SUBNOTES_TOTAL_MAX 1000000u /* of a vault; more are ignored */
 
-#define LINKER_QUERIES 31
-
 /* Lives as long as one pass over changed notes; all calls but linker_init() and
  * linker_done() need a transaction for writing. */
 struct linker {
@@ -34,8 +32,8 @@ struct linker {
     bool fresh; /* all links there are were written since linker_clear() */
     bool
         tree_waits; /* which subnotes count is settled by linker_settle_tree() alone ... */
-    bool tree_open; /* ... and has to be: in a session, where many notes are moved */
-    struct query *open[LINKER_QUERIES];
+    bool tree_open;      /* ... and has to be: in a session, where many notes are moved */
+    struct query **open; /* by enum linker_query; NULL: not needed yet */
 };
 void linker_init(struct linker *l, struct db *db);
 void linker_done(struct linker *l);

@@ -332,7 +332,7 @@ static bool add_path(void *arg, struct str identifier, struct err *e)
 {
     struct paths *p = arg;
     char path[PATH_MAX];
-    if (!vault_need(p->v, identifier, path, e))
+    if (!vault_need(p->v, NULL, identifier, path, e))
         return false;
     put_item(p->out, str_of(path));
     return true;
@@ -417,8 +417,8 @@ static void put_note(struct query *q, struct json_writer *w)
     json_pair_str(w, "id", query_str(q, 0));
     json_pair_str(w, "title", query_str(q, 1));
     json_pair_str(w, "type", query_str(q, 2));
-    find_put_time(w, "created", query_int(q, 3));
-    find_put_time(w, "updated", query_int(q, 4));
+    note_pair_time(w, "created", query_int(q, 3));
+    note_pair_time(w, "updated", query_int(q, 4));
     json_pair_str(w, "content_hash", query_str(q, 5));
     json_pair_raw(w, "metadata", query_str(q, 6));
     json_close(w);

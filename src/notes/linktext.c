@@ -4,7 +4,6 @@
 
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
-#include "notes/write.h"
 #include "json/json.h"
 
 #define NAMES_BYTES ((size_t)512 << 20)
@@ -13,7 +12,7 @@ struct linktexts {
     struct change *c;
     bool keeps;
     struct arena *arena; /* of the names */
-    struct strmap names;
+    struct map names;
     struct linkslot **first; /* by the number of a name */
     size_t first_capacity;
     size_t slot_count; /* of all notes */
@@ -41,7 +40,7 @@ void linktexts_free(struct linktexts *x)
     while (x->all)
         linktext_close(x->all);
     arena_free(x->arena);
-    strmap_done(&x->names);
+    map_done(&x->names);
     free(x->first);
     buf_done(&x->text);
     buf_done(&x->other);
@@ -70,33 +69,20 @@ static void unlist(struct linkslot *s)
     s->name = LINKSLOT_NONE;
 }
 
-static bool make_room(struct linktexts *x, struct err *e)
-{
-    if (x->names.count < x->first_capacity)
-        return true;
-    size_t more = x->first_capacity ? 2 * x->first_capacity : 256;
-    struct linkslot **grown = reallocarray(x->first, more, sizeof *grown);
-    if (!grown)
-        return err_set(e, ERR_LIMIT, "no memory for a table of %zu names", more);
-    x->first = grown;
-    x->first_capacity = more;
-    return true;
-}
-
 /* The number of the name that stands in x->text and x->other. */
 static bool number_of(struct linktexts *x, size_t *out, struct err *e)
 {
     buf_clear(&x->key);
     (void)linktexts_key(buf_view(&x->text), buf_view(&x->other), &x->key);
     struct str key = buf_view(&x->key);
-    *out = strmap_find(&x->names, key);
-    if (*out != STRMAP_NONE)
+    *out = map_find(&x->names, key);
+    if (*out != MAP_NONE)
         return true;
     const char *copy = arena_copy(x->arena, key.at, key.n, e);
-    if (!copy || !make_room(x, e))
+    if (!copy || !array_fit(x->first, x->first_capacity, x->names.count, e))
         return false;
-    *out = strmap_add(&x->names, (struct str){copy, key.n}, e);
-    if (*out == STRMAP_NONE)
+    *out = map_add(&x->names, (struct str){copy, key.n}, e);
+    if (*out == MAP_NONE)
         return false;
     x->first[*out] = NULL;
     return true;
@@ -125,8 +111,8 @@ static bool enlist(struct linkslot *s, struct err *e)
 
 struct linkslot *linktexts_named(const struct linktexts *x, struct str key)
 {
-    size_t number = strmap_find(&x->names, key);
-    return number == STRMAP_NONE ? NULL : x->first[number];
+    size_t number = map_find(&x->names, key);
+    return number == MAP_NONE ? NULL : x->first[number];
 }
 
 struct link linkslot_link(const struct linkslot *s)
@@ -166,16 +152,8 @@ static struct linkslot *add_slot(struct linktext *t, struct err *e)
                 LINKSLOTS_MAX);
         return NULL;
     }
-    if (t->count == t->capacity) {
-        size_t more = t->capacity ? 2 * t->capacity : 16;
-        struct linkslot *grown = reallocarray(t->slots, more, sizeof *grown);
-        if (!grown) {
-            err_set(e, ERR_LIMIT, "no memory for %zu links of a note", more);
-            return NULL;
-        }
-        t->slots = grown;
-        t->capacity = more;
-    }
+    if (!array_fit(t->slots, t->capacity, t->count, e))
+        return NULL;
     x->slot_count++;
     struct linkslot *s = &t->slots[t->count++];
     *s = (struct linkslot){.text = t, .name = LINKSLOT_NONE, .number = LINKSLOT_NONE};
@@ -307,7 +285,7 @@ static bool keep_target(struct linktexts *x, char sign, struct str target,
 static bool replace_subnote(struct linkslot *s, struct str fresh, struct err *e)
 {
     struct linktexts *x = s->text->set;
-    const struct json *entry = write_json_text(fresh, x->c->arena, e);
+    const struct json *entry = frontmatter_text(fresh, x->c->arena, e);
     buf_clear(&x->text);
     if (!entry)
         return false;

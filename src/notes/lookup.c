@@ -5,7 +5,6 @@
 #include "notes/name.h"
 #include "notes/resolve.h"
 #include "notes/session.h"
-#include "notes/write.h"
 
 struct lookup {
     struct vault *v;
@@ -112,7 +111,9 @@ bool vault_find(struct vault *v, struct change *c, struct str identifier, bool a
     bool ok =
         l.found || (c ? session_use(v, c, look_up, &l, e) : index_use(v, look_up, &l, e));
     *found = ok && l.found;
-    return ok;
+    if (c && !ok)
+        change_looks(c); /* it may list those that have the title */
+    return ok && (!c || !*found || change_name(c, path, e));
 }
 
 bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
@@ -121,10 +122,27 @@ bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH
     return vault_find(v, NULL, identifier, true, path, found, e);
 }
 
-bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
-                struct err *e)
+bool vault_no_such_note(struct str identifier, struct err *e)
+{
+    return err_set(e, ERR_NOT_FOUND,
+                   "there is no note \"%.*s\"; an identifier is an id "
+                   "(\"type/name\"), a uid, a path or an exact title",
+                   STR_ARGS(str_cut(identifier, 100)));
+}
+
+bool vault_need(struct vault *v, struct change *c, struct str identifier,
+                char path[static PATH_MAX], struct err *e)
 {
     bool found;
-    return vault_resolve(v, identifier, path, &found, e) &&
-           (found || write_no_such_note(identifier, e));
+    return vault_find(v, c, identifier, true, path, &found, e) &&
+           (found || vault_no_such_note(identifier, e));
+}
+
+bool vault_need_note(struct vault *v, struct change *c, struct str identifier,
+                     char path[static PATH_MAX], struct note *out, struct err *e)
+{
+    bool found;
+    return vault_need(v, c, identifier, path, e) &&
+           change_read(c, path, out, &found, e) &&
+           (found || vault_no_such_note(identifier, e));
 }

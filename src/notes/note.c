@@ -36,8 +36,8 @@ static void put_note(struct vault *v, const struct note *n, struct arena *proper
     markdown_links(n->front.body, put_link, w);
     json_close(w);
     json_pair_str(w, "type", name_type(n->path));
-    write_pair_time(w, "created", n->created_ms);
-    write_pair_time(w, "updated", n->updated_ms);
+    note_pair_time(w, "created", n->created_ms);
+    note_pair_time(w, "updated", n->updated_ms);
     json_pair_str(w, "path", n->path);
     json_pair_str(w, "filename", name_file(n->path));
     json_pair_int(w, "size", (int64_t)n->bytes.n);

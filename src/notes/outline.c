@@ -1,8 +1,6 @@
 /* Sections, and properties made of them and of the frontmatter. */
 #include "notes/outline.h"
 
-#include "notes/strmap.h"
-
 bool outline_read(struct str body, struct arena *a, struct outline *o, struct err *e)
 {
     *o = (struct outline){.body = body};
@@ -73,16 +71,15 @@ static bool is_left_out(struct properties *p, struct str key)
 
 /* The keys of sections are taken then: in a table, since a stranger's note may have as many
  * headings as it likes. */
-static bool put_sections(struct properties *p, const struct outline *o,
-                         struct strmap *taken)
+static bool put_sections(struct properties *p, const struct outline *o, struct map *taken)
 {
     struct err full = {0};
     for (size_t i = 0; i < o->count; i++) {
         const struct section *s = &o->sections[i];
         struct str key = s->heading->text;
-        if (!key.n || strmap_find(taken, key) != STRMAP_NONE || is_left_out(p, key))
+        if (!key.n || map_find(taken, key) != MAP_NONE || is_left_out(p, key))
             continue;
-        if (strmap_add(taken, key, &full) == STRMAP_NONE)
+        if (map_add(taken, key, &full) == MAP_NONE)
             return false;
         put_section(p, o, s);
     }
@@ -93,14 +90,13 @@ static void put_properties(struct properties *p, struct arena *a)
 {
     struct err ignored = {0};
     struct outline o = {0};
-    scoped_strmap struct strmap taken = {0};
+    scoped_map struct map taken = {0};
     json_open_object(p->w);
     bool told =
         outline_read(p->note->front.body, a, &o, &ignored) && put_sections(p, &o, &taken);
     struct json_iter it = json_iter(p->note->front.yml.all);
     while (json_next(&it)) {
-        if (note_is_own_key(it.key) ||
-            (told && strmap_find(&taken, it.key) != STRMAP_NONE))
+        if (note_is_own_key(it.key) || (told && map_find(&taken, it.key) != MAP_NONE))
             continue;
         json_key_str(p->w, it.key);
         json_put(p->w, it.value);

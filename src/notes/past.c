@@ -68,7 +68,7 @@ static bool note_key(struct vault *v, struct db *db, struct str identifier, bool
 static void put_revision(struct query *q, struct json_writer *w)
 {
     json_pair_int(w, "revision", query_int(q, 0));
-    write_pair_time(w, "updated_at", query_int(q, 1));
+    note_pair_time(w, "updated_at", query_int(q, 1));
     json_pair_str(w, "author", query_str(q, 2));
     json_pair_str(w, "content_hash", query_str(q, 6));
     json_pair_str(w, "summary", query_str(q, 4));
@@ -137,7 +137,7 @@ static struct db *open_past(struct vault *v, struct str identifier, int64_t *key
     *none = *none && there;
     if (!db) {
         if (!e->code && !there)
-            write_no_such_note(identifier, e);
+            vault_no_such_note(identifier, e);
         return NULL;
     }
     bool ok = note_key(v, db, identifier, there, path, key, e);
@@ -145,7 +145,7 @@ static struct db *open_past(struct vault *v, struct str identifier, int64_t *key
         return db;
     history_read_end(v->history);
     if (ok)
-        write_no_such_note(identifier, e);
+        vault_no_such_note(identifier, e);
     return NULL;
 }
 
@@ -303,7 +303,7 @@ static bool put_restored(struct change *c, struct vault *v, const struct restori
         json_pair_int(out, "revision", r->revision);
     else
         json_pair_str(out, "backup_path", r->backup);
-    write_pair_time(out, "timestamp", os_real_ms());
+    note_pair_time(out, "timestamp", os_real_ms());
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;
@@ -361,7 +361,7 @@ static bool old_bytes(struct change *c, struct vault *v, const struct restoring 
         return none ? no_such_revision(r->revision, e) : false;
     bool ok = note_key(v, db, r->identifier, there, path, &key, e) &&
               (key || (there ? no_such_revision(r->revision, e)
-                             : write_no_such_note(r->identifier, e))) &&
+                             : vault_no_such_note(r->identifier, e))) &&
               read_revision_bytes(db, key, r->revision, NULL, bytes, e) &&
               (there || path_of_key(db, key, path, e));
     if (read)
@@ -380,7 +380,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
     struct note now;
     scoped_buf struct buf bytes;
     buf_init(&bytes, NOTE_SIZE_MAX + 4096);
-    if (!write_find(c, v, r->identifier, false, path, &there, e) ||
+    if (!vault_find(v, c, r->identifier, false, path, &there, e) ||
         !old_bytes(c, v, r, there, path, &bytes, e) ||
         (there && (!change_read(c, path, &now, &there, e) ||
                    !write_check_guard(v, &r->guard, &now, e))) ||
@@ -453,7 +453,7 @@ static void put_trashed(const struct trashed *t, struct json_writer *w)
     json_pair_str(w, "path", original);
     json_pair_str(w, "type", name_type(original));
     if (t->time_ms)
-        write_pair_time(w, "deleted_at", t->time_ms);
+        note_pair_time(w, "deleted_at", t->time_ms);
     json_pair_int(w, "size", (int64_t)t->size);
     json_close(w);
 }

@@ -2,7 +2,6 @@
  * closely its neighbours are joined among themselves. */
 #include <math.h>
 
-#include "notes/keymap.h"
 #include "notes/linked.h"
 
 /* ---- everything --------------------------------------------------------- */
@@ -78,7 +77,7 @@ struct related {
 struct relating {
     struct db *db;
     int64_t note;
-    struct keymap met;
+    struct map met;
     struct related *all;
     size_t capacity;
 };
@@ -87,17 +86,11 @@ static bool relate(struct relating *r, int64_t note, unsigned reason, struct err
 {
     if (note == r->note)
         return true;
-    size_t count = r->met.count, at = keymap_add(&r->met, note, e);
-    if (at == KEYMAP_NONE)
+    size_t count = r->met.count, at = map_add_int(&r->met, note, e);
+    if (at == MAP_NONE)
         return false;
-    if (at >= r->capacity) {
-        size_t more = r->capacity ? 2 * r->capacity : 256;
-        struct related *grown = reallocarray(r->all, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for %zu related notes", more);
-        r->all = grown;
-        r->capacity = more;
-    }
+    if (!array_fit(r->all, r->capacity, at, e))
+        return false;
     if (at == count)
         r->all[at] = (struct related){.note = note};
     uint8_t *times = &r->all[at].times[reason];
@@ -221,7 +214,7 @@ static bool answer_related(struct db *db, struct question *q, struct json_writer
     size_t count;
     bool ok = gather(&r, e) && rank(&r, (size_t)*(int64_t *)q->arg, &count, a, e) &&
               put_related(&r, count, w, e);
-    keymap_done(&r.met);
+    map_done(&r.met);
     free(r.all);
     return ok;
 }
@@ -252,22 +245,22 @@ static bool answer_clustering(struct db *db, struct question *q, struct json_wri
 {
     scoped_graph struct graph g = {.db = db};
     scoped_neighbours struct neighbours around = {0};
-    scoped_keymap struct keymap near = {0};
+    scoped_map struct map near = {0};
     if (!graph_around(&g, q->note, &around, e))
         return false;
     for (size_t i = 0; i < around.count; i++)
-        if (keymap_add(&near, around.all[i].note, e) == KEYMAP_NONE)
+        if (map_add_int(&near, around.all[i].note, e) == MAP_NONE)
             return false;
     size_t n = near.count, joined = 0;
     scoped(free) size_t *seen = calloc(n + 1, sizeof *seen); /* last from which, + 1 */
     if (!seen)
         return err_set(e, ERR_LIMIT, "no memory for %zu neighbours of a note", n);
     for (size_t i = 0; i < n; i++) {
-        if (!graph_around(&g, near.keys[i], &around, e))
+        if (!graph_around(&g, near.ints[i], &around, e))
             return false;
         for (size_t k = 0; k < around.count; k++) {
-            size_t other = keymap_find(&near, around.all[k].note);
-            if (other == KEYMAP_NONE || seen[other] == i + 1)
+            size_t other = map_find_int(&near, around.all[k].note);
+            if (other == MAP_NONE || seen[other] == i + 1)
                 continue;
             seen[other] = i + 1;
             joined++; /* each pair from both sides */

@@ -21,7 +21,7 @@ struct work {
     struct arena *arena;
     int64_t key;
     struct forms forms;
-    struct strmap names; /* that mean the note, as linktexts_key() makes them */
+    struct map names; /* that mean the note, as linktexts_key() makes them */
     struct linktext *own;
     int64_t *was; /* what the note's own links meant; 0: no note, several, or not asked */
     struct buf text, other, name;
@@ -60,7 +60,7 @@ static bool means_note(struct work *w)
 {
     buf_clear(&w->name);
     return linktexts_key(buf_view(&w->text), buf_view(&w->other), &w->name) &&
-           strmap_find(&w->names, buf_view(&w->name)) != STRMAP_NONE;
+           map_find(&w->names, buf_view(&w->name)) != MAP_NONE;
 }
 
 /* Where the target ends and "#heading" or "?query" begins. */
@@ -295,7 +295,7 @@ static bool list_names(struct work *w, struct err *e)
         if (!linktexts_key(query_str(q, 0), query_str(q, 1), &w->name))
             continue; /* longer than any of ours */
         const char *key = arena_copy(w->arena, w->name.at, w->name.n, e);
-        if (!key || strmap_add(&w->names, (struct str){key, w->name.n}, e) == STRMAP_NONE)
+        if (!key || map_add(&w->names, (struct str){key, w->name.n}, e) == MAP_NONE)
             return false;
     }
     return e->code == ERR_NONE;
@@ -382,7 +382,7 @@ static void gather_slots(struct work *w, const struct sources *s)
         if (s->all[i].text)
             s->all[i].text->wanted = true;
     for (size_t i = 0; i < w->names.count; i++) {
-        struct linkslot *slot = linktexts_named(w->texts, w->names.keys[i]);
+        struct linkslot *slot = linktexts_named(w->texts, w->names.texts[i]);
         for (; slot; slot = slot->next) {
             if (!slot->text->wanted)
                 continue;
@@ -501,7 +501,7 @@ static bool relink_with(struct work *w, struct err *e)
     buf_init(&w->other, PATH_MAX);
     buf_init(&w->name, 2 * PATH_MAX + 1);
     bool ok = relink_all(w, e);
-    strmap_done(&w->names);
+    map_done(&w->names);
     arena_free(w->arena);
     buf_done(&w->text);
     buf_done(&w->other);

@@ -38,13 +38,13 @@ static bool put_edited(const struct note *n, const struct renaming *r, bool add_
     size_t count = 0;
     if (r->title.n && (json_get(all, "title") || add_title))
         changes[count++] =
-            (struct frontmatter_change){STR("title"), write_json_text(r->title, a, e)};
+            (struct frontmatter_change){STR("title"), frontmatter_text(r->title, a, e)};
     if (r->type.n && json_get(all, "type"))
         changes[count++] =
-            (struct frontmatter_change){STR("type"), write_json_text(r->type, a, e)};
+            (struct frontmatter_change){STR("type"), frontmatter_text(r->type, a, e)};
     if (json_get(all, "updated"))
         changes[count++] = (struct frontmatter_change){
-            STR("updated"), write_json_text(str_of(now), a, e)};
+            STR("updated"), frontmatter_text(str_of(now), a, e)};
     if (e->code)
         return false;
     if (count ? !frontmatter_edit(&n->front, changes, count, a, out, e)
@@ -191,13 +191,9 @@ static bool open_renamed(struct change *c, struct vault *v, const struct renamin
                          struct renamed *n, struct err *e)
 {
     char path[PATH_MAX];
-    bool found;
     *n = (struct renamed){.c = c, .v = v};
-    if (!write_resolve(c, v, r->identifier, path, e) ||
-        !change_read(c, path, &n->old, &found, e))
-        return false;
-    return found ? write_check_guard(v, &r->guard, &n->old, e)
-                 : write_no_such_note(r->identifier, e);
+    return vault_need_note(v, c, r->identifier, path, &n->old, e) &&
+           write_check_guard(v, &r->guard, &n->old, e);
 }
 
 /* ---- rename -------------------------------------------------------------- */
@@ -292,7 +288,7 @@ static bool run_move(struct change *c, struct vault *v, void *state,
     json_pair_str(out, "filename", name_file(str_of(n.path)));
     if (!sight_hides(v, SIGHT_NOTES))
         json_pair_str(out, "title", n.title[0] ? str_of(n.title) : n.old.title);
-    write_pair_time(out, "timestamp", vault_now(v));
+    note_pair_time(out, "timestamp", vault_now(v));
     json_pair_int(out, "links_updated", (int64_t)n.links);
     json_pair_int(out, "notes_with_updated_links", (int64_t)n.notes);
     json_pair_cstr(out, "path", n.path);

@@ -3,16 +3,12 @@
 
 #include "notes/linkname.h"
 #include "notes/name.h"
+#include "notes/vault.h"
 #include "os/os.h"
 
 static bool is_own_key(struct str key)
 {
-    static const char *const own[] = {"id",      "type",    "title",
-                                      "created", "updated", SUBNOTES_KEY};
-    for (size_t i = 0; i < LENGTH(own); i++)
-        if (str_is(key, own[i]))
-            return true;
-    return false;
+    return note_is_own_key(key) || str_is(key, SUBNOTES_KEY);
 }
 
 static bool refuse(const char *field, struct err *e, const char *what)

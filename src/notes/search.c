@@ -68,7 +68,7 @@ static void put_row(struct search *s, struct query *q, struct str excerpt, doubl
     if (s->fields & ROW_TYPE)
         json_pair_str(w, "type", query_str(q, 2));
     if (s->fields & ROW_CREATED)
-        find_put_time(w, "created", query_int(q, 3));
+        note_pair_time(w, "created", query_int(q, 3));
     json_close(w);
     s->found++;
 }
@@ -139,18 +139,25 @@ static bool search_words(struct search *s, struct db *db, bool any, struct err *
     return e->code == ERR_NONE;
 }
 
+static struct query *query_texts(const struct search *s, struct db *db, struct err *e)
+{
+    struct query *q = db_query(db,
+                               "SELECT " ROW_COLUMNS
+                               ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
+                               " WHERE " TYPE_FILTER " ORDER BY n.updated DESC, n.path",
+                               e);
+    if (q)
+        query_bind_str(q, 1, s->type);
+    return q;
+}
+
 /* For what the index does not know as a word: parts of words, signs, scripts
  * without spaces. */
 static bool search_inside(struct search *s, struct db *db, struct err *e)
 {
-    scoped(query_end) struct query *q = db_query(
-        db,
-        "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
-        " WHERE " TYPE_FILTER " ORDER BY n.updated DESC, n.path",
-        e);
+    scoped(query_end) struct query *q = query_texts(s, db, e);
     if (!q)
         return false;
-    query_bind_str(q, 1, s->type);
     s->part = str_trim(s->query);
     while (!is_full(s) && query_next(q, e) && !is_late(s, e)) {
         size_t length;
@@ -221,14 +228,9 @@ static struct matcher *make_matcher(struct search *s, struct err *e)
 
 static bool search_regex(struct search *s, struct db *db, struct err *e)
 {
-    scoped(query_end) struct query *q = db_query(
-        db,
-        "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
-        " WHERE " TYPE_FILTER " ORDER BY n.updated DESC, n.path",
-        e);
+    scoped(query_end) struct query *q = query_texts(s, db, e);
     if (!q)
         return false;
-    query_bind_str(q, 1, s->type);
     scoped(matcher_close) struct matcher *m = make_matcher(s, e);
     while (m && !is_full(s) && query_next(q, e))
         if (is_late(s, e) || !match_note(s, m, q, e))

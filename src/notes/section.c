@@ -8,7 +8,6 @@
 #include "notes/history.h"
 #include "notes/name.h"
 #include "notes/outline.h"
-#include "notes/strmap.h"
 #include "notes/types.h"
 #include "notes/write.h"
 
@@ -33,15 +32,15 @@ static void put_section(const struct outline *o, const struct section *s,
 static bool put_sections(struct vault *v, const struct outline *o, struct arena *a,
                          struct json_writer *w, struct err *e)
 {
-    scoped_strmap struct strmap headings = {0};
+    scoped_map struct map headings = {0};
     uint32_t *seen = arena_get(a, (o->count + 1) * sizeof *seen, e);
     if (!seen)
         return false;
     json_open_array(w);
     for (size_t i = 0; i < o->count; i++) {
         const struct section *s = &o->sections[i];
-        size_t number = strmap_add(&headings, s->heading->text, e);
-        if (number == STRMAP_NONE || !vault_goes_on(v, e))
+        size_t number = map_add(&headings, s->heading->text, e);
+        if (number == MAP_NONE || !vault_goes_on(v, e))
             return false;
         put_section(o, s, ++seen[number], w);
     }
@@ -68,7 +67,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
         (found && !vault_read(v, path, &bytes, &st, &found, e)))
         return false;
     if (!found)
-        return write_no_such_note(wanted, e);
+        return vault_no_such_note(wanted, e);
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     struct note n;
     struct outline o;
@@ -416,12 +415,8 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     struct edit *d = state;
     char path[PATH_MAX], hash[HASH_SIZE], summary[300];
     struct note n;
-    bool found;
-    if (!write_resolve(c, v, d->identifier, path, e) ||
-        !change_read(c, path, &n, &found, e))
+    if (!vault_need_note(v, c, d->identifier, path, &n, e))
         return false;
-    if (!found)
-        return write_no_such_note(d->identifier, e);
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
@@ -436,7 +431,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     write_pair_id(v, out, "id", str_of(path));
     json_pair_bool(out, "updated", true);
     json_pair_str(out, "heading", d->heading);
-    write_pair_time(out, "timestamp", vault_now(v));
+    note_pair_time(out, "timestamp", vault_now(v));
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;

@@ -272,14 +272,8 @@ struct files {
 
 static bool push(struct files *f, struct file file, struct err *e)
 {
-    if (f->count == f->capacity) {
-        size_t more = f->capacity ? 2 * f->capacity : 1024;
-        struct file *grown = reallocarray(f->all, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a list of %zu notes", more);
-        f->all = grown;
-        f->capacity = more;
-    }
+    if (!array_fit(f->all, f->capacity, f->count, e))
+        return false;
     f->all[f->count++] = file;
     return true;
 }

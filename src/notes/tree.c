@@ -8,7 +8,6 @@
  * ancestors change nothing, and the walk is saved.
  *
  * Loops, not recursion: chains may be as long as the vault. */
-#include "notes/keymap.h"
 #include "notes/linkindex.h"
 
 /* ---- single lists ------------------------------------------------------- */
@@ -38,14 +37,8 @@ struct entries {
 
 static bool add_entry(struct entries *list, struct entry entry, struct err *e)
 {
-    if (list->count == list->capacity) {
-        size_t more = list->capacity ? 2 * list->capacity : 256;
-        struct entry *grown = reallocarray(list->all, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a list of %zu subnotes", more);
-        list->all = grown;
-        list->capacity = more;
-    }
+    if (!array_fit(list->all, list->capacity, list->count, e))
+        return false;
     list->all[list->count++] = entry;
     return true;
 }
@@ -90,15 +83,15 @@ static bool write_entries(struct db *db, const struct entries *list, struct err 
  * one that the list has already. */
 static bool mark_twice(struct entries *list, struct err *e)
 {
-    scoped_keymap struct keymap seen = {0};
+    scoped_map struct map seen = {0};
     for (size_t i = 0; i < list->count; i++) {
         struct entry *it = &list->all[i];
         if (i && it->parent != it[-1].parent)
-            keymap_done(&seen);
+            map_done(&seen);
         size_t before = seen.count;
         if (!it->child)
             continue;
-        if (keymap_add(&seen, it->child, e) == KEYMAP_NONE)
+        if (map_add_int(&seen, it->child, e) == MAP_NONE)
             return false;
         if (it->child == it->parent || seen.count == before)
             it->state = SUBNOTE_TWICE;
@@ -163,7 +156,7 @@ struct node {
 
 struct walk {
     struct entries *list; /* by the parent's path, then position */
-    struct keymap map;
+    struct map map;
     struct node *nodes;
 };
 
@@ -177,11 +170,11 @@ static bool make_nodes(struct walk *w, struct err *e)
 {
     struct entries *list = w->list;
     for (size_t i = 0; i < list->count; i++)
-        if (keymap_add(&w->map, list->all[i].parent, e) == KEYMAP_NONE)
+        if (map_add_int(&w->map, list->all[i].parent, e) == MAP_NONE)
             return false;
     for (size_t i = 0; i < list->count; i++)
         if (leads_down(&list->all[i]) &&
-            keymap_add(&w->map, list->all[i].child, e) == KEYMAP_NONE)
+            map_add_int(&w->map, list->all[i].child, e) == MAP_NONE)
             return false;
     w->nodes = calloc(w->map.count + 1, sizeof *w->nodes);
     if (!w->nodes)
@@ -191,9 +184,9 @@ static bool make_nodes(struct walk *w, struct err *e)
         w->nodes[i].next = list->count;
     for (size_t i = list->count; i-- > 0;) {
         const struct entry *it = &list->all[i];
-        w->nodes[keymap_find(&w->map, it->parent)].next = i;
+        w->nodes[map_find_int(&w->map, it->parent)].next = i;
         if (leads_down(it))
-            w->nodes[keymap_find(&w->map, it->child)].has_parent = true;
+            w->nodes[map_find_int(&w->map, it->child)].has_parent = true;
     }
     return true;
 }
@@ -201,12 +194,12 @@ static bool make_nodes(struct walk *w, struct err *e)
 static void walk_down(struct walk *w, size_t from)
 {
     size_t at = from;
-    w->nodes[from].above = KEYMAP_NONE;
+    w->nodes[from].above = MAP_NONE;
     w->nodes[from].on_way = true;
-    while (at != KEYMAP_NONE) {
+    while (at != MAP_NONE) {
         struct node *n = &w->nodes[at];
         struct entry *it = n->next < w->list->count ? &w->list->all[n->next] : NULL;
-        if (!it || it->parent != w->map.keys[at]) {
+        if (!it || it->parent != w->map.ints[at]) {
             n->on_way = false;
             n->done = true;
             at = n->above;
@@ -215,7 +208,7 @@ static void walk_down(struct walk *w, size_t from)
         n->next++;
         if (!leads_down(it))
             continue;
-        size_t to = keymap_find(&w->map, it->child);
+        size_t to = map_find_int(&w->map, it->child);
         struct node *child = &w->nodes[to];
         it->state = child->on_way ? SUBNOTE_CLOSING : SUBNOTE_GOOD;
         if (child->on_way || child->done)
@@ -254,7 +247,7 @@ static bool settle_all(struct db *db, struct err *e)
     bool ok = make_nodes(&w, e);
     if (ok)
         walk_all(&w);
-    keymap_done(&w.map);
+    map_done(&w.map);
     free(w.nodes);
     return ok && write_entries(db, &list, e);
 }

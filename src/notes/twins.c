@@ -13,8 +13,8 @@ struct twin {
 
 void twins_done(struct twins *t)
 {
-    strmap_done(&t->folds);
-    strmap_done(&t->listed);
+    map_done(&t->folds);
+    map_done(&t->listed);
     free(t->all);
     free(t->newest);
 }
@@ -27,37 +27,17 @@ static const char *folded(struct change *c, struct str path, struct err *e)
     return arena_copy(c->arena, buf_cz(&text), text.n, e);
 }
 
-static bool make_room(struct twins *t, struct err *e)
-{
-    if (t->count == t->capacity) {
-        size_t more = t->capacity ? 2 * t->capacity : 64;
-        struct twin *all = reallocarray(t->all, more, sizeof *all);
-        if (!all)
-            return err_set(e, ERR_LIMIT, "no memory for a table of %zu names", more);
-        t->all = all;
-        t->capacity = more;
-    }
-    if (t->folds.count >= t->fold_capacity) {
-        size_t more = t->fold_capacity ? 2 * t->fold_capacity : 64;
-        size_t *newest = reallocarray(t->newest, more, sizeof *newest);
-        if (!newest)
-            return err_set(e, ERR_LIMIT, "no memory for a table of %zu names", more);
-        t->newest = newest;
-        t->fold_capacity = more;
-    }
-    return true;
-}
-
 /* `path` outlasts the change. */
 static bool add(struct change *c, const char *path, bool is_folder, struct err *e)
 {
     struct twins *t = &c->twins;
     size_t known = t->folds.count;
     const char *fold = folded(c, str_of(path), e);
-    if (!fold || !make_room(t, e))
+    if (!fold || !array_fit(t->all, t->capacity, t->count, e) ||
+        !array_fit(t->newest, t->fold_capacity, t->folds.count, e))
         return false;
-    size_t number = strmap_add(&t->folds, str_of(fold), e);
-    if (number == STRMAP_NONE)
+    size_t number = map_add(&t->folds, str_of(fold), e);
+    if (number == MAP_NONE)
         return false;
     if (number == known)
         t->newest[number] = 0;
@@ -68,8 +48,8 @@ static bool add(struct change *c, const char *path, bool is_folder, struct err *
 
 static size_t newest_of(const struct twins *t, const char *fold, size_t n)
 {
-    size_t number = strmap_find(&t->folds, (struct str){fold, n});
-    return number == STRMAP_NONE ? 0 : t->newest[number];
+    size_t number = map_find(&t->folds, (struct str){fold, n});
+    return number == MAP_NONE ? 0 : t->newest[number];
 }
 
 /* ---- folders ------------------------------------------------------------- */
@@ -100,7 +80,7 @@ static bool list_folders(struct change *c, const char *fold, size_t n, struct er
 {
     struct twins *t = &c->twins;
     size_t known = t->listed.count;
-    if (strmap_add(&t->listed, (struct str){fold, n}, e) == STRMAP_NONE)
+    if (map_add(&t->listed, (struct str){fold, n}, e) == MAP_NONE)
         return false;
     if (t->listed.count == known)
         return true;
@@ -142,14 +122,8 @@ static bool look_at(void *arg, const char *name, const struct os_stat *st, struc
         return true;
     if (!fold_is(name_file(str_of(name)), l->wanted))
         return true;
-    if (l->count == l->capacity) {
-        size_t more = l->capacity ? 2 * l->capacity : 4;
-        const char **found = reallocarray(l->found, more, sizeof *found);
-        if (!found)
-            return err_set(e, ERR_LIMIT, "no memory for %zu names", more);
-        l->found = found;
-        l->capacity = more;
-    }
+    if (!array_fit(l->found, l->capacity, l->count, e))
+        return false;
     const char *copy = arena_copy(l->c->arena, name, strlen(name), e);
     l->found[l->count++] = copy;
     return copy != NULL;
@@ -186,7 +160,7 @@ static bool look_through(struct change *c, const char *fold, struct err *e)
 static bool add_own(struct change *c, struct err *e)
 {
     for (; c->twins.own < c->paths.count; c->twins.own++) {
-        struct str path = c->paths.keys[c->twins.own];
+        struct str path = c->paths.texts[c->twins.own];
         if (name_is_path(path) && !add(c, path.at, false, e))
             return false;
     }

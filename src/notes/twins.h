@@ -6,20 +6,20 @@
  * Threads: a table belongs to its change. Private to the room notes.
  */
 #pragma once
-#include "notes/strmap.h"
+#include "base/base.h"
 
 struct change;
 
 /* What has been seen of the vault's names. A change that asks a few times looks through the
  * folders each time; one that asks often lists each folder once, into a table. */
 struct twins {
-    struct strmap folds; /* folded paths of notes and folders */
-    struct twin *all;    /* one for each path that was seen */
-    size_t *newest;      /* by number of the fold: the last of its paths, plus 1 */
+    struct map folds; /* folded paths of notes and folders */
+    struct twin *all; /* one for each path that was seen */
+    size_t *newest;   /* by number of the fold: the last of its paths, plus 1 */
     size_t count, capacity, fold_capacity;
-    size_t own;           /* how many of the change's own paths are in it */
-    unsigned asked;       /* times */
-    struct strmap listed; /* folded paths of folders whose contents are */
+    size_t own;        /* how many of the change's own paths are in it */
+    unsigned asked;    /* times */
+    struct map listed; /* folded paths of folders whose contents are */
 };
 void twins_done(struct twins *t); /* a zeroed one is empty and fine */
 

@@ -356,7 +356,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     json_pair_str(out, "name", o.name);
     json_pair_cstr(out, "filename", path + sizeof TYPES_DIR);
     json_pair_cstr(out, "path", path);
-    find_put_time(out, "created", os_real_ms());
+    note_pair_time(out, "created", os_real_ms());
     json_close(out);
     return true;
 }

@@ -110,12 +110,8 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     struct revision *r = state;
     char path[PATH_MAX], hash[HASH_SIZE];
     struct note n;
-    bool found;
-    if (!write_resolve(c, v, r->identifier, path, e) ||
-        !change_read(c, path, &n, &found, e))
+    if (!vault_need_note(v, c, r->identifier, path, &n, e))
         return false;
-    if (!found)
-        return write_no_such_note(r->identifier, e);
     int64_t now = vault_now(v);
     os_format_utc(now, r->now);
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
@@ -134,7 +130,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(path));
     json_pair_bool(out, "updated", true);
-    write_pair_time(out, "timestamp", now);
+    note_pair_time(out, "timestamp", now);
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;

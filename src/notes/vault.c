@@ -1,31 +1,11 @@
-/* Opening a vault; its files; the checks of option objects. */
-#include <errno.h>
+/* What a call does with its vault: waits, reads notes, checks option objects. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "crypto/crypto.h"
-#include "notes/history.h"
-#include "notes/index.h"
 #include "notes/linkname.h"
 #include "notes/name.h"
-#include "notes/session.h"
-#include "notes/write.h"
-
-/* ---- opening ------------------------------------------------------------ */
-
-struct vault *vault_open(const char *path, struct err *e)
-{
-    scoped(vault_close) struct vault *v = mem_new(sizeof *v);
-    v->path = mem_strdup(path);
-    v->view.notes = v->view.types = true;
-    v->dir = os_dir_open(path, e);
-    if (v->dir < 0)
-        return NULL;
-    v->index = index_new(v);
-    v->history = history_new(v);
-    return take(v);
-}
+#include "notes/vault.h"
 
 void vault_set_patterns(struct vault *v, struct patterns *p)
 {
@@ -82,28 +62,6 @@ void vault_set_clock(struct vault *v, int64_t now_ms)
 int64_t vault_now(const struct vault *v)
 {
     return v->now_ms ? v->now_ms : os_real_ms();
-}
-
-struct vault *vault_as(struct vault *v, const struct vault_view *how)
-{
-    struct vault *view = mem_new(sizeof *view);
-    *view = *v;
-    view->view = *how;
-    view->is_a_view = true;
-    return view;
-}
-
-void vault_close(struct vault *v)
-{
-    if (!v)
-        return;
-    if (!v->is_a_view) {
-        index_free(v->index);
-        history_free(v->history);
-        os_close(v->dir);
-        free(v->path);
-    }
-    free(v);
 }
 
 bool vault_is_gone(const struct vault *v)
@@ -219,11 +177,8 @@ bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
 
 bool note_is_own_key(struct str key)
 {
-    static const char *const own[] = {"id", "type", "title", "created", "updated"};
-    for (size_t i = 0; i < LENGTH(own); i++)
-        if (str_is(key, own[i]))
-            return true;
-    return false;
+    static const char *const own[] = {"id", "type", "title", "created", "updated", NULL};
+    return str_is_one_of(key, own);
 }
 
 void note_put_metadata(const struct note *n, struct json_writer *w)
@@ -279,6 +234,13 @@ void note_put_tags(const struct note *n, struct json_writer *w)
     json_close(w);
 }
 
+void note_pair_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    char text[25];
+    os_format_utc(ms, text);
+    json_pair_cstr(w, key, text);
+}
+
 /* ---- finding ------------------------------------------------------------ */
 
 bool vault_admits(const struct vault *v, size_t bytes, struct err *e)
@@ -331,10 +293,7 @@ bool options_check(const struct json *o, const char *what, const char *const *ke
                        what, buf_cz(&names), json_type_name(json_type(o)));
     struct json_iter it = json_iter(o);
     while (json_next(&it)) {
-        size_t i = 0;
-        while (keys[i] && !str_is(it.key, keys[i]))
-            i++;
-        if (!keys[i])
+        if (!str_is_one_of(it.key, keys))
             return err_set(e, ERR_INVALID, "%s knows no field \"%.*s\"; it takes %s",
                            what, STR_ARGS(str_cut(it.key, 60)), buf_cz(&names));
     }

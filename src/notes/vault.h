@@ -72,6 +72,7 @@ void note_put_metadata(const struct note *n, struct json_writer *w);
 void note_put_tags(const struct note *n, struct json_writer *w);
 /* Appends its list of subnotes as it stands there, "null" where there is none. */
 bool note_put_subnotes(const struct note *n, struct buf *out);
+void note_pair_time(struct json_writer *w, const char *key, int64_t ms);
 /* The call has read it, and answers its hash; `subnotes`: its metadata, too. */
 void note_tell(struct vault *v, const struct note *n, bool subnotes);
 
@@ -86,15 +87,20 @@ void vault_put_id(struct vault *v, struct str path, struct buf *out);
 /* Is this an identifier that needs no index: an id or a path of a note that is there? */
 bool vault_is_path(struct vault *v, struct str identifier);
 /* The path that an identifier means (resolve.h), as the change, or where that is NULL the
- * vault, has the notes. *found false: none. ERR_CONFLICT: several. */
+ * vault, has the notes; the change knows then that the caller named it. *found false: none.
+ * ERR_CONFLICT: several. */
 bool vault_find(struct vault *v, struct change *c, struct str identifier, bool any_case,
                 char path[static PATH_MAX], bool *found, struct err *e);
 /* The same in the vault, in any case of letters. */
 bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
                    bool *found, struct err *e);
-/* As vault_resolve(); that there is none is ERR_NOT_FOUND. */
-bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
-                struct err *e);
+/* As vault_find(), in any case of letters; that there is none is ERR_NOT_FOUND. */
+bool vault_need(struct vault *v, struct change *c, struct str identifier,
+                char path[static PATH_MAX], struct err *e);
+/* The same, and reads it within the change. */
+bool vault_need_note(struct vault *v, struct change *c, struct str identifier,
+                     char path[static PATH_MAX], struct note *out, struct err *e);
+bool vault_no_such_note(struct str identifier, struct err *e);
 
 /* ---- patterns ----------------------------------------------------------- */
 

@@ -4,21 +4,18 @@
 #include "crypto/crypto.h"
 
 #define ATTEMPTS_MAX 8u
-#define SLOTS_MIN 64u
 
 struct question {
-    unsigned char key[CRYPTO_BLAKE2B];
     struct str pattern, text; /* while it waits */
     struct str type, place;
     bool answered, matches;
 };
 
 struct verdicts {
-    struct arena *arena; /* NULL: nothing was asked yet */
-    struct question *all;
+    struct arena *arena;  /* NULL: nothing was asked yet */
+    struct map keys;      /* hashes of pattern and text */
+    struct question *all; /* by their numbers */
     size_t count, capacity;
-    uint32_t *slots; /* number + 1, 0 for a free one */
-    size_t slot_count;
     size_t first_waiting; /* all before are answered */
     size_t noted;         /* questions when the last note ended */
     uint64_t compute_ns;  /* for those that wait */
@@ -35,7 +32,7 @@ void verdicts_free(struct verdicts *s)
         return;
     arena_free(s->arena);
     free(s->all);
-    free(s->slots);
+    map_done(&s->keys);
     free(s);
 }
 
@@ -48,36 +45,6 @@ static void key_of(struct str pattern, struct str text,
     crypto_blake2b((struct str){(const char *)both, sizeof both}, key);
 }
 
-/* Where the key's number is, or would be. */
-static uint32_t *slot_of(const struct verdicts *s, const unsigned char *key)
-{
-    size_t i;
-    memcpy(&i, key, sizeof i);
-    for (i &= s->slot_count - 1;; i = (i + 1) & (s->slot_count - 1)) {
-        uint32_t *slot = &s->slots[i];
-        if (!*slot || !memcmp(s->all[*slot - 1].key, key, CRYPTO_BLAKE2B))
-            return slot;
-    }
-}
-
-/* Twice the slots that are needed, at least. */
-static void grow(struct verdicts *s)
-{
-    if (s->count < s->capacity)
-        return;
-    s->capacity = s->capacity ? 2 * s->capacity : SLOTS_MIN / 2;
-    struct question *all = mem_new(s->capacity * sizeof *all);
-    if (s->count)
-        memcpy(all, s->all, s->count * sizeof *all);
-    free(s->all);
-    free(s->slots);
-    s->all = all;
-    s->slot_count = 2 * s->capacity;
-    s->slots = mem_new(s->slot_count * sizeof *s->slots);
-    for (size_t i = 0; i < s->count; i++)
-        *slot_of(s, s->all[i].key) = (uint32_t)i + 1;
-}
-
 static bool keep(struct verdicts *s, struct str from, struct str *to, struct err *e)
 {
     const char *copy = arena_copy(s->arena, from.at, from.n, e);
@@ -85,7 +52,7 @@ static bool keep(struct verdicts *s, struct str from, struct str *to, struct err
     return copy != NULL;
 }
 
-static bool add(struct verdicts *s, struct question q, struct err *e)
+static bool add(struct verdicts *s, struct question q, struct str key, struct err *e)
 {
     if (s->count == VERDICTS_MAX)
         return err_set(e, ERR_LIMIT, "more than %u texts are to match patterns of types",
@@ -93,11 +60,14 @@ static bool add(struct verdicts *s, struct question q, struct err *e)
     if (!s->arena)
         s->arena = arena_new(VERDICTS_BYTES);
     if (!keep(s, q.pattern, &q.pattern, e) || !keep(s, q.text, &q.text, e) ||
-        !keep(s, q.type, &q.type, e) || !keep(s, q.place, &q.place, e))
+        !keep(s, q.type, &q.type, e) || !keep(s, q.place, &q.place, e) ||
+        !keep(s, key, &key, e))
         return false;
-    grow(s);
-    s->all[s->count] = q;
-    *slot_of(s, q.key) = (uint32_t)++s->count;
+    if (!array_fit(s->all, s->capacity, s->count, e))
+        return false;
+    if (map_add(&s->keys, key, e) == MAP_NONE)
+        return false;
+    s->all[s->count++] = q;
     return true;
 }
 
@@ -106,10 +76,12 @@ bool verdicts_find(struct verdicts *s, struct str type, const char *place,
 {
     struct question q = {
         .pattern = pattern, .text = text, .type = type, .place = str_of(place)};
-    key_of(pattern, text, q.key);
-    uint32_t number = s->slot_count ? *slot_of(s, q.key) : 0;
-    *matches = !number || !s->all[number - 1].answered || s->all[number - 1].matches;
-    return number || add(s, q, e);
+    unsigned char hash[CRYPTO_BLAKE2B];
+    key_of(pattern, text, hash);
+    struct str key = {(const char *)hash, sizeof hash};
+    size_t at = map_find(&s->keys, key);
+    *matches = at == MAP_NONE || !s->all[at].answered || s->all[at].matches;
+    return at != MAP_NONE || add(s, q, key, e);
 }
 
 void verdicts_note_ends(struct verdicts *s)

@@ -10,13 +10,6 @@
 
 #define ANSWER_MAX ((size_t)64 << 20) /* bytes */
 
-void write_pair_time(struct json_writer *w, const char *key, int64_t ms)
-{
-    char text[25];
-    os_format_utc(ms, text);
-    json_pair_cstr(w, key, text);
-}
-
 void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
                    struct str path)
 {
@@ -24,23 +17,6 @@ void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
     buf_init(&id, PATH_MAX + 8);
     vault_put_id(v, path, &id);
     json_pair_str(w, key, buf_view(&id));
-}
-
-const struct json *write_json_text(struct str text, struct arena *a, struct err *e)
-{
-    scoped_buf struct buf b;
-    buf_init(&b, (size_t)NOTE_SIZE_MAX * 6 + 2);
-    struct json_writer w = json_writer(&b);
-    json_put_str(&w, text);
-    return buf_check(&b, "a text", e) ? json_read(buf_view(&b), a, e) : NULL;
-}
-
-bool write_no_such_note(struct str identifier, struct err *e)
-{
-    return err_set(e, ERR_NOT_FOUND,
-                   "there is no note \"%.*s\"; an identifier is an id "
-                   "(\"type/name\"), a uid, a path or an exact title",
-                   STR_ARGS(str_cut(identifier, 100)));
 }
 
 /* ---- metadata ------------------------------------------------------------ */
@@ -153,30 +129,6 @@ bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
 
 /* ---- performing ---------------------------------------------------------- */
 
-bool write_find(struct change *c, struct vault *v, struct str identifier, bool any_case,
-                char path[static PATH_MAX], bool *found, struct err *e)
-{
-    if (vault_find(v, c, identifier, any_case, path, found, e))
-        return !*found || change_name(c, path, e);
-    change_looks(c); /* it may list those that have the title */
-    return false;
-}
-
-bool write_resolve(struct change *c, struct vault *v, struct str identifier,
-                   char path[static PATH_MAX], struct err *e)
-{
-    bool found;
-    return write_find(c, v, identifier, true, path, &found, e) &&
-           (found || write_no_such_note(identifier, e));
-}
-
-/* The index may take long, the first time: not under the lock. */
-static bool no_work(struct db *db, void *arg, struct err *e)
-{
-    (void)db, (void)arg, (void)e;
-    return true;
-}
-
 static bool needs_index(struct vault *v, const struct json *o)
 {
     struct str identifier;
@@ -258,7 +210,8 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
     memcpy(begun, state, op->state_size);
     if (!op->read(o, state, e) ||
         (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &p.options.dry_run, e)) ||
-        (needs_index(v, o) && !index_use(v, no_work, NULL, e)))
+        /* It may take long, the first time: not under the lock. */
+        (needs_index(v, o) && !index_use(v, NULL, NULL, e)))
         return false;
     if (!verdicts_settle(v, perform_once, &p, e))
         return p.looked && sight_refuse(v, SIGHT_NOTES, op->name, e);

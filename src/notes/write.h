@@ -30,14 +30,6 @@ bool write_perform(struct vault *v, const struct operation *op, const struct jso
 bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
                       void *state, struct json_writer *out, struct err *e);
 
-/* The path that an identifier means within the change; *found false: none. */
-bool write_find(struct change *c, struct vault *v, struct str identifier, bool any_case,
-                char path[static PATH_MAX], bool *found, struct err *e);
-/* The same; that there is none is ERR_NOT_FOUND. */
-bool write_resolve(struct change *c, struct vault *v, struct str identifier,
-                   char path[static PATH_MAX], struct err *e);
-bool write_no_such_note(struct str identifier, struct err *e);
-
 /* Moves one of several notes within the change to another type, as notes.move does,
  * whatever version it is. */
 bool move_to_type(struct change *c, struct vault *v, const char *path, struct str type,
@@ -72,9 +64,5 @@ bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
  * `refused` ends with NULL. */
 bool write_check_metadata(const struct json *metadata, const char *const *refused,
                           struct err *e);
-/* A JSON string in the arena. */
-const struct json *write_json_text(struct str text, struct arena *a, struct err *e);
-
-void write_pair_time(struct json_writer *w, const char *key, int64_t ms);
 void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
                    struct str path);

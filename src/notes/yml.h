@@ -15,7 +15,8 @@
 #define YML_DEPTH_MAX 32u
 #define YML_NODES_MAX 20000u
 #define YML_ANCHORS_MAX 1000u
-#define YML_KEY_MAX 200u /* bytes of a key that is written */
+#define YML_KEY_MAX 200u                 /* bytes of a key that is written */
+#define YML_WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
 /* Where a key of the outermost mapping stands. */
 struct yml_key {

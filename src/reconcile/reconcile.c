@@ -98,55 +98,8 @@ void reconcile_interrupted(void *arg, const char *vault, struct str intent,
 
 /* ---- the one against the other --------------------------------------------------- */
 
-/* Names of calls, told apart by 64 bits of them. */
-struct names {
-    uint64_t *at;
-    size_t room, used;
-};
-
-static uint64_t *place_of(const struct names *n, uint64_t name)
-{
-    size_t i = (name ^ name >> 32) & (n->room - 1);
-    while (n->at[i] && n->at[i] != name)
-        i = (i + 1) & (n->room - 1);
-    return &n->at[i];
-}
-
-static uint64_t number_of(struct str name)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < name.n; i++)
-        hash = (hash ^ (unsigned char)name.at[i]) * 1099511628211u;
-    return hash ? hash : 1;
-}
-
-static bool has_name(const struct names *n, struct str name)
-{
-    return n->room && *place_of(n, number_of(name));
-}
-
-static bool add_name(struct names *n, struct str name, struct err *e)
-{
-    if (2 * n->used >= n->room) {
-        struct names more = {.room = n->room ? 2 * n->room : 1024};
-        more.at = calloc(more.room, sizeof *more.at);
-        if (!more.at)
-            return err_set(e, ERR_LIMIT, "no memory for the names of %zu calls", n->used);
-        for (size_t i = 0; i < n->room; i++)
-            if (n->at[i])
-                *place_of(&more, n->at[i]) = n->at[i];
-        free(n->at);
-        n->at = more.at;
-        n->room = more.room;
-    }
-    uint64_t *place = place_of(n, number_of(name));
-    n->used += *place == 0;
-    *place = number_of(name);
-    return true;
-}
-
 struct comparison {
-    struct names calls;
+    struct map calls; /* by their names */
     struct json_writer *out;
     int64_t revision;  /* the highest that a record names */
     char record[20];   /* the beginning of its MAC */
@@ -188,7 +141,7 @@ static bool take_record(void *arg, struct str line, struct err *e)
         memcpy(c->record, mac.at, mac.n);
         c->record[mac.n] = '\0';
     }
-    return !call.n || add_name(&c->calls, call, e);
+    return !call.n || map_add_hash(&c->calls, call, e) != MAP_NONE;
 }
 
 #define STRANGE_TOLD 100u
@@ -196,7 +149,8 @@ static bool take_record(void *arg, struct str line, struct err *e)
 static void check_change(void *arg, const struct json *change)
 {
     struct comparison *c = arg;
-    if (has_name(&c->calls, json_str(json_get(change, "call"))) ||
+    struct str call = json_str(json_get(change, "call"));
+    if (map_find_hash(&c->calls, call) != MAP_NONE ||
         str_cmp(json_str(json_get(change, "time")), str_of(c->exported)) <= 0)
         return;
     if (c->strange++ < STRANGE_TOLD)
@@ -240,6 +194,6 @@ bool reconcile_verify(struct trail *t, const char *vault, struct json_writer *ou
         *sound = *sound && whole;
     }
     json_close(out);
-    free(c.calls.at);
+    map_done(&c.calls);
     return ok;
 }

@@ -3,15 +3,10 @@
 
 #define HASHED_MAX 512u /* bytes of arguments; longer ones are compared with nothing */
 
-/* FNV-1a, 64 bits: these are compared within one evaluation only. */
+/* These are compared within one evaluation only. */
 static uint64_t hash_of(struct str s)
 {
-    uint64_t h = 14695981039346656037u;
-    if (s.n > HASHED_MAX)
-        return 0;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.at[i]) * 1099511628211u;
-    return h | 1;
+    return s.n > HASHED_MAX ? 0 : hash_fnv(HASH_FNV, s) | 1;
 }
 
 static bool has_room(struct script_outcome *o)

@@ -14,14 +14,11 @@ struct reader {
     bool after_dot; /* a property's name comes */
 };
 
-static void mix(struct reader *r, const void *bytes, size_t n)
+static void mix(struct reader *r, const char *bytes, size_t n)
 {
-    const unsigned char *at = bytes;
-    uint64_t h = r->out->hash;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ at[i]) * 0x100000001b3ULL;
-    /* What ends here cannot begin what follows. */
-    r->out->hash = (h ^ 0xff) * 0x100000001b3ULL;
+    uint64_t hash = hash_fnv(r->out->hash, (struct str){bytes, n});
+    r->out->hash =
+        hash_fnv(hash, STR("\xff")); /* what ends here cannot begin what follows */
 }
 
 static void token(struct reader *r, const char *from, bool value)
@@ -192,14 +189,14 @@ static void read_all(struct reader *r)
 
 void code_shape(struct str code, struct code_shape *out)
 {
-    *out = (struct code_shape){.hash = 0xcbf29ce484222325ULL};
+    *out = (struct code_shape){.hash = HASH_FNV};
     struct reader r = {.at = code.at, .end = code.at + code.n, .line = 1, .out = out};
     read_all(&r);
 }
 
 uint64_t code_sum(struct str code, struct str self)
 {
-    struct code_shape s = {.hash = 0xcbf29ce484222325ULL};
+    struct code_shape s = {.hash = HASH_FNV};
     struct reader r = {.at = code.at,
                        .end = code.at + code.n,
                        .line = 1,
