@@ -33,11 +33,9 @@ static bool fill(struct catalogue *c, struct tool_package *p, struct tool_notes 
     if (!m || !manifest_fill(m, p->arena, &p->tool, e))
         return false;
     if (c->taken && c->taken(str_of(p->tool.name)))
-        return err_set(
-            e, ERR_CONFLICT,
-            "'%s' is the name of something of Cloche's own, which would be meant "
-            "by it; give the tool another name",
-            p->tool.name);
+        return err_set(e, ERR_CONFLICT,
+                       "'%s' is a reserved name; choose another name for the tool",
+                       p->tool.name);
     if (p->key[0] && keys_read(c->config, p->arena, &keys, &none))
         p->tool.signer = keys_name(&keys, p->key);
     p->tool.id = "";
@@ -141,11 +139,10 @@ static bool check_newer(const struct tool *now, const struct tool *next, struct 
 {
     struct str a = str_of(now->version), b = str_of(next->version);
     return !semver_is(a) || !semver_is(b) || semver_compare(b, a) >= 0 ||
-           err_set(
-               e, ERR_CONFLICT,
-               "version %.64s of '%s' is older than the installed %.64s; 'cloche tool "
-               "install --update' replaces that all the same",
-               next->version, next->name, now->version);
+           err_set(e, ERR_CONFLICT,
+                   "version %.64s of '%s' is older than the installed version %.64s; "
+                   "use 'cloche tool install --update' to downgrade",
+                   next->version, next->name, now->version);
 }
 
 static bool check_free(const struct snapshot *s, const struct tool *t,

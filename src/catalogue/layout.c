@@ -159,7 +159,9 @@ static bool check_header(struct str zip, struct str entry, struct layout_entry *
         same = same && u32(header, 14) == u32(entry, 16) &&
                u32(header, 18) == n->packed && u32(header, 22) == n->size;
     n->to = n->from + HEADER_SIZE + more + n->packed;
-    return same || refuse(n, e, "is another in the directory than where it lies");
+    return same || refuse(n, e,
+                          "has a local header that differs from its central directory "
+                          "entry");
 }
 
 static bool read_entry(struct str zip, const struct directory *d, size_t *at,

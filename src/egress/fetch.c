@@ -355,7 +355,7 @@ static bool finish(struct egress_trip *t, struct err *e)
     bool ok = true;
     for (size_t i = 0; i < LENGTH(all); i++)
         ok &= keys_scrub(&t->g->keys, all[i]) && !all[i]->failed;
-    return ok || err_set(e, ERR_LIMIT, "the answer is larger than it may be");
+    return ok || err_set(e, ERR_LIMIT, "the response exceeds the size limit");
 }
 
 static void end_trip(struct egress_trip *t, bool ok)

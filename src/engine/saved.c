@@ -87,10 +87,10 @@ static bool check_head(struct world *w, struct str saved, struct saved_head *hea
                        struct err *e)
 {
     if (saved.n < sizeof *head)
-        return err_set(e, ERR_INVALID, "a saved world of %zu bytes is none", saved.n);
+        return err_set(e, ERR_INVALID, "saved state of %zu bytes is too short", saved.n);
     memcpy(head, saved.at, sizeof *head);
     if (memcmp(head->magic, magic, sizeof magic) != 0)
-        return err_set(e, ERR_INVALID, "these bytes are no saved world");
+        return err_set(e, ERR_INVALID, "not a saved world");
     if (memcmp(head->image, image_id(w->module->image), IMAGE_ID) != 0)
         return err_set(e, ERR_CONFLICT, "it was saved by another build of this program");
     if (head->memory_bytes % WASM_PAGE != 0 || head->memory_bytes < world_memory(w).n)

@@ -74,7 +74,7 @@ static bool refuse_verdict(struct world *w, struct err *e)
     switch (atomic_load(&w->verdict)) {
     case ERR_TIMEOUT:
         if (w->limits.until_ns && os_mono_ns() >= w->limits.until_ns)
-            return err_set(e, ERR_TIMEOUT, "the whole call took longer than it may");
+            return err_set(e, ERR_TIMEOUT, "the call exceeded its total time limit");
         return err_set(e, ERR_TIMEOUT,
                        w->slept_ns ? "computed and slept for more than %llu ms"
                                    : "computed for more than %llu ms",
@@ -90,7 +90,7 @@ static bool refuse_verdict(struct world *w, struct err *e)
     case ERR_CANCELLED:
         return err_set(e, ERR_CANCELLED, "cancelled while it was running");
     case ERR_IO:
-        return err_set(e, ERR_IO, "the file that its memory began as was cut short");
+        return err_set(e, ERR_IO, "the memory image file was truncated");
     default:
         return err_set(e, ERR_BUG, "stopped without a reason");
     }
@@ -108,7 +108,7 @@ static bool check_limits(struct world *w, struct err *e)
                        (unsigned long long)(w->module->memory_min >> 20),
                        (unsigned long long)(w->limits.memory_bytes >> 20));
     if (cancel_fired(w->limits.cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+        return err_set(e, ERR_CANCELLED, "cancelled before the call started");
     return true;
 }
 

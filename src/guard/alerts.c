@@ -184,12 +184,11 @@ bool alerts_allow(struct alerts *a, const char *name, struct err *e)
     }
     const struct json *p = json_get_str(a->paused, str_cut(str_of(name), 63));
     if (p)
-        err_set(
-            e, ERR_DENIED,
-            "nothing ran: the caller '%s' is paused since %.*s (%.*s); a person lifts "
-            "it with: cloche callers resume '%s'",
-            name, STR_ARGS(str_cut(json_str(json_get(p, "since")), 30)),
-            STR_ARGS(str_cut(json_str(json_get(p, "why")), 120)), name);
+        err_set(e, ERR_DENIED,
+                "nothing was run: caller '%s' has been paused since %.*s (%.*s); to "
+                "resume: cloche callers resume '%s'",
+                name, STR_ARGS(str_cut(json_str(json_get(p, "since")), 30)),
+                STR_ARGS(str_cut(json_str(json_get(p, "why")), 120)), name);
     pthread_mutex_unlock(&a->lock);
     return !p;
 }

@@ -183,7 +183,7 @@ struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e
     vault.file = vault_path;
     if (w->guard->no_config.code) {
         *e = w->guard->no_config;
-        (void)err_wrap(e, "nothing ran: no policy can be believed");
+        (void)err_wrap(e, "nothing was run: no policy could be loaded");
         return NULL;
     }
     read_file(w, &user, p);

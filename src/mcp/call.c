@@ -349,7 +349,7 @@ static void run_checked(struct call *c, const struct front *f, struct input *in,
     if (perform(c, &caller, &a, &e))
         e = (struct err){0};
     else if (!e.code)
-        err_set(&e, ERR_BUG, "it failed without a word");
+        err_set(&e, ERR_BUG, "the call failed without an error message (internal error)");
     talk_end(&talk);
     if (vault != before)
         sessions_set_vault(&c->m->sessions, &c->session, vault);

@@ -478,7 +478,8 @@ static bool start_thread(struct changes *c)
 static bool may_enter(struct changes *c, const struct listener *l, struct err *e)
 {
     if (c->ending || (!c->started && !start_thread(c)))
-        return err_set(e, ERR_BUSY, "nobody can listen now; try again later");
+        return err_set(e, ERR_BUSY,
+                       "change notifications are unavailable; try again later");
     if (!l->id)
         return true;
     if (c->requests >= LISTENERS_MAX)

@@ -7,8 +7,8 @@ static void put_excuse(struct post *p)
     struct json_writer w =
         error_open(&p->excuse, p->call->id, err_kind(ERR_OUTPUT)->jsonrpc);
     json_pair_cstr(&w, "message",
-                   "it ran, but its answer was too large to be kept for a client who "
-                   "was away; call it again and stay, or ask for less");
+                   "the call succeeded, but its result was too large to keep while the "
+                   "client was disconnected; stay connected, or request less");
     json_close(&w);
     json_close(&w);
 }

@@ -484,7 +484,7 @@ bool task_detach(struct task *t, struct err *e)
         pthread_cond_broadcast(&t->changed);
     }
     pthread_mutex_unlock(&ts->lock);
-    return ok || err_set(e, ERR_CANCELLED, "nobody waits for it any more");
+    return ok || err_set(e, ERR_CANCELLED, "the task was abandoned by its client");
 }
 
 /* ---- questions ------------------------------------------------------------- */

@@ -226,7 +226,7 @@ bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
     if (cancelled)
         return err_set(e, ERR_CANCELLED, "cancelled while it was waiting");
     if (hopeless && os_mono_ns() < run_wait_until(r))
-        return err_set(e, ERR_GUEST, "the code waits for an answer that cannot come");
+        return err_set(e, ERR_GUEST, "the code awaits a promise that can never settle");
     if (os_mono_ns() >= run_wait_until(r))
         return err_set(e, ERR_TIMEOUT,
                        "took longer than %llu ms in all, waiting included",

@@ -227,7 +227,7 @@ void stage_run(struct stage *s)
     bool ok = run_world(s, &why);
     /* At the end of all, what waits goes on for the moment until the watchdog stops it. */
     if (ok && s->world->until_ns && os_mono_ns() >= s->world->until_ns)
-        ok = err_set(&why, ERR_TIMEOUT, "the whole call took longer than it may");
+        ok = err_set(&why, ERR_TIMEOUT, "the call exceeded its total time limit");
     if (!ok)
         tell(s, &why);
     s->outcome->wall_ms = (double)(os_mono_ns() - began) / 1e6;

@@ -118,7 +118,8 @@ static bool run_until(struct baker *b, const uint32_t *count, uint32_t want,
             return fail(b, doing, e);
         bool rests = wake_ns != COMPUTER_RUNS && b->inbox.n == 0;
         if (rests && *count != want)
-            err_set(&b->failure, ERR_GUEST, "it waits for nothing that could come");
+            err_set(&b->failure, ERR_GUEST,
+                    "deadlock: the machine is idle with no pending event");
         if (n > BOOT_INSTRUCTIONS)
             err_set(&b->failure, ERR_TIMEOUT, "it does not come to an end");
         if (b->failure.code)

@@ -146,7 +146,8 @@ static bool begin(struct vm_command *c, struct err *e)
     struct vm *m = c->vm;
     struct exec *x = &c->exec;
     if (cancel_fired(c->of.cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began; nothing was run");
+        return err_set(e, ERR_CANCELLED,
+                       "cancelled before the command started; nothing was run");
     if (m->exec_count >= VM_EXECS_MAX)
         return err_set(e, ERR_LIMIT,
                        "the machine runs %u commands, as many as it may at once; nothing "
@@ -497,7 +498,7 @@ struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *of,
     c->exec.wake_arg = arg;
     if (!cancel_on(of->cancel, &c->stop, cancelled, c)) {
         (void)err_set(&c->why, ERR_CANCELLED,
-                      "cancelled before it began; nothing was run");
+                      "cancelled before the command started; nothing was run");
         c->stage = STAGE_OVER;
         return c;
     }

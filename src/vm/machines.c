@@ -218,7 +218,7 @@ void vm_release(struct vm *m)
 void vm_stop(struct vm *m)
 {
     struct err why = {0};
-    (void)err_set(&why, ERR_CANCELLED, "the machine was stopped, as was asked for");
+    (void)err_set(&why, ERR_CANCELLED, "the machine was stopped on request");
     pthread_mutex_lock(&m->lock);
     port_end(m, true, &why);
     pthread_mutex_unlock(&m->lock);
