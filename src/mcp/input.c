@@ -14,7 +14,7 @@ static int64_t now_ms(const struct input *in)
 
 /* ---- the request that it is for ----------------------------------------- */
 
-/* Of all that the request says but for what changes from round to round. */
+/* Hashes all of the request but the parts that change from round to round. */
 static void request_hash(const struct call *c, char out[static CRYPTO_HASH_HEX])
 {
     scoped_buf struct buf text;
@@ -202,7 +202,7 @@ bool input_answers(struct input *in, const char *method)
     return false;
 }
 
-/* What the client said to a question, now or in an earlier round; NULL: nothing, or
+/* The client's answer to a question, now or in an earlier round; NULL: nothing, or
  * nothing that answers it. */
 static const struct json *find_answer(const struct input *in, const struct question *q)
 {
