@@ -161,7 +161,7 @@ static void read_paused(struct alerts *a, const struct os_stamp *now)
     a->is_read = true;
 }
 
-/* Who is paused is not guessed: a damaged list lets nobody in. */
+/* The list of paused callers is not guessed: a damaged list lets nobody in. */
 static bool is_known(const struct alerts *a, struct err *e)
 {
     return !a->unread.code ||
@@ -244,8 +244,8 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
 }
 
 /* In the trail: who was paused or may go on, and why. */
-static void record(struct ward *w, const char *event, const char *caller,
-                   const struct alert *alert, const char *why, bool lasting)
+static void alert_record(struct ward *w, const char *event, const char *caller,
+                         const struct alert *alert, const char *why, bool lasting)
 {
     struct err none = {0};
     struct ward_event told;
@@ -262,14 +262,14 @@ static void record(struct ward *w, const char *event, const char *caller,
 
 void ward_refused(struct ward *w, const char *caller, const char *why)
 {
-    record(w, "refused", caller, NULL, why, false);
+    alert_record(w, "refused", caller, NULL, why, false);
 }
 
 bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e)
 {
     if (!write_paused(w->guard->alerts, caller, why, e))
         return false;
-    record(w, "pause", caller, NULL, why, true);
+    alert_record(w, "pause", caller, NULL, why, true);
     return true;
 }
 
@@ -277,7 +277,7 @@ bool ward_resume(struct ward *w, const char *caller, struct err *e)
 {
     if (!write_paused(w->guard->alerts, caller, NULL, e))
         return false;
-    record(w, "resume", caller, NULL, "by a person", true);
+    alert_record(w, "resume", caller, NULL, "by a person", true);
     return true;
 }
 
@@ -326,7 +326,7 @@ void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert)
     atomic_fetch_add(&a->raised[alert->kind], 1);
     if (alert->paused && !write_paused(a, alert->caller, alert->message, &e))
         alert->paused = false;
-    record(w, "alert", alert->caller, alert, alert->message, true);
+    alert_record(w, "alert", alert->caller, alert, alert->message, true);
     pthread_mutex_lock(&a->lock);
     memcpy(sinks, a->sinks, sizeof sinks);
     pthread_mutex_unlock(&a->lock);
@@ -338,8 +338,8 @@ void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert)
 }
 
 /* Is the threshold passed now, and was not told of yet? The lock is held. */
-static bool is_over(struct watched *c, const struct policy *p, enum alert_kind kind,
-                    uint32_t more, uint32_t ended, uint64_t now_ns, uint32_t *sum)
+static bool alert_is_due(struct watched *c, const struct policy *p, enum alert_kind kind,
+                         uint32_t more, uint32_t ended, uint64_t now_ns, uint32_t *sum)
 {
     const struct policy_alert *limit = &p->alerts[kind];
     *sum = window_add(&c->windows[kind], now_ns, limit->seconds, more);
@@ -386,7 +386,7 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
                                       count_new_hosts(a, d)};
     for (size_t kind = 0; kind < ALERT_COUNTED; kind++) {
         uint32_t sum;
-        if (!is_over(c, p, (enum alert_kind)kind, counts[kind], ended, now_ns, &sum))
+        if (!alert_is_due(c, p, (enum alert_kind)kind, counts[kind], ended, now_ns, &sum))
             continue;
         struct alert *new = &raised[n++];
         *new = (struct alert){.kind = (enum alert_kind)kind,
@@ -402,7 +402,7 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
     policy_release(p);
 }
 
-/* ---- what its records take --------------------------------------------------- */
+/* ---- the records' share ------------------------------------------------------ */
 
 #define DAY_SECONDS 86400u
 
