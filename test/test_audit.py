@@ -320,7 +320,7 @@ def brought(run, vault):
 def test_a_file_of_any_size_that_a_vault_brought_along_ends_no_command(run, brought, words):
     done = run("audit", *words, "--vault", brought, timeout=60)
     if done.returncode:
-        assert "audit-000001.jsonl has a line of more than 32768 bytes" in done.stderr
+        assert "audit-000001.jsonl has a line longer than 32768 bytes" in done.stderr
     assert words == ["show", "99"] or "evaluate_note_code" in done.stdout or words[0] in ("show", "--verify")
     assert "mine" not in done.stderr
     told = run("callers", "--vault", brought, timeout=60)

@@ -78,13 +78,13 @@ def test_eval_injects_the_context(cloche):
         (["policy", "check", "/tmp"], "/tmp: cannot be read: Is a directory"),
         *[([*words, "--vault", "/nowhere"], 'cannot open the folder "/nowhere"')
           for words in (["audit"], ["policy", "show"], ["doctor"], ["reindex"], ["mcp"], ["callers"], ["fn", "list"])],
-        (["frobnicate"], "there is no 'cloche frobnicate'; known here: eval, mcp"),
-        (["evla"], "there is no 'cloche evla'; did you mean 'eval'?"),
-        (["help", "evla"], "there is no 'cloche evla'; did you mean 'eval'?"),
-        (["tool", "isntall"], "there is no 'cloche tool isntall'; did you mean 'install'?"),
+        (["frobnicate"], "unknown command 'cloche frobnicate'; commands: eval, mcp"),
+        (["evla"], "unknown command 'cloche evla'; did you mean 'eval'?"),
+        (["help", "evla"], "unknown command 'cloche evla'; did you mean 'eval'?"),
+        (["tool", "isntall"], "unknown command 'cloche tool isntall'; did you mean 'install'?"),
         (["eval", "--vautl", "x", "-e", "1"], "unknown option '--vautl'; did you mean --vault?"),
         (["eval", "--vautl=x", "-e", "1"], "unknown option '--vautl=x'; did you mean --vault?"),
-        (["eval", "-x", "1"], "unknown option '-x'; known here: --vault"),
+        (["eval", "-x", "1"], "unknown option '-x'; options: --vault"),
         ([], ""),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_word_that_comes_too_late_is_found_by_the_same_call_once(cloche, stdio
     stdio.ask(hello({}))
     answer = stdio.ask(call("create_note", MAKE, id=5))
     text = answer["result"]["content"][0]["text"]
-    assert "no person has said within 1 s" in text and "cloche approvals allow" in text
+    assert "was made within 1 s" in text and "cloche approvals allow" in text
     [entry] = waiting(cloche)
     run(cloche, "approvals", "allow", entry["id"])
     other = stdio.ask(call("create_note", MAKE | {"title": "Other"}, id=6))
@@ -347,7 +347,7 @@ def test_another_note_by_that_name_is_a_conflict(cloche, stdio, vault, message, 
         run(cloche, "approvals", "allow", entry["id"])
     answer = heard(stdio)
     assert answer["id"] == 5
-    assert "not what a person was shown" in json.dumps(answer) and "Conflict" in json.dumps(answer)
+    assert "the target changed after the user approved" in json.dumps(answer) and "Conflict" in json.dumps(answer)
     assert (vault / "q" / "junk.md").read_text() == "# Treasure\n\nall that I own\n"
     assert not (vault / "other").exists()
 
@@ -443,7 +443,7 @@ def test_a_function_is_shown_beside_what_it_becomes(cloche, stdio):
     assert not other["result"]["isError"]
     run(cloche, "approvals", "allow", entry["id"])
     answer = heard(stdio)
-    assert answer["id"] == 5 and "not what a person was shown" in json.dumps(answer)
+    assert answer["id"] == 5 and "the target changed after the user approved" in json.dumps(answer)
 
 
 @pytest.mark.parametrize("text", [

@@ -70,7 +70,7 @@ def test_options_are_for_the_command(cloche):
               "sh", "-c", 'pwd; echo "$A-$D-"')
     assert done.stdout == b"/tmp\nb c--\n"
     done = vm(cloche, "exec", "--timeout", "500", "--", "sleep", "100")
-    assert done.returncode == 124 and b"out of time after 500 ms" in done.stderr
+    assert done.returncode == 124 and b"timed out after 500 ms" in done.stderr
 
 
 @pytest.mark.parametrize("words, says", [

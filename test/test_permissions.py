@@ -165,7 +165,7 @@ def test_a_call_that_would_see_the_vault_asks(client, program, vault, shown):
     policy(askSeconds=1)
     (vault / "secret.txt").write_text("x")
     client.ask(hello())
-    assert "no person has said" in text_of(client.ask(call("wasm_reader", shown)))
+    assert "no decision on whether" in text_of(client.ask(call("wasm_reader", shown)))
     assert waiting(program)[0]["shown"]["mounts"] == [f"/vault = {vault} (read only)"]
 
 
@@ -177,8 +177,8 @@ def test_a_pipeline_that_is_given_its_input_asks_nobody(client, program, vault):
     assert structured(answer)["stdout"] == "5\n"
     stages[1]["args"] = ["ls", "/vault"]
     answer = client.ask(call("run_tool", {"pipeline": stages, "stdin": "12345"}))
-    assert "no person has said" in text_of(answer)
-    assert "no person has said" in text_of(client.ask(call("run_tool", {"pipeline": stages[:1]})))
+    assert "no decision on whether" in text_of(answer)
+    assert "no decision on whether" in text_of(client.ask(call("run_tool", {"pipeline": stages[:1]})))
 
 
 def test_a_parameter_that_is_standard_input_may_come_from_a_pipe(client):
@@ -220,7 +220,7 @@ def test_a_file_that_was_not_shown_is_explained(client):
 def test_who_wants_to_be_asked_of_each_call_says_ask(client, program):
     policy(askSeconds=1, permissions={"reader": "ask"})
     client.ask(hello())
-    assert "no person has said" in text_of(client.ask(call("wasm_reader", {"stdin": "text"})))
+    assert "no decision on whether" in text_of(client.ask(call("wasm_reader", {"stdin": "text"})))
     [entry] = waiting(program)
     assert "files: nothing" in entry["shown"]["tool"][0] and "always" not in entry["choices"]
 
@@ -418,7 +418,7 @@ def test_nobody_answers_and_the_same_call_finds_a_later_word(client, program):
     policy(askSeconds=1)
     client.ask(hello())
     answer = client.ask(read_note())
-    assert "no person has said within 1 s" in text_of(answer)
+    assert "was made within 1 s" in text_of(answer)
     [entry] = waiting(program)
     assert not entry["waiting"] and entry["id"] in text_of(answer)
     run(program, "approvals", "allow", entry["id"])

@@ -134,7 +134,7 @@ def test_a_damaged_one_is_told_and_begins_anew(run, tmp_path):
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     lost = run("x")
-    assert lost["errorDetails"]["code"] == "CONFLICT" and "lost" in lost["error"]
+    assert lost["errorDetails"]["code"] == "CONFLICT" and "corrupt" in lost["error"]
     assert run("typeof x")["session"]["new"]
 
 

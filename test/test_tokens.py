@@ -55,7 +55,7 @@ def test_what_it_grants_is_as_asked_or_as_usual(token):
     (["create", "../../x"], "1 to 40 letters"),
     (["create", "x", "--scope", "read,admin"], "admin"),
     (["create", "x", "--scope", ""], "no scope"),
-    (["create", "x", "--level", "root"], "full, limited and zero"),
+    (["create", "x", "--level", "root"], "full, limited or zero"),
     (["create", "x", "--expires", "30"], "30d"),
     (["create", "x", "--expires", "-1d"], "30d"),
     (["create", "x", "--expires", "99999999d"], "30d"),

@@ -108,7 +108,7 @@ def test_update_needs_what_it_updates(tools):
 
 def test_an_update_goes_forward(tools):
     tools("install", tools.zip({"version": "1.10.0"}))
-    assert "version 1.9.0 of 'probe' is older than the installed 1.10.0" in tools(
+    assert "version 1.9.0 of 'probe' is older than the installed version 1.10.0" in tools(
         "update", tools.zip({"version": "1.9.0"}), code=1)
     assert "older" in tools("update", tools.zip({"version": "1.10.0-rc.1"}), code=1)
     tools("update", tools.zip({"version": "1.10.0"}))
@@ -148,7 +148,7 @@ def test_a_parameter_that_is_standard_input_is_one_of_the_tools(tools, tmp_path)
 @pytest.mark.parametrize("name", ["check_code", "get_note", "run_tool", "test_custom_function", "pipe"])
 def test_a_tool_cannot_have_the_name_of_something_else(tools, name):
     for command in ("install", "check", "propose"):
-        assert f"'{name}' is the name of something of Cloche's own" in tools(
+        assert f"'{name}' is a reserved name" in tools(
             command, tools.zip({"name": name}), code=1)
     assert tools.files() == []
 

@@ -26,8 +26,8 @@ bool scopes_read(const char *text, unsigned *out, struct err *e)
         unsigned scope = scope_named(word);
         if (!scope)
             return err_set(e, ERR_INVALID,
-                           "there is no scope '%.*s'; read, write, evaluate and audit "
-                           "are, with commas between them",
+                           "unknown scope '%.*s'; valid scopes, separated by commas: "
+                           "read, write, evaluate, audit",
                            STR_ARGS(str_cut(word, 40)));
         *out |= scope;
         n += comma != NULL;
@@ -70,9 +70,8 @@ struct str token_id(struct str text)
 static bool is_damaged(const char *why, struct err *e)
 {
     return err_set(e, ERR_DENIED,
-                   TOKENS_FILE " in the configuration folder cannot be used (%.150s); "
-                               "nobody comes in with a token until a person mends or "
-                               "removes it",
+                   TOKENS_FILE " in the configuration folder cannot be read (%.150s); "
+                               "all tokens are refused until it is fixed or removed",
                    why);
 }
 
@@ -272,8 +271,8 @@ static bool check_wish(const struct token_wish *w, int64_t now_ms, struct err *e
 {
     if (!str_is_name(str_of(w->name), "._-", TOKEN_NAME_MAX))
         return err_set(e, ERR_INVALID,
-                       "name '%.60s' is none for a token: 1 to %u letters, digits, '.', "
-                       "'_' and '-', the first a letter or digit",
+                       "'%.60s' is not a valid token name: 1 to %u letters, digits, "
+                       "'.', '_' or '-', starting with a letter or digit",
                        w->name, TOKEN_NAME_MAX);
     if (w->vaults.n > TOKEN_VAULTS_MAX)
         return err_set(e, ERR_INVALID, "%zu vaults are given; at most %u are accepted",

@@ -36,11 +36,10 @@ bool issuer_check(const char *url, struct err *e)
     if (all.n <= ISSUER_MAX && is_plain(all) && uri_read(all, &u) &&
         (is_loopback(all) || str_is(u.scheme, "https")))
         return true;
-    return err_set(
-        e, ERR_INVALID,
-        "--oauth-issuer '%.100s' is none; https://HOST, with a port and a path "
-        "where they are needed, is accepted, and http:// on this machine",
-        url);
+    return err_set(e, ERR_INVALID,
+                   "--oauth-issuer: '%.100s' is not a valid issuer URL; use "
+                   "https://HOST[:PORT][/PATH], or http:// for a loopback host",
+                   url);
 }
 
 /* RFC 8414, section 3.1: before the path; OpenID Connect Discovery, section 4: behind. */

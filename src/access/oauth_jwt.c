@@ -52,7 +52,7 @@ static const struct json *read_object(struct str part, const char *what, struct 
     struct str text;
     const struct json *v = decode(part, a, &text, e) ? json_read(text, a, e) : NULL;
     if (v && !json_is(v, JSON_OBJECT))
-        (void)err_set(e, ERR_INVALID, "it is no object");
+        (void)err_set(e, ERR_INVALID, "not a JSON object");
     if (!e->code)
         return v;
     err_wrap(e, "the token's %s", what);
@@ -118,7 +118,7 @@ bool jwt_read(struct str text, struct arena *a, struct jwt *out, struct err *e)
         return err_set(e, ERR_LIMIT, "the token has %zu bytes; at most %u are accepted",
                        text.n, JWT_MAX);
     if (text.n == 0 || !split(text, parts))
-        return err_set(e, ERR_INVALID, "the token has not three parts");
+        return err_set(e, ERR_INVALID, "the token does not have three parts");
     const struct json *header = read_object(parts[0], "header", a, e);
     if (!header || !read_header(header, out, e))
         return false;
@@ -165,7 +165,7 @@ static bool read_time(const struct json *body, const char *claim, bool needed,
     if (!v && !needed)
         return true;
     if (!(s > 0 && s < SECONDS_MAX))
-        return err_set(e, ERR_INVALID, "the token's '%s' is no time", claim);
+        return err_set(e, ERR_INVALID, "the token's '%s' is not a valid time", claim);
     *ms = (int64_t)(s * 1000);
     return true;
 }
@@ -179,7 +179,7 @@ static bool check_times(const struct json *body, int64_t now_ms, int64_t *expire
         !read_time(body, "iat", false, &made_ms, e))
         return false;
     return since_ms <= now_ms + JWT_LEEWAY_MS ||
-           err_set(e, ERR_INVALID, "the token is not good yet");
+           err_set(e, ERR_INVALID, "the token is not valid yet (nbf)");
 }
 
 /* ---- what it grants ----------------------------------------------------- */

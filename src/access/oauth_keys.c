@@ -219,7 +219,8 @@ struct jwks *jwks_read(struct str text, struct err *e)
     scoped(arena_free) struct arena *a = arena_new(JWKS_MEMORY);
     const struct json *set = json_read(text, a, e), *list = json_get(set, "keys");
     if (!json_is(list, JSON_ARRAY)) {
-        err_set(e, ERR_INVALID, "the issuer's keys are no set: {\"keys\": [...]}");
+        err_set(e, ERR_INVALID,
+                "the issuer's JWKS is not an object of the form {\"keys\": [...]}");
         return NULL;
     }
     scoped(jwks_release) struct jwks *s = mem_new(sizeof *s);

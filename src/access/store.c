@@ -179,7 +179,7 @@ struct store *store_open(void)
     s->config = os_config_dir(NULL, &why);
     s->state_dir = os_state_dir(NULL, &none);
     if (s->config < 0)
-        log_line(LOG_WARN, "no token lets anybody in: %s%s", why.msg, ERR_ORIGIN(&why));
+        log_line(LOG_WARN, "all tokens are refused: %s%s", why.msg, ERR_ORIGIN(&why));
     return s;
 }
 

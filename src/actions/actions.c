@@ -531,7 +531,7 @@ static bool run_permitted(const struct action_call *c, bool *ran, struct answer 
     if (need.name && !permit_call(&c->place->permit, &need, e))
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+        return err_set(e, ERR_CANCELLED, "cancelled before the call started");
     return perform(c, &need, ran, out, e);
 }
 
@@ -658,7 +658,8 @@ static bool fit_answer(struct actions *a, const struct action_row *row,
     if ((!row->shorten ||
          !row->shorten(buf_view(&out->json), out->most, &part, &large)) &&
         !shorten(buf_view(&out->json), out->most, &part, e))
-        return !out->whole[0] ? false : err_wrap(e, "the whole is %s", out->whole);
+        return !out->whole[0] ? false
+                              : err_wrap(e, "the complete result is in %s", out->whole);
     buf_clear(&out->json);
     buf_str(&out->json, buf_view(&part));
     return buf_check(&out->json, "the answer", e);

@@ -227,10 +227,10 @@ static bool ask_store(const struct asking *q, struct approval_word *word, struct
         return heard(q, word, e);
     record(q, "unanswered", "nobody", APPROVAL_CALL);
     return err_set(e, ERR_DENIED,
-                   "Permission denied: no person has said within %u s whether %.100s may "
-                   "%s; %s; a person can still allow it ('cloche approvals "
-                   "allow %s'): make the very same call again then, within ten minutes",
-                   policy_of(q)->tools.ask_seconds, q->a->what, q->a->verb, q->a->undone,
+                   "Permission denied: no decision on whether %.100s may %s was made "
+                   "within %u s; %s; the user can still allow it ('cloche approvals "
+                   "allow %s'): then repeat the same call within ten minutes",
+                   q->a->what, q->a->verb, policy_of(q)->tools.ask_seconds, q->a->undone,
                    word->id);
 }
 

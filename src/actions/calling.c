@@ -127,7 +127,7 @@ static bool await_consent(struct calling *x, struct buf *out, struct err *e)
     calling_fn *then = x->then;
     if (calling_over(x)) {
         consent_drop(&x->consent);
-        return err_set(e, ERR_CANCELLED, "cancelled while it waited for a person's word");
+        return err_set(e, ERR_CANCELLED, "cancelled while waiting for approval");
     }
     if (consent_is_there(&x->consent, &look_ns)) {
         x->consent.waits = false;
@@ -395,7 +395,7 @@ bool calling_perform(struct calling *x, uint32_t row, struct str args, struct bu
     x->c = calls[row];
     x->row = row;
     if (!x->c->call)
-        return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", x->c->row.name);
+        return err_set(e, ERR_NOT_FOUND, "unknown host call %s", x->c->row.name);
     x->asked = args;
     x->inside = true;
     x->begun_ns = os_mono_ns();

@@ -198,7 +198,7 @@ static bool put_response(const struct egress_response *r, struct json_writer *ou
     scoped_buf struct buf body;
     buf_init(&body, 2 * BODY_MAX);
     if (r->body.n && !crypto_base64(r->body.at, r->body.n, &body))
-        return err_set(e, ERR_LIMIT, "the answer is larger than it may be");
+        return err_set(e, ERR_LIMIT, "the response exceeds the size limit");
     json_open_object(out);
     json_pair_int(out, "status", r->status);
     json_pair_str(out, "statusText", buf_view(&r->status_text));

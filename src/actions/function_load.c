@@ -123,7 +123,7 @@ static const struct typescript_code *translate(struct evaluation *v,
     const struct typescript_code *code =
         t ? typescript_transpile(t, fn->code, &limits, &where, e) : NULL;
     if (!code && where.line)
-        err_wrap(e, PREFIX "%.*s cannot be run: line %u, column %u of its code",
+        err_wrap(e, PREFIX "%.*s does not compile: line %u, column %u",
                  STR_ARGS(str_cut(fn->name, 64)), where.line, where.column);
     else if (!code)
         err_wrap(e, PREFIX "%.*s cannot be run", STR_ARGS(str_cut(fn->name, 64)));

@@ -48,8 +48,8 @@ static void tell_end(const struct machine_order *o, const struct vm_result *r,
 {
     if (r->timed_out)
         err_set(e, ERR_TIMEOUT,
-                "the command was out of time after %llu ms, and was ended with all that "
-                "it had begun; the machine and its files are as it left them",
+                "the command timed out after %llu ms and was killed with its child "
+                "processes; the machine and its files are kept",
                 (unsigned long long)(o->exec.timeout_ns / 1000000));
     else if (r->cancelled)
         err_set(e, ERR_CANCELLED, "the command was cancelled, and is ended");

@@ -84,7 +84,7 @@ static bool may_read(const struct evaluation *v, struct err *e)
 {
     enum level level = v->here->permit.level;
     if (v->by_requests)
-        return err_set(e, ERR_DENIED, "no code reads the audit");
+        return err_set(e, ERR_DENIED, "evaluated code cannot read the audit trail");
     if (level != LEVEL_FULL)
         return err_set(e, ERR_DENIED,
                        "the audit is read at the level full, and this caller has the "

@@ -31,9 +31,8 @@ bool resolved_holds(const struct resolved *before, const struct resolved *now,
 {
     return !strcmp(before->digest, now->digest) ||
            err_set(e, ERR_CONFLICT,
-                   "what it names is not what a person was shown and has allowed: it was "
-                   "changed meanwhile. Nothing was changed by this call; make it again, "
-                   "and a person is asked again");
+                   "the target changed after the user approved this call. Nothing was "
+                   "changed; repeat the call to request approval again");
 }
 
 /* ---- custom functions --------------------------------------------------------- */

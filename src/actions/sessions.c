@@ -84,11 +84,10 @@ bool kept_refuse(struct kept *k, const struct script_outcome *o, struct err *e)
     if (why.code == ERR_CONFLICT) {
         (void)session_forget(k->session, &none);
         *e = none;
-        err_set(
-            e, ERR_CONFLICT,
-            "session '%s' cannot go on (%.120s) and is gone; nothing was run, and the same "
-            "call begins it anew",
-            name, why.msg);
+        err_set(e, ERR_CONFLICT,
+                "session '%s' cannot be restored (%.120s) and was deleted; nothing was "
+                "run; repeat the call to start a new session",
+                name, why.msg);
     } else if (why.code == ERR_MEMORY) {
         *e = none;
         err_set(e, ERR_MEMORY,

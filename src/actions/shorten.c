@@ -97,6 +97,7 @@ bool shorten(struct str json, size_t most, struct buf *out, struct err *e)
         }
     }
     return err_set(e, ERR_OUTPUT,
-                   "it ran, but its answer of %zu bytes cannot be told in %zu", json.n,
-                   most);
+                   "the call succeeded, but its result of %zu bytes does not fit in "
+                   "%zu bytes",
+                   json.n, most);
 }

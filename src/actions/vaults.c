@@ -55,7 +55,7 @@ static struct known *add_known(struct vault_set *s, struct str id, const char *p
                                struct err *e)
 {
     if (s->count == KNOWN_MAX) {
-        err_set(e, ERR_LIMIT, "this process has met %u vaults, and takes no more",
+        err_set(e, ERR_LIMIT, "this process has opened %u vaults, the maximum",
                 KNOWN_MAX);
         return NULL;
     }

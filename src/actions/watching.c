@@ -372,7 +372,8 @@ static bool start(struct watching *w, struct err *e)
 bool watching_start(struct watching *w, vault_change_fn *fn, void *arg, struct err *e)
 {
     pthread_mutex_lock(&w->running);
-    bool ok = !w->runs || err_set(e, ERR_CONFLICT, "somebody hears of changes already");
+    bool ok =
+        !w->runs || err_set(e, ERR_CONFLICT, "a change listener is already registered");
     if (ok) {
         w->fn = fn;
         w->arg = arg;

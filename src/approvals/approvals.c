@@ -136,7 +136,7 @@ static void warn_bad(struct approvals *a, struct str name, const char *why)
     scoped_buf struct buf text;
     buf_init(&text, BUF_PAGE);
     str_spell(str_cut(name, 100), &text);
-    log_line(LOG_WARN, "approvals: the file %s is passed over: %s", buf_cz(&text), why);
+    log_line(LOG_WARN, "approvals: ignoring file %s: %s", buf_cz(&text), why);
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -510,7 +510,7 @@ bool approvals_ask(struct approvals *a, const struct approval_wish *w,
     while (!approvals_look(t, &look_ns)) {
         if (is_cancelled(wait)) {
             err_set(&t->why, ERR_CANCELLED,
-                    "cancelled while it waited for a person's word; nothing ran");
+                    "cancelled while waiting for approval; nothing was run");
             break;
         }
         wait_a_look(a);
@@ -560,8 +560,8 @@ static bool no_such(struct str id, struct err *e)
     buf_init(&text, BUF_NAME);
     str_spell(str_cut(id, 40), &text);
     return err_set(e, ERR_NOT_FOUND,
-                   "nothing named '%s' waits for a person's word: it is decided, or its "
-                   "time is over; 'cloche approvals list' tells what does",
+                   "no pending approval '%s': it was decided or has expired; 'cloche "
+                   "approvals list' shows pending approvals",
                    buf_cz(&text));
 }
 

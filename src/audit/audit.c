@@ -326,7 +326,7 @@ static bool make_lasting(struct trail *t, uint64_t number, struct err *e)
             t->is_open && t->chain.fd >= 0 ? fcntl(t->chain.fd, F_DUPFD_CLOEXEC, 0) : -1;
         pthread_mutex_unlock(&t->lock);
         ok = fd < 0 || fdatasync(fd) == 0 ||
-             err_set(e, ERR_IO, "the audit trail cannot be made lasting: %m");
+             err_set(e, ERR_IO, "cannot sync the audit trail to disk: %m");
         if (ok)
             t->synced = written;
     }

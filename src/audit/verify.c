@@ -79,11 +79,10 @@ void chain_note_odd(const struct chain *c, uint32_t file, struct err *odd)
     char name[FILE_NAME_MAX];
     chain_file_name(c, file, name);
     if (!odd->code)
-        err_set(
-            odd, ERR_LIMIT,
-            "%s/%s has a line of more than %zu bytes, which is no record: the rest of "
-            "that file was not read",
-            c->folder, name, AUDIT_RECORD_MAX);
+        err_set(odd, ERR_LIMIT,
+                "%s/%s has a line longer than %zu bytes, which is not a record; the "
+                "rest of the file was skipped",
+                c->folder, name, AUDIT_RECORD_MAX);
 }
 
 /* The lines of one file from `offset` on; where it ended. */

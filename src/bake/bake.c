@@ -287,7 +287,8 @@ static bool check_stack(struct baking *b, const uint64_t *before, struct err *e)
         const struct wasm_export *x = &b->module.exports[i];
         if (x->kind == 3 && str_is(x->name, "__stack_pointer") &&
             x->index < b->module.global_count && b->globals[x->index] != before[x->index])
-            return err_set(e, ERR_INVALID, "its start left the shadow stack moved");
+            return err_set(e, ERR_INVALID,
+                           "the start function did not restore the shadow stack pointer");
     }
     return true;
 }

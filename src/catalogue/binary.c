@@ -104,7 +104,7 @@ struct module *binary_open(struct catalogue *c, const struct work *w, struct err
     return open_bytes(c, &source, e);
 }
 
-/* What a person installed: looked at again, since its file may not be the one that was
+/* Opens an installed module: checked again, since its file may not be the one that was
  * installed, and compiled apart where the cache has forgotten it. */
 static struct module *open_installed(struct catalogue *c, const struct binary *b,
                                      const struct work *awaited, struct err *e)
@@ -130,7 +130,8 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                        e);
 }
 
-static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
+static struct module *binary_load(void *arg, const void *watch, struct engine *g,
+                                  struct err *e)
 {
     (void)g;
     const struct binary *b = arg;
@@ -145,7 +146,7 @@ struct loadable *tool_module(struct catalogue *c, const struct tool *t,
     struct engine *g = catalogue_engine(c, e);
     pthread_mutex_lock(&b->lock);
     if (!b->module && g)
-        b->module = loadable_new(g, load, b);
+        b->module = loadable_new(g, binary_load, b);
     struct loadable *l = b->module;
     pthread_mutex_unlock(&b->lock);
     struct work awaited = {.name = t->name, .watch = watch};

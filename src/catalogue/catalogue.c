@@ -1,5 +1,5 @@
-/* What there is, as a snapshot that is made anew when something on disk has changed, and
- * shared by all who hold a tool of it. */
+/* The tools there are, as a snapshot that is made anew when something on disk has
+ * changed, and shared by all who hold a tool of it. */
 #include "catalogue/catalogue.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ struct engine *catalogue_engine(struct catalogue *c, struct err *e)
     return g;
 }
 
-static void drop(struct catalogue *c, struct snapshot *s)
+static void snapshot_drop(struct catalogue *c, struct snapshot *s)
 {
     if (!s || --s->refs)
         return;
@@ -63,7 +63,7 @@ void catalogue_close(struct catalogue *c)
 {
     if (!c)
         return;
-    drop(c, c->now);
+    snapshot_drop(c, c->now);
     engine_close(c->own_engine);
     free(c->own_ahead);
     os_close(c->guest);
@@ -107,8 +107,8 @@ void snapshot_problem(struct snapshot *s, const char *what, const struct err *wh
     }
 }
 
-/* Of one name: a vault's own, then that which is switched off for a vault, then the
- * user's, then the built-in one. */
+/* The order within one name: a vault's own, then that which is switched off for a vault,
+ * then the user's, then the built-in one. */
 static int rank(const struct entry *n)
 {
     return n->tool.vault     ? 0
@@ -124,7 +124,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : rank(x) - rank(y);
 }
 
-static struct snapshot *make(struct catalogue *c)
+static struct snapshot *snapshot_make(struct catalogue *c)
 {
     struct snapshot *s = mem_new(sizeof *s);
     s->refs = 1;
@@ -152,8 +152,8 @@ struct snapshot *catalogue_current(struct catalogue *c)
     if (same)
         return c->now;
     /* The stamps were taken before: what changes meanwhile is seen at the next call. */
-    struct snapshot *fresh = make(c);
-    drop(c, c->now);
+    struct snapshot *fresh = snapshot_make(c);
+    snapshot_drop(c, c->now);
     memcpy(c->stamps, stamps, sizeof stamps);
     c->version++;
     return c->now = fresh;
@@ -269,7 +269,7 @@ void tool_release(struct catalogue *c, const struct tool *t)
     if (!t)
         return;
     pthread_mutex_lock(&c->lock);
-    drop(c, ((const struct entry *)t)->owner);
+    snapshot_drop(c, ((const struct entry *)t)->owner);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -301,7 +301,7 @@ void tool_list_release(struct catalogue *c, struct tool_list *l)
     if (!l->tools)
         return;
     pthread_mutex_lock(&c->lock);
-    drop(c, l->held);
+    snapshot_drop(c, l->held);
     pthread_mutex_unlock(&c->lock);
     free(l->tools);
     *l = (struct tool_list){0};

@@ -36,7 +36,7 @@ SCOPED(catalogue, catalogue_close);
 /* ---- a tool -------------------------------------------------------------- */
 
 enum tool_style { TOOL_CLI, TOOL_JSON, TOOL_POSITIONAL };
-/* What a tool may do with files that it is shown; in memory of its own it may do all. */
+/* A tool's access to files that it is shown; in its own memory it may do all. */
 enum tool_access { TOOL_NO_FILES, TOOL_READ, TOOL_WRITE, TOOL_READWRITE };
 const char *tool_access_name(enum tool_access access); /* "readwrite", as manifests say */
 /* Objects, and arrays in arrays, are items alone. */
@@ -81,14 +81,14 @@ struct tool {
     const char *vault;  /* installed for this vault's id alone; NULL: for all */
     const char *signer; /* the trusted key that signed it, by its name; NULL */
     int64_t installed_ms, updated_ms; /* since 1970; 0: built in */
-    /* Of one module for several tools (argv[0] tells which), the same pointer. */
+    /* The same pointer for all tools of one module (argv[0] tells which). */
     const char *module_name;
     const char *sha256;   /* of the module, in hexadecimal */
     const char *data_dir; /* its read-only files, shown at "/"; NULL: none */
 };
 
-/* What an exit code other than 0 tells that is no failure ("no line matched"); NULL: it is
- * one. */
+/* The meaning of an exit code other than 0 that is no failure ("no line matched"); NULL:
+ * it is a failure. */
 const char *tool_exit_means(const struct tool *t, uint32_t code);
 
 #define TOOL_NAME_MAX 64u
@@ -145,7 +145,7 @@ uint64_t catalogue_version(struct catalogue *c);
 #define TOOL_ZIP_MAX ((size_t)50 << 20) /* bytes */
 #define TOOL_KEY_TEXT 52                /* "ed25519:", 43 characters and a NUL */
 
-/* What a check found, a line each: "execution.timeout is 0; a whole number ...". */
+/* The findings of a check, a line each: "execution.timeout is 0; a whole number ...". */
 struct tool_notes {
     struct buf errors, warnings;
     size_t error_count, warning_count; /* also of lines that there was no room for */
@@ -163,7 +163,7 @@ struct tool_package *tool_package_open(struct catalogue *c, struct str zip,
                                        struct tool_notes *notes, struct err *e);
 void tool_package_close(struct tool_package *p); /* NULL is fine */
 SCOPED(tool_package, tool_package_close);
-/* What would be installed: no id, no times; the signer, where that key is trusted. */
+/* The tool to be installed: no id, no times; the signer, where that key is trusted. */
 const struct tool *tool_package_tool(const struct tool_package *p);
 const char *tool_package_sha256(const struct tool_package *p); /* of the ZIP */
 const char *tool_package_key(const struct tool_package *p); /* who signed; "": nobody */
@@ -194,8 +194,8 @@ bool tool_switch(struct catalogue *c, const char *name, const char *vault, bool 
 /* Keeps a ZIP until a person has decided about it, at most a week; the approval's digest
  * is tool_package_sha256(). ERR_BUSY: too many wait. */
 bool tool_propose(const struct tool_package *p, struct str zip, struct err *e);
-/* What the person is shown: {kind, name, version, description, fileAccess, size, sha256,
- * signer, ...}, all of it texts. */
+/* Writes the proposal for the person: {kind, name, version, description, fileAccess,
+ * size, sha256, signer, ...}, all of it texts. */
 void tool_proposal_shown(struct catalogue *c, const struct tool_package *p,
                          struct json_writer *out);
 /* After the word: installs what has that hash, in the place of another where there is

@@ -16,9 +16,9 @@
 #include "wasi/wasi.h"
 
 #define COMMAND "compile-module"
-/* What the largest modules take that are accepted (20 MB), with room: measured of programs
- * of Go, 35 s and 2.7 GB for 20 MB; one of 4.4 MB takes 1.4 GB, since memory goes by the
- * largest function. Compiled simply, a third of both. */
+/* The cost of the largest modules that are accepted (20 MB), with room: measured of
+ * programs of Go, 35 s and 2.7 GB for 20 MB; one of 4.4 MB takes 1.4 GB, since memory
+ * goes by the largest function. Compiled simply, a third of both. */
 #define CPU_S 120
 #define MEMORY_MOST ((uint64_t)4 << 30)
 #define MEMORY_LEAST ((uint64_t)512 << 20)
@@ -97,15 +97,15 @@ static int nameless(void)
     return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-/* Of this computer, or of what this process may have of it, three quarters. */
+/* Three quarters of this computer's memory, or of this process's limit. */
 static uint64_t memory_bytes(void)
 {
     uint64_t most = os_memory_bytes() / 4 * 3;
     return most > MEMORY_MOST ? MEMORY_MOST : most < MEMORY_LEAST ? MEMORY_LEAST : most;
 }
 
-static struct apart *begin(const struct catalogue *c, bool simply, int in, int out,
-                           struct err *e)
+static struct apart *compiler_start(const struct catalogue *c, bool simply, int in,
+                                    int out, struct err *e)
 {
     char memory[16], bytes[24];
     scoped(free) char *program =
@@ -124,8 +124,8 @@ static struct apart *begin(const struct catalogue *c, bool simply, int in, int o
 }
 
 /* Until it has ended, is called off, or its time is over. */
-static bool wait_for(struct apart *child, const struct work *w, bool simply, int *status,
-                     struct err *e)
+static bool compiler_wait(struct apart *child, const struct work *w, bool simply,
+                          int *status, struct err *e)
 {
     const struct tool_watch *watch = w->watch;
     for (unsigned ms = 0; ms < WAIT_MS; ms += SIGN_MS) {
@@ -138,7 +138,7 @@ static bool wait_for(struct apart *child, const struct work *w, bool simply, int
     return true;
 }
 
-static bool read_answer(int fd, int status, struct buf *out, struct err *e)
+static bool compiler_read_answer(int fd, int status, struct buf *out, struct err *e)
 {
     scoped_buf struct buf all;
     buf_init(&all, COMPILED_MAX + 1);
@@ -165,9 +165,9 @@ static bool attempt(struct catalogue *c, const struct work *w, bool simply, int 
     scoped_fd int answer = nameless();
     if (answer < 0 || lseek(in, 0, SEEK_SET) != 0)
         return err_set(e, ERR_IO, "cannot hand a module to its compiler: %m");
-    scoped(apart_end) struct apart *child = begin(c, simply, in, answer, e);
-    return child && wait_for(child, w, simply, &status, e) &&
-           read_answer(answer, status, out, e);
+    scoped(apart_end) struct apart *child = compiler_start(c, simply, in, answer, e);
+    return child && compiler_wait(child, w, simply, &status, e) &&
+           compiler_read_answer(answer, status, out, e);
 }
 
 bool compile_apart(struct catalogue *c, const struct work *w, struct buf *out,

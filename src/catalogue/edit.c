@@ -24,7 +24,7 @@ bool edit_begin(struct catalogue *c, struct edit *ed, struct err *e)
     return ed->lock >= 0;
 }
 
-/* ---- what nobody names any more ------------------------------------------ */
+/* ---- unreferenced modules ------------------------------------------------ */
 
 /* The modules that records name, one after the other. */
 static bool collect(void *arg, const char *name, const struct os_stat *st, struct err *e)
@@ -47,7 +47,7 @@ static bool collect(void *arg, const char *name, const struct os_stat *st, struc
     return buf_str(named, sha256);
 }
 
-static bool is_named(const struct buf *named, struct str sha256)
+static bool module_is_named(const struct buf *named, struct str sha256)
 {
     for (size_t i = 0; i + 64 <= named->n; i += 64)
         if (memcmp(named->at + i, sha256.at, 64) == 0)
@@ -62,12 +62,12 @@ static bool sweep_module(void *arg, const char *name, const struct os_stat *st,
     struct str file = str_of(name + strlen("modules/"));
     struct err none = {0};
     (void)e;
-    if (st->is_file && !(file.n == 69 && is_named(((void **)arg)[1], file)))
+    if (st->is_file && !(file.n == 69 && module_is_named(((void **)arg)[1], file)))
         (void)os_remove_file(ed->dir, name, &none);
     return true;
 }
 
-/* What a write that was killed has left beside its file; the walk does not see it. */
+/* Removes a killed write's drafts beside its file; the walk does not see it. */
 static void sweep_drafts(int dir, const char *folder)
 {
     struct err none = {0};
@@ -84,7 +84,7 @@ static void sweep_drafts(int dir, const char *folder)
     (void)closedir(all);
 }
 
-static void sweep(struct edit *ed)
+static void edit_sweep(struct edit *ed)
 {
     static const char *const folders[] = {".", "records", "modules"};
     for (size_t i = 0; i < LENGTH(folders); i++)
@@ -106,7 +106,7 @@ void edit_end(struct edit *ed)
         struct os_stamp before = os_stamp(ed->dir, "changes");
         size_t n = 1 + before.size % 64;
         memset(text, '.', n);
-        sweep(ed);
+        edit_sweep(ed);
         (void)os_write_file(ed->dir, "changes", (struct str){text, n}, OS_REPLACE, 0600,
                             NULL, &none);
     }

@@ -20,8 +20,8 @@ struct tool_package {
 
 /* ---- a package ----------------------------------------------------------- */
 
-static bool fill(struct catalogue *c, struct tool_package *p, struct tool_notes *notes,
-                 struct err *e)
+static bool package_fill(struct catalogue *c, struct tool_package *p,
+                         struct tool_notes *notes, struct err *e)
 {
     struct trusted_keys keys;
     struct err none = {0};
@@ -33,11 +33,9 @@ static bool fill(struct catalogue *c, struct tool_package *p, struct tool_notes 
     if (!m || !manifest_fill(m, p->arena, &p->tool, e))
         return false;
     if (c->taken && c->taken(str_of(p->tool.name)))
-        return err_set(
-            e, ERR_CONFLICT,
-            "'%s' is the name of something of Cloche's own, which would be meant "
-            "by it; give the tool another name",
-            p->tool.name);
+        return err_set(e, ERR_CONFLICT,
+                       "'%s' is a reserved name; choose another name for the tool",
+                       p->tool.name);
     if (p->key[0] && keys_read(c->config, p->arena, &keys, &none))
         p->tool.signer = keys_name(&keys, p->key);
     p->tool.id = "";
@@ -52,7 +50,7 @@ struct tool_package *tool_package_open(struct catalogue *c, struct str zip,
     scoped(tool_package_close) struct tool_package *p = mem_new(sizeof *p);
     p->arena = arena_new(PACKAGE_MEMORY);
     buf_init(&p->manifest, MANIFEST_MAX);
-    if (!package_read(zip, &p->files, e) || !fill(c, p, notes, e))
+    if (!package_read(zip, &p->files, e) || !package_fill(c, p, notes, e))
         return NULL;
     return take(p);
 }
@@ -89,7 +87,7 @@ size_t tool_package_size(const struct tool_package *p)
 
 /* ---- installing ---------------------------------------------------------- */
 
-/* What is installed by that name for that very vault, or for all; with the lock held. */
+/* The tool installed by that name for that very vault, or for all; with the lock held. */
 static const struct entry *installed(const struct snapshot *s, const char *name,
                                      const char *vault)
 {
@@ -141,11 +139,10 @@ static bool check_newer(const struct tool *now, const struct tool *next, struct 
 {
     struct str a = str_of(now->version), b = str_of(next->version);
     return !semver_is(a) || !semver_is(b) || semver_compare(b, a) >= 0 ||
-           err_set(
-               e, ERR_CONFLICT,
-               "version %.64s of '%s' is older than the installed %.64s; 'cloche tool "
-               "install --update' replaces that all the same",
-               next->version, next->name, now->version);
+           err_set(e, ERR_CONFLICT,
+                   "version %.64s of '%s' is older than the installed version %.64s; "
+                   "use 'cloche tool install --update' to downgrade",
+                   next->version, next->name, now->version);
 }
 
 static bool check_free(const struct snapshot *s, const struct tool *t,
@@ -176,7 +173,7 @@ static bool check_free(const struct snapshot *s, const struct tool *t,
         meant->tool.version);
 }
 
-/* Who took over a tool's name would inherit what a person has allowed it. */
+/* Another signer who took over a tool's name would inherit its permissions. */
 static bool check_signer(const struct entry *own, const struct tool_package *p,
                          struct err *e)
 {
@@ -188,7 +185,7 @@ static bool check_signer(const struct entry *own, const struct tool_package *p,
                    p->tool.name, own->key, p->key[0] ? "by " : "is not signed", p->key);
 }
 
-static void make_id(char id[static TOOL_ID])
+static void tool_id_make(char id[static TOOL_ID])
 {
     unsigned char r[16];
     os_random(r, sizeof r);
@@ -199,7 +196,7 @@ static void make_id(char id[static TOOL_ID])
                                i == 3 || i == 5 || i == 7 || i == 9 ? "-" : "");
 }
 
-/* What the new record keeps of the old one, if there is one. */
+/* Fills the new record with the lasting parts of the old one, if there is one. */
 static bool plan(struct catalogue *c, const struct tool_package *p,
                  const struct place *where, struct record *r, char id[static TOOL_ID],
                  struct err *e)
@@ -211,7 +208,7 @@ static bool plan(struct catalogue *c, const struct tool_package *p,
                          .key = p->key,
                          .enabled = true,
                          .updated_ms = os_real_ms()};
-    make_id(id);
+    tool_id_make(id);
     pthread_mutex_lock(&c->lock);
     const struct snapshot *s = catalogue_current(c);
     const struct entry *own = installed(s, p->tool.name, where->vault);

@@ -5,9 +5,9 @@
 #include "catalogue/catalogue.h"
 #include "os/os.h"
 
-/* ---- what there is, at one moment ---------------------------------------- */
+/* ---- snapshots ----------------------------------------------------------- */
 
-/* One module, for as many tools and snapshots as have it. */
+/* A module, for as many tools and snapshots as have it. */
 struct binary {
     struct binary *next;
     char *key, *dir, *file, *sha256;
@@ -54,9 +54,9 @@ struct catalogue {
     uint64_t version;
 };
 
-/* What there is now, good until the lock is let go. With the lock held. */
+/* The current snapshot, good until the lock is let go. With the lock held. */
 struct snapshot *catalogue_current(struct catalogue *c);
-/* What a call in that vault would mean; NULL: nothing. */
+/* The tool that a call in that vault would mean; NULL: nothing. */
 struct entry *snapshot_find(const struct snapshot *s, struct str name, struct str vault);
 /* false and ERR_NOT_FOUND, with the nearest. */
 bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
@@ -66,7 +66,7 @@ bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
 
 /* A new row of zeros; NULL and ERR_LIMIT. */
 struct entry *snapshot_add(struct snapshot *s, struct err *e);
-/* One line about what was left out. */
+/* Notes one line about an entry that was left out. */
 void snapshot_problem(struct snapshot *s, const char *what, const struct err *why);
 
 /* The rows of what lies beside the program. */

@@ -42,8 +42,8 @@ bool keys_read(int config, struct arena *a, struct trusted_keys *out, struct err
     if (!json_is(rows, JSON_ARRAY) || n > KEYS_MAX)
         return err_set(e, ERR_INVALID,
                        KEYS_FILE
-                       " in the configuration folder is damaged; nobody's "
-                       "signature is trusted until a person mends or removes it");
+                       " in the configuration folder is damaged; no signature is "
+                       "trusted until the file is fixed or removed");
     out->all = arena_get(a, (n + 2) * sizeof *out->all, e);
     struct json_iter it = json_iter(rows);
     for (; out->all && json_next(&it); out->count++)
@@ -51,9 +51,9 @@ bool keys_read(int config, struct arena *a, struct trusted_keys *out, struct err
             size_t at = out->count + 1;
             out->count = 0;
             return err_set(e, ERR_INVALID,
-                           KEYS_FILE " in the configuration folder: key %zu is none; "
-                                     "nobody's signature is trusted until a person mends "
-                                     "it",
+                           KEYS_FILE " in the configuration folder: key %zu is "
+                                     "invalid; no signature is trusted until the file "
+                                     "is fixed",
                            at);
         }
     return out->all != NULL;

@@ -40,7 +40,7 @@ static bool damaged(struct err *e, const char *why)
     return err_set(e, ERR_INVALID, "not a ZIP archive that can be used: %s", why);
 }
 
-static bool refuse(const struct layout_entry *n, struct err *e, const char *why)
+static bool entry_refuse(const struct layout_entry *n, struct err *e, const char *why)
 {
     scoped_buf struct buf name;
     buf_init(&name, BUF_LINE);
@@ -93,7 +93,7 @@ static bool find_directory(struct str zip, struct directory *d, struct err *e)
     return true;
 }
 
-/* ---- one entry ----------------------------------------------------------- */
+/* ---- an entry ------------------------------------------------------------ */
 
 static bool is_bad_path(struct str name)
 {
@@ -109,7 +109,7 @@ static bool is_bad_path(struct str name)
     return false;
 }
 
-static bool check_path(const struct layout_entry *n, struct err *e)
+static bool entry_check_path(const struct layout_entry *n, struct err *e)
 {
     scoped_buf struct buf name;
     buf_init(&name, BUF_PAGE);
@@ -124,34 +124,34 @@ static bool check_kind(struct str entry, const struct layout_entry *n, struct er
     uint32_t flags = u16(entry, 8), method = u16(entry, 10);
     mode_t mode = (mode_t)(u32(entry, 38) >> 16);
     if (flags & (FLAG_ENCRYPTED | FLAG_STRONG | FLAG_MASKED))
-        return refuse(n, e, "is encrypted; a tool's package is not");
+        return entry_refuse(n, e, "is encrypted; a tool's package is not");
     if (S_ISLNK(mode))
-        return refuse(n, e, "is a symbolic link; files and folders are accepted");
+        return entry_refuse(n, e, "is a symbolic link; files and folders are accepted");
     if ((mode & S_IFMT) && !S_ISREG(mode) && !S_ISDIR(mode))
-        return refuse(n, e, "is no regular file; files and folders are accepted");
+        return entry_refuse(n, e, "is no regular file; files and folders are accepted");
     if ((method != METHOD_STORED && method != METHOD_DEFLATED) || flags & FLAG_PATCH)
-        return refuse(n, e,
-                      "is compressed in a way that is not known here; stored and "
-                      "deflated ones are accepted");
+        return entry_refuse(n, e,
+                            "is compressed in a way that is not known here; stored and "
+                            "deflated ones are accepted");
     if (method == METHOD_STORED && n->packed != n->size)
-        return refuse(n, e, "is stored, and has two sizes");
+        return entry_refuse(n, e, "is stored, and has two sizes");
     if (n->is_folder && n->size)
-        return refuse(n, e, "is a folder, and holds bytes");
+        return entry_refuse(n, e, "is a folder, and holds bytes");
     return true;
 }
 
-/* What the file's own header says must be what the directory says. */
+/* The file's own header must agree with the directory. */
 static bool check_header(struct str zip, struct str entry, struct layout_entry *n,
                          size_t directory, struct err *e)
 {
     if (n->from > directory || directory - n->from < HEADER_SIZE ||
         u32(zip, n->from) != HEADER_SIGN)
-        return refuse(n, e, "is not where the directory says");
+        return entry_refuse(n, e, "is not where the directory says");
     struct str header = {zip.at + n->from, HEADER_SIZE};
     size_t name = u16(header, 26), more = name + u16(header, 28);
     size_t left = directory - n->from - HEADER_SIZE;
     if (more > left || n->packed > left - more)
-        return refuse(n, e, "reaches beyond the end of the files");
+        return entry_refuse(n, e, "reaches beyond the end of the files");
     bool later = u16(header, 6) & FLAG_LATER;
     bool same = u16(header, 6) == u16(entry, 8) && u16(header, 8) == u16(entry, 10) &&
                 str_eq((struct str){zip.at + n->from + HEADER_SIZE, name}, n->name);
@@ -159,7 +159,8 @@ static bool check_header(struct str zip, struct str entry, struct layout_entry *
         same = same && u32(header, 14) == u32(entry, 16) &&
                u32(header, 18) == n->packed && u32(header, 22) == n->size;
     n->to = n->from + HEADER_SIZE + more + n->packed;
-    return same || refuse(n, e, "is another in the directory than where it lies");
+    return same ||
+           entry_refuse(n, e, "has a local header that differs from its directory entry");
 }
 
 static bool read_entry(struct str zip, const struct directory *d, size_t *at,
@@ -178,8 +179,8 @@ static bool read_entry(struct str zip, const struct directory *d, size_t *at,
     n->is_folder = name && n->name.at[name - 1] == '/';
     *at += ENTRY_SIZE + all;
     if (u16(entry, 34) || n->packed == UINT32_MAX || n->size == UINT32_MAX)
-        return refuse(n, e, "is in the zip64 format, which its size does not need");
-    return check_path(n, e) && check_kind(entry, n, e) &&
+        return entry_refuse(n, e, "is in the zip64 format, which its size does not need");
+    return entry_check_path(n, e) && check_kind(entry, n, e) &&
            check_header(zip, entry, n, d->from, e);
 }
 
@@ -204,7 +205,7 @@ static bool check_places(struct layout_entry **sorted, size_t count, size_t dire
     for (size_t i = 0; i <= count; i++) {
         uint64_t from = i < count ? sorted[i]->from : directory;
         if (from < end)
-            return refuse(sorted[i ? i - 1 : 0], e, "overlaps another");
+            return entry_refuse(sorted[i ? i - 1 : 0], e, "overlaps another");
         if (from - end > (later ? DESCRIPTOR_MAX : 0))
             return damaged(e, "there is data between its files");
         if (i == count)
@@ -240,7 +241,7 @@ static bool check_names(struct layout_entry **sorted, size_t count, struct err *
     qsort(sorted, count, sizeof *sorted, by_name);
     for (size_t i = 1; i < count; i++)
         if (by_name(&sorted[i - 1], &sorted[i]) == 0)
-            return refuse(sorted[i], e, "is there twice, or differs only in case");
+            return entry_refuse(sorted[i], e, "is there twice, or differs only in case");
     return true;
 }
 

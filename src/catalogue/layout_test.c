@@ -234,7 +234,7 @@ static void two_accounts_of_one_file_are_refused(void **state)
     (void)state;
     add((struct part){.name = "good", .own_name = "evil", .bytes = "x"});
     assert_false(finish(""));
-    assert_refused(ERR_INVALID, "'good' is another in the directory than where it lies");
+    assert_refused(ERR_INVALID, "'good' has a local header that differs");
 }
 
 static void sizes_that_differ_are_refused(void **state)

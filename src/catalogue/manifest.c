@@ -9,7 +9,6 @@
 #include "catalogue/plain.h"
 #include "catalogue/semver.h"
 
-#define SCHEMA_MEMORY ((size_t)1 << 20)
 #define NOTES_MAX ((size_t)16 << 10)
 #define NOTE_MAX 1200u
 #define SHOWN_MAX 60u /* bytes of a wrong value, or of a strange key */
@@ -57,7 +56,7 @@ struct check {
     struct json_writer *out;
 };
 
-/* One line of one of the lists. What there is no room for is still counted. */
+/* Adds a line to one of the lists. Lines without room are still counted. */
 static void note(struct buf *list, size_t *count, const struct place *p, struct str what)
 {
     scoped_buf struct buf line;
@@ -83,9 +82,9 @@ static void warn(struct check *c, const struct place *p, const char *what)
     note(&c->notes->warnings, &c->notes->warning_count, p, str_of(what));
 }
 
-/* ---- what is there, and what would be accepted -------------------------- */
+/* ---- found and accepted values ------------------------------------------ */
 
-static void put_value(const struct json *v, struct buf *out)
+static void manifest_put_value(const struct json *v, struct buf *out)
 {
     scoped_buf struct buf text;
     buf_init(&text, SHOWN_MAX);
@@ -114,7 +113,7 @@ static void put_choices(const struct json *choices, struct buf *out)
     }
 }
 
-static void put_type(struct str type, const struct json *schema, struct buf *out)
+static void manifest_put_type(struct str type, const struct json *schema, struct buf *out)
 {
     const struct json *max = json_get(schema, "maxLength"),
                       *least = json_get(schema, "minimum"),
@@ -142,21 +141,21 @@ static void put_accepted(const struct json *schema, struct buf *out)
     if (choices)
         put_choices(choices, out);
     else if (json_is(type, JSON_STRING) || !type)
-        put_type(type ? json_str(type) : STR("string"), schema, out);
+        manifest_put_type(type ? json_str(type) : STR("string"), schema, out);
     struct json_iter it = json_iter(json_is(type, JSON_ARRAY) ? type : NULL);
     for (bool first = true; json_next(&it); first = false) {
         buf_cstr(out, first ? "" : " or ");
-        put_type(json_str(it.value), NULL, out);
+        manifest_put_type(json_str(it.value), NULL, out);
     }
     buf_cstr(out, " is accepted");
 }
 
-static void refuse(struct check *c, const struct place *p, const struct json *schema,
-                   const struct json *v)
+static void value_refuse(struct check *c, const struct place *p,
+                         const struct json *schema, const struct json *v)
 {
     scoped_buf struct buf what;
     buf_init(&what, NOTE_MAX);
-    put_value(v, &what);
+    manifest_put_value(v, &what);
     put_accepted(schema, &what);
     wrong(c, p, &what);
 }
@@ -273,13 +272,13 @@ static void check_missing(struct check *c, const struct json *schema,
     while (json_next(&it)) {
         struct str key = json_str(it.value);
         if (!json_get_str(v, key))
-            refuse(c, &(struct place){.outer = p, .key = key},
-                   json_get_str(json_get(schema, "properties"), key), NULL);
+            value_refuse(c, &(struct place){.outer = p, .key = key},
+                         json_get_str(json_get(schema, "properties"), key), NULL);
     }
 }
 
-static void check_name(struct check *c, const struct json *schema, struct str key,
-                       const struct place *p)
+static void key_check_name(struct check *c, const struct json *schema, struct str key,
+                           const struct place *p)
 {
     const struct json *names = json_get(schema, "propertyNames");
     scoped_buf struct buf what;
@@ -312,7 +311,7 @@ static void check_object(struct check *c, const struct json *schema, const struc
             warn(c, &at, "is not known, and left out");
             continue;
         }
-        check_name(c, schema, it.key, &at);
+        key_check_name(c, schema, it.key, &at);
         json_key_str(c->out, it.key);
         check_value(c, own, it.value, &at);
     }
@@ -324,7 +323,7 @@ static void check_value(struct check *c, const struct json *schema, const struct
                         const struct place *p)
 {
     if (!scalar_fits(schema, v)) {
-        refuse(c, p, schema, v);
+        value_refuse(c, p, schema, v);
         json_put_null(c->out);
     } else if (json_is(v, JSON_OBJECT) && schema) {
         check_object(c, schema, v, p);
@@ -335,7 +334,7 @@ static void check_value(struct check *c, const struct json *schema, const struct
     }
 }
 
-/* ---- what a schema cannot say ------------------------------------------- */
+/* ---- rules beyond the schema -------------------------------------------- */
 
 static void refuse_text(struct check *c, const struct place *p, const char *text)
 {
@@ -357,7 +356,7 @@ static void check_required(struct check *c, const struct json *parameters,
             continue;
         scoped_buf struct buf what;
         buf_init(&what, NOTE_MAX);
-        put_value(it.value, &what);
+        manifest_put_value(it.value, &what);
         buf_cstr(&what, "; a name of parameters.properties is accepted");
         wrong(c, &at, &what);
     }
@@ -423,10 +422,10 @@ static void check_default(struct check *c, const struct json *one, const struct 
     if (!v || json_is(v, JSON_NULL) || (json_is(v, JSON_STRING) && !json_str(v).n))
         return;
     if (!type_fits(json_str(type), v) || (is_array && !items_fit(one, v)))
-        refuse(c, &at, one, v);
+        value_refuse(c, &at, one, v);
     else if (!is_array && !json_is(v, JSON_BOOL) && json_length(choices) &&
              !is_choice(choices, v))
-        refuse(c, &at, one, v);
+        value_refuse(c, &at, one, v);
 }
 
 static void check_parameter(struct check *c, const struct json *one, struct str style,
@@ -552,7 +551,7 @@ static bool refuse_all(const struct tool_notes *notes, struct err *e)
 bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean,
                     struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new(MANIFEST_MEMORY + SCHEMA_MEMORY);
+    scoped(arena_free) struct arena *a = arena_new(MANIFEST_MEMORY + ARENA_SMALL);
     if (text.n > MANIFEST_MAX)
         return err_set(e, ERR_LIMIT,
                        "the manifest has %zu bytes; at most %zu are accepted", text.n,

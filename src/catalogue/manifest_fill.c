@@ -1,4 +1,4 @@
-/* What a manifest says, as the struct that the other rooms know. */
+/* Fills the struct that the other rooms know from a manifest. */
 #include <stdio.h>
 
 #include "catalogue/manifest.h"

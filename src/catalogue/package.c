@@ -21,7 +21,7 @@ struct reading {
     int manifest, wasm, signature; /* of the layout's entries; -1: not seen */
 };
 
-/* ---- which file is what -------------------------------------------------- */
+/* ---- the files ----------------------------------------------------------- */
 
 static bool ends_in(struct str name, const char *suffix)
 {
@@ -30,7 +30,7 @@ static bool ends_in(struct str name, const char *suffix)
 }
 
 /* Its last component alone; "x-manifest.json" is another file. */
-static bool is_named(struct str path, const char *name)
+static bool path_is_named(struct str path, const char *name)
 {
     size_t n = strlen(name);
     return ends_in(path, name) && (path.n == n || path.at[path.n - n - 1] == '/');
@@ -40,10 +40,10 @@ static bool find_files(struct reading *r, struct err *e)
 {
     for (size_t i = 0; i < r->layout.count; i++) {
         const struct layout_entry *n = &r->layout.all[i];
-        /* What macOS packs beside each file: its attributes, under its name. */
+        /* macOS packs each file's attributes beside it, under its name. */
         if (n->is_folder || str_starts(n->name, "__MACOSX/"))
             continue;
-        if (is_named(n->name, "manifest.json")) {
+        if (path_is_named(n->name, "manifest.json")) {
             if (r->manifest >= 0)
                 return err_set(
                     e, ERR_INVALID,

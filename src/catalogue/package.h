@@ -7,13 +7,13 @@
 #define PACKAGE_RATIO_MAX 100u                     /* of those to the ZIP's own */
 #define PACKAGE_WASM_MAX ((size_t)20 << 20)
 
-/* One file in it, as far as a signature minds. */
+/* A file in it, as far as a signature covers it. */
 struct package_file {
     struct str name;
     char sha256[65];
 };
 
-/* What was taken out of a ZIP: every file was expanded and its sum checked. */
+/* The contents of a ZIP: every file was expanded and its sum checked. */
 struct package {
     struct arena *arena; /* of all but the bufs */
     struct package_file *files;

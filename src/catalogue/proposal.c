@@ -14,7 +14,7 @@
 #define PROPOSALS_MAX 16u
 #define KEEP_NS ((int64_t)7 * 24 * 3600 * 1000000000)
 
-static int open_folder(struct err *e)
+static int proposals_open_folder(struct err *e)
 {
     scoped_fd int state = os_state_dir(NULL, e);
     if (state < 0 || !os_make_dirs(state, FOLDER, e))
@@ -58,7 +58,7 @@ static size_t count_waiting(int dir)
 bool tool_propose(const struct tool_package *p, struct str zip, struct err *e)
 {
     const char *name = tool_package_sha256(p);
-    scoped_fd int dir = open_folder(e);
+    scoped_fd int dir = proposals_open_folder(e);
     if (dir < 0)
         return false;
     if (!os_stamp(dir, name).inode && count_waiting(dir) >= PROPOSALS_MAX)
@@ -105,11 +105,11 @@ void tool_proposal_shown(struct catalogue *c, const struct tool_package *p,
     tool_list_release(c, &l);
 }
 
-/* What is there under that hash is what has that hash, or nothing. */
+/* Returns only bytes that have that hash. */
 static bool read_proposal(const char *sha256, struct buf *zip, struct err *e)
 {
     char now[CRYPTO_SHA256_HEX];
-    scoped_fd int dir = is_hash(str_of(sha256)) ? open_folder(e) : -1;
+    scoped_fd int dir = is_hash(str_of(sha256)) ? proposals_open_folder(e) : -1;
     struct err why = {0};
     if (dir >= 0 && os_read_file(dir, sha256, zip, NULL, &why)) {
         crypto_sha256_hex(buf_view(zip), now);
@@ -123,7 +123,7 @@ static bool read_proposal(const char *sha256, struct buf *zip, struct err *e)
 void tool_proposal_drop(const char *sha256)
 {
     struct err none = {0};
-    scoped_fd int dir = is_hash(str_of(sha256)) ? open_folder(&none) : -1;
+    scoped_fd int dir = is_hash(str_of(sha256)) ? proposals_open_folder(&none) : -1;
     if (dir >= 0)
         (void)os_remove_file(dir, sha256, &none);
 }

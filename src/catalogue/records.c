@@ -24,7 +24,7 @@ bool vault_id_check(const char *vault, struct err *e)
                    "'%.80s' is no id of a vault; 'cloche vault list' shows them", vault);
 }
 
-/* ---- one record ---------------------------------------------------------- */
+/* ---- a record ------------------------------------------------------------ */
 
 static bool damaged(struct err *e, const char *why)
 {
@@ -94,8 +94,8 @@ static bool read_name(struct str name, struct arena *a, struct tool *t, struct e
     return !e->code && (!scoped || vault_id_check(t->vault, e));
 }
 
-static bool fill(struct loading *l, struct str name, const struct json *record,
-                 struct entry *n, struct err *e)
+static bool entry_fill_record(struct loading *l, struct str name,
+                              const struct json *record, struct entry *n, struct err *e)
 {
     struct tool *t = &n->tool;
     if (!read_name(name, l->s->arena, t, e) || !fill_manifest(l, record, t, e))
@@ -131,7 +131,7 @@ static bool load_record(struct loading *l, const char *path, struct err *e)
     const struct json *record = os_read_file(l->c->data, path, &text, NULL, &why)
                                     ? json_read(buf_view(&text), a, &why)
                                     : NULL;
-    if (record && fill(l, name, record, n, &why)) {
+    if (record && entry_fill_record(l, name, record, n, &why)) {
         l->count++;
         return true;
     }
@@ -206,7 +206,7 @@ void records_load(struct catalogue *c, struct snapshot *s)
     e = (struct err){0};
     if (load_switches(&l, &e))
         return;
-    /* Which tools are switched off is not guessed. */
+    /* The list of switched-off tools is not guessed. */
     err_wrap(&e, "no tool runs until it is mended or removed");
     snapshot_problem(s, RECORDS_DIR "/off.json", &e);
     for (size_t i = 0; i < s->count; i++)

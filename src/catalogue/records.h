@@ -19,7 +19,7 @@
 #define RECORDS_MAX 1000u /* tools */
 #define VAULT_NAME_MAX 64u
 
-/* What a record says, to be written. */
+/* The contents of a record, to be written. */
 struct record {
     const char *id;
     const char *vault; /* NULL: all */
@@ -45,6 +45,6 @@ void edit_end(struct edit *ed);
 bool record_write(struct edit *ed, const struct record *r, struct err *e);
 bool record_remove(struct edit *ed, const struct tool *t, struct err *e);
 bool module_write(struct edit *ed, const char *sha256, struct str wasm, struct err *e);
-/* What is switched off: of a tool, for a vault or (NULL) for all. */
+/* Switches a tool on or off, for a vault or (NULL) for all. */
 bool switch_write(struct edit *ed, const char *id, const char *vault, bool on,
                   struct err *e);

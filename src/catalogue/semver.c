@@ -14,7 +14,7 @@ static bool is_number(struct str s)
     return s.n > 0;
 }
 
-/* What stands before that character, which is taken away with it; all, where it is not
+/* Cuts off the text before that character, and the character; all, where it is not
  * there. */
 static struct str cut_at(struct str *rest, char at)
 {

@@ -4,5 +4,5 @@
 
 /* Is this one: "1.2.3", "1.2.3-rc.1+build"? */
 bool semver_is(struct str text);
-/* Of two that are: below 0 where `a` goes before `b`, 0 where neither does. */
+/* Compares two valid versions: below 0 where `a` precedes `b`, 0 where neither does. */
 int semver_compare(struct str a, struct str b);

@@ -12,7 +12,7 @@ static bool failed(struct err *e, zip_error_t *why, const char *doing)
     return answer;
 }
 
-static bool add_file(zip_t *z, const struct buf *text, struct err *e)
+static bool zip_add_file(zip_t *z, const struct buf *text, struct err *e)
 {
     zip_source_t *file = zip_source_buffer(z, text->at, text->n, 0);
     if (file &&
@@ -23,7 +23,7 @@ static bool add_file(zip_t *z, const struct buf *text, struct err *e)
                    zip_strerror(z));
 }
 
-/* What the source holds now. */
+/* Reads all that the source holds now. */
 static bool read_source(zip_source_t *s, struct buf *out, struct err *e)
 {
     if (zip_source_open(s) < 0)
@@ -64,7 +64,7 @@ static bool write_zip(struct str zip, const struct buf *signature, struct buf *o
         return failed(e, &why, "open");
     }
     zip_error_fini(&why);
-    bool ok = add_file(z, signature, e);
+    bool ok = zip_add_file(z, signature, e);
     if (ok && zip_close(z) < 0) {
         ok = err_set(e, ERR_IO, "cannot write the ZIP: %.200s", zip_strerror(z));
         zip_discard(z);

@@ -5,7 +5,6 @@
 
 #define FIRST_LINE "cloche tool signature 1\n"
 #define KEY_PREFIX "ed25519:"
-#define READ_MEMORY ((size_t)1 << 20)
 #define TEXT_MAX ((size_t)256 << 10)
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -39,7 +38,7 @@ void signature_key_text(const unsigned char *key, char out[static TOOL_KEY_TEXT]
     memcpy(out, buf_cz(&text), TOOL_KEY_TEXT);
 }
 
-/* ---- what is signed ------------------------------------------------------ */
+/* ---- the signed text ----------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -59,7 +58,7 @@ static struct package_file *sorted(const struct package *p, size_t *count)
     return all;
 }
 
-static void put_text(const struct package_file *files, size_t count, struct buf *out)
+static void files_put(const struct package_file *files, size_t count, struct buf *out)
 {
     buf_cstr(out, FIRST_LINE);
     for (size_t i = 0; i < count; i++)
@@ -120,7 +119,7 @@ static bool check_signature(const struct json *file, const struct package_file *
         !crypto_base64url_read(json_str(json_get(file, "signature")), &signature, &why) ||
         signature.n != CRYPTO_SIGNATURE)
         return unreadable(why.code ? why.msg : "it holds no signature", e);
-    put_text(files, count, &text);
+    files_put(files, count, &text);
     if (!buf_check(&text, "the list of signed files", e))
         return false;
     if (!crypto_signed(public, buf_view(&text), (const unsigned char *)signature.at)) {
@@ -142,7 +141,7 @@ bool signature_check(const struct package *p, char key[static TOOL_KEY_TEXT],
     if (!p->signature.n)
         return true;
     struct err why = {0};
-    scoped(arena_free) struct arena *a = arena_new(READ_MEMORY);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *file = json_read(buf_view(&p->signature), a, &why);
     if (!file)
         return unreadable(why.msg, e);
@@ -168,7 +167,7 @@ bool signature_make(const struct package *p, const unsigned char *secret, struct
     scoped_buf struct buf text, shown;
     buf_init(&text, TEXT_MAX);
     buf_init(&shown, BUF_NAME);
-    put_text(files, count, &text);
+    files_put(files, count, &text);
     crypto_sign_public(secret, public);
     crypto_sign_text(secret, buf_view(&text), made);
     crypto_base64url(made, sizeof made, &shown);

@@ -263,7 +263,7 @@ static bool verify(struct audit_command *c, struct err *e)
         print_finding(it.value);
     if (!c->json && json_get(found, "history"))
         print_history(json_get(found, "history"));
-    return sound || err_set(e, ERR_CONFLICT, "the audit trail is not as it was written");
+    return sound || err_set(e, ERR_CONFLICT, "the audit trail was modified");
 }
 
 /* ---- show --------------------------------------------------------------- */
@@ -501,7 +501,7 @@ static bool verify_file(struct audit_command *c, struct err *e)
                    SPELT_ARGS(json_str(json_get(it.value, "why"))));
         printf("\n");
     }
-    return sound || err_set(e, ERR_CONFLICT, "the export is not as it was written");
+    return sound || err_set(e, ERR_CONFLICT, "the export was modified");
 }
 
 static bool look(void *command, struct err *e)

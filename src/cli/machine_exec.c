@@ -49,7 +49,7 @@ static int run(const struct machine_words *w, struct typing *typing,
     bool ran =
         typing_command(typing, box->machine, &e) && vm_exec(box->machine, &x, &r, &e);
     if (ran && r.timed_out)
-        fprintf(stderr, "cloche: the command was out of time after %llu ms\n",
+        fprintf(stderr, "cloche: the command timed out after %llu ms\n",
                 (unsigned long long)(w->timeout_ns / 1000000));
     int exit = !ran          ? fail(typing, &e)
                : r.timed_out ? MACHINE_EXIT_TIMEOUT

@@ -222,7 +222,7 @@ bool typing_command(struct typing *t, struct vm *m, struct err *e)
     t->machine = goes_on ? m : NULL;
     pthread_mutex_unlock(&t->lock);
     wake(t, 1);
-    return goes_on || err_set(e, ERR_CANCELLED, "cancelled before it began");
+    return goes_on || err_set(e, ERR_CANCELLED, "cancelled before the command started");
 }
 
 int typing_failed(struct typing *t)

@@ -34,7 +34,7 @@ static bool refuse_unknown(const struct option_row *rows, size_t count, const ch
     if (near)
         return err_set(e, ERR_INVALID, "unknown option '%.60s'; did you mean %s?", word,
                        near);
-    return err_set(e, ERR_INVALID, "unknown option '%.60s'; known here: %s", word,
+    return err_set(e, ERR_INVALID, "unknown option '%.60s'; options: %s", word,
                    buf_cz(&known));
 }
 
@@ -76,7 +76,7 @@ bool options_read(const struct option_row *rows, size_t count, int argc, char **
             if (!take_option(row, argc, argv, &i, e))
                 return false;
         } else if (*word_count == max) {
-            return err_set(e, ERR_INVALID, "'%.60s' is one word too many", word);
+            return err_set(e, ERR_INVALID, "unexpected argument '%.60s'", word);
         } else {
             words[(*word_count)++] = word;
         }

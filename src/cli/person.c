@@ -62,7 +62,9 @@ bool person_link(const char *url, struct err *e)
     struct uri u;
     if (url && !(uri_read(str_of(url), &u) && uri_is_web(&u)))
         return err_set(e, ERR_INVALID,
-                       "--url '%.100s' is none; http://127.0.0.1:7878 is accepted", url);
+                       "--url: '%.100s' is not a valid URL; for example "
+                       "http://127.0.0.1:7878",
+                       url);
     if (!desk_link(url, link, e))
         return false;
     printf("%s\n", link);

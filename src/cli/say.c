@@ -83,9 +83,9 @@ bool cli_no_command(const char *of, const char *name, const char *const *names,
     char command[100];
     (void)snprintf(command, sizeof command, "cloche %s%s%.60s", of ? of : "",
                    of ? " " : "", name);
-    return near ? err_set(e, ERR_INVALID, "there is no '%s'; did you mean '%s'?", command,
-                          near)
-                : err_set(e, ERR_INVALID, "there is no '%s'; known here: %s", command,
+    return near ? err_set(e, ERR_INVALID, "unknown command '%s'; did you mean '%s'?",
+                          command, near)
+                : err_set(e, ERR_INVALID, "unknown command '%s'; commands: %s", command,
                           buf_cz(&known));
 }
 

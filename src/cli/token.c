@@ -101,8 +101,8 @@ static bool create(void *command, struct err *e)
     w.vaults.at = c->vaults;
     w.vaults.given = w.vaults.n > 0;
     if (c->level && !level_named(c->level, &w.level))
-        return err_set(e, ERR_INVALID,
-                       "there is no level '%.40s'; full, limited and zero are", c->level);
+        return err_set(e, ERR_INVALID, "unknown level '%.40s'; use full, limited or zero",
+                       c->level);
     if (!scopes_read(c->scopes ? c->scopes : SCOPES_USUAL, &w.scopes, e) ||
         !read_expiry(c->expires ? c->expires : EXPIRES_USUAL, &w.expires_ms, e))
         return false;

@@ -55,7 +55,7 @@ bool client_later(const struct client *c, struct err *e)
     if (c && c->ways->later)
         return c->ways->later(c->arg, e);
     return err_set(e, ERR_CAPABILITY,
-                   "this takes long, and needs a client that comes back for answers; "
+                   "this call runs long and requires a client that supports tasks; "
                    "nothing was changed");
 }
 

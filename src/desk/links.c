@@ -120,8 +120,8 @@ bool desk_link(const char *url, char out[static DESK_LINK_MAX], struct err *e)
         buf_printf(&text, "%.*s", STR_ARGS(str_cut(str_of(url), 150)));
     else if (!os_read_file(dir, SERVING, &text, NULL, &none) || !text.n)
         return err_set(e, ERR_NOT_FOUND,
-                       "no server of yours runs: 'cloche serve' begins one, and --url "
-                       "names one that this does not know of");
+                       "no running server found; start one with 'cloche serve', or "
+                       "give its address with --url");
     if (!make_link(dir, token, e))
         return false;
     /* Behind the '#': it is sent to nobody, and stands in no log of a server. */

@@ -124,7 +124,7 @@ enum address_kind address_kind(const struct address *a)
     return a->at[0] >> 5 == 1 && !is_special_v6(a) ? ADDRESS_PUBLIC : ADDRESS_NEAR;
 }
 
-/* What reaches this very machine, whatever its interfaces are called: 127.0.0.0/8 and
+/* Addresses of this machine, whatever its interfaces are called: 127.0.0.0/8 and
  * 0.0.0.0/8, "::" and "::1". */
 static bool is_loopback(const struct address *a)
 {

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* One form for both families: IPv4 as ::ffff:a.b.c.d. */
+/* An address of either family: IPv4 as ::ffff:a.b.c.d. */
 struct address {
     unsigned char at[16];
 };

@@ -77,7 +77,7 @@ struct egress_response {
 void egress_response_init(struct egress_response *r);
 void egress_response_done(struct egress_response *r);
 
-/* One request of those that a fetch consists of: told when it is over, or refused. */
+/* A request of those that a fetch consists of: told when it is over, or refused. */
 struct egress_hop {
     const char *method, *scheme, *host;
     unsigned port;
@@ -86,7 +86,7 @@ struct egress_hop {
     enum err_code outcome; /* ERR_NONE: answered */
 };
 
-/* One thread that drives requests on their way, of any sessions; begun with the first.
+/* The thread that drives requests on their way, of any sessions; begun with the first.
  * Threads: safe. Freed when no session that has it is open. */
 struct egress_loop;
 struct egress_loop *egress_loop_new(void);
@@ -112,8 +112,8 @@ struct egress_options {
     const char *const *resolve;
 };
 
-/* What belongs together: an evaluation. Connections are kept within it and ended with
- * it. Threads: safe; egress_close() when no fetch is running any more. */
+/* An evaluation's requests. Connections are kept within it and ended with it. Threads:
+ * safe; egress_close() when no fetch is running any more. */
 struct egress;
 struct egress *egress_open(const struct egress_options *o);
 void egress_close(struct egress *g); /* NULL is fine */

@@ -90,7 +90,7 @@ void egress_response_done(struct egress_response *r)
         buf_done(all[i]);
 }
 
-/* ---- what the session keeps --------------------------------------------- */
+/* ---- the session's state ------------------------------------------------ */
 
 static bool begin_fetch(struct egress *g, struct err *e)
 {
@@ -106,7 +106,7 @@ static bool begin_fetch(struct egress *g, struct err *e)
                          g->options.fetches_max);
 }
 
-static struct line *take_line(struct egress *g, struct err *e)
+static struct line *trip_take_line(struct egress *g, struct err *e)
 {
     pthread_mutex_lock(&g->lock);
     struct line *l = g->idle;
@@ -137,7 +137,7 @@ void egress_abort(struct egress *g, uint32_t id)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* ---- one fetch ---------------------------------------------------------- */
+/* ---- a fetch ------------------------------------------------------------ */
 
 static bool is_stopped(void *arg)
 {
@@ -179,7 +179,8 @@ static bool check_request(const struct egress *g, const struct egress_request *q
     return true;
 }
 
-static void tell(const struct egress_trip *t, const struct hop *h, enum err_code outcome)
+static void trip_report_hop(const struct egress_trip *t, const struct hop *h,
+                            enum err_code outcome)
 {
     const struct egress_options *o = &t->g->options;
     struct egress_hop told = {.method = t->method,
@@ -203,7 +204,7 @@ static bool send_hop(struct egress_trip *t, struct err *e)
     if (!rules_allow_name(t->g->options.rules, &t->to, e) ||
         !write_headers(&t->q, &t->g->keys, &t->to, t->crossed, t->has_body, &t->lines,
                        e)) {
-        tell(t, NULL, e->code);
+        trip_report_hop(t, NULL, e->code);
         return false;
     }
     t->hop = (struct hop){.options = &t->g->options,
@@ -229,7 +230,7 @@ static bool send_hop(struct egress_trip *t, struct err *e)
 /* ---- the answer's headers ----------------------------------------------- */
 
 /* The next line, without its end. */
-static struct str next_line(struct str *rest)
+static struct str head_next(struct str *rest)
 {
     const char *end = memchr(rest->at, '\n', rest->n);
     size_t n = end ? (size_t)(end - rest->at) : rest->n;
@@ -253,7 +254,7 @@ static struct str find_header(const struct buf *received, const char *wanted)
 {
     struct str rest = buf_view(received), name, value;
     while (rest.n)
-        if (split_line(next_line(&rest), &name, &value) && str_same(name, str_of(wanted)))
+        if (split_line(head_next(&rest), &name, &value) && str_same(name, str_of(wanted)))
             return value;
     return (struct str){0};
 }
@@ -272,7 +273,7 @@ static void put_name(struct json_writer *w, struct str name)
 static void write_head(struct egress_trip *t)
 {
     struct str rest = buf_view(&t->received), name, value;
-    struct str status = next_line(&rest);
+    struct str status = head_next(&rest);
     for (int words = 0; words < 2 && status.n; words++) {
         const char *space = memchr(status.at, ' ', status.n);
         size_t n = space ? (size_t)(space - status.at) + 1 : status.n;
@@ -283,7 +284,7 @@ static void write_head(struct egress_trip *t)
     struct json_writer w = json_writer(&t->out->headers);
     json_open_array(&w);
     while (rest.n) {
-        if (!split_line(next_line(&rest), &name, &value))
+        if (!split_line(head_next(&rest), &name, &value))
             continue;
         json_open_array(&w);
         put_name(&w, name);
@@ -313,7 +314,7 @@ static void change_method(struct egress_trip *t)
     }
 }
 
-static bool go_on(struct egress_trip *t, struct str location, struct err *e)
+static bool trip_go_on(struct egress_trip *t, struct str location, struct err *e)
 {
     struct target next;
     if (!target_read(&next, &t->to, location, e))
@@ -332,7 +333,7 @@ static bool must_follow(const struct egress_trip *t, struct str location)
     return is_redirect(t->out->status) && location.n && t->q.redirect != EGRESS_MANUAL;
 }
 
-static bool follow(struct egress_trip *t, struct str location, struct err *e)
+static bool trip_follow(struct egress_trip *t, struct str location, struct err *e)
 {
     if (t->q.redirect == EGRESS_ERROR)
         return err_set(e, ERR_IO, "%s answers with a redirect, and redirect is 'error'",
@@ -341,12 +342,12 @@ static bool follow(struct egress_trip *t, struct str location, struct err *e)
         return err_set(e, ERR_LIMIT, "more than %u redirects",
                        t->g->options.redirects_max);
     t->redirects_left--;
-    return go_on(t, location, e) && send_hop(t, e);
+    return trip_go_on(t, location, e) && send_hop(t, e);
 }
 
 /* ---- the whole ---------------------------------------------------------- */
 
-static bool finish(struct egress_trip *t, struct err *e)
+static bool trip_finish(struct egress_trip *t, struct err *e)
 {
     write_head(t);
     (void)target_write(&t->to, &t->out->url);
@@ -355,7 +356,7 @@ static bool finish(struct egress_trip *t, struct err *e)
     bool ok = true;
     for (size_t i = 0; i < LENGTH(all); i++)
         ok &= keys_scrub(&t->g->keys, all[i]) && !all[i]->failed;
-    return ok || err_set(e, ERR_LIMIT, "the answer is larger than it may be");
+    return ok || err_set(e, ERR_LIMIT, "the response exceeds the size limit");
 }
 
 static void end_trip(struct egress_trip *t, bool ok)
@@ -368,13 +369,13 @@ static void end_trip(struct egress_trip *t, bool ok)
 static void take_answer(struct egress_trip *t)
 {
     bool ok = hop_outcome(&t->hop, &t->why);
-    tell(t, &t->hop, ok ? ERR_NONE : t->why.code);
+    trip_report_hop(t, &t->hop, ok ? ERR_NONE : t->why.code);
     struct str location = ok ? find_header(&t->received, "Location") : (struct str){0};
     if (!ok)
         end_trip(t, false);
     else if (!must_follow(t, location))
-        end_trip(t, finish(t, &t->why));
-    else if (!follow(t, location, &t->why))
+        end_trip(t, trip_finish(t, &t->why));
+    else if (!trip_follow(t, location, &t->why))
         end_trip(t, false);
 }
 
@@ -422,7 +423,7 @@ struct egress_trip *egress_begin(struct egress *g, const struct egress_request *
     out->body.ceiling = g->options.response_max;
     if (t->wake)
         list_trip(t);
-    t->line = take_line(g, &t->why);
+    t->line = trip_take_line(g, &t->why);
     if (!t->line || !send_hop(t, &t->why))
         end_trip(t, false);
     return t;

@@ -1,4 +1,4 @@
-/* One request over libcurl, which is told to do nothing by itself: no redirects, no
+/* A request over libcurl, which is told to do nothing by itself: no redirects, no
  * proxies, no stored credentials, and no socket before its address was looked at. */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -186,7 +186,7 @@ static void set_request(CURL *c, const struct hop *h, struct curl_slist *headers
 
 /* ---- running ------------------------------------------------------------ */
 
-static bool explain(struct hop *h, CURLcode code, const char *detail, struct err *e)
+static bool hop_explain(struct hop *h, CURLcode code, const char *detail, struct err *e)
 {
     const char *host = h->to->host;
     if (h->why.code)
@@ -282,7 +282,7 @@ void hop_end(struct hop *h)
 
 bool hop_outcome(struct hop *h, struct err *e)
 {
-    return h->code == CURLE_OK || explain(h, h->code, h->detail, e);
+    return h->code == CURLE_OK || hop_explain(h, h->code, h->detail, e);
 }
 
 bool hop_run(struct hop *h, struct line *l, struct err *e)

@@ -139,7 +139,7 @@ bool write_headers(const struct egress_request *q, const struct keys *k,
 /* Is there a line of that name, in any case, among such lines? */
 bool has_header(const struct buf *lines, const char *name);
 
-/* ---- one hop ------------------------------------------------------------ */
+/* ---- a hop -------------------------------------------------------------- */
 
 /* A connection's home; kept for the session's next request. */
 struct line {
@@ -182,7 +182,7 @@ struct hop {
     void *wake_arg;
     struct hop *next;
 };
-/* One request and its answer; redirects are answers. */
+/* Performs one request and reads its answer; redirects are answers. */
 bool hop_run(struct hop *h, struct line *l, struct err *e);
 /* Its parts: ready to be driven by curl; with `code` known, its end on the same thread; and
  * what came of it, on any. */

@@ -19,7 +19,7 @@ static void *open_library(const char *name)
     return library;
 }
 
-static void load(void)
+static void libcurl_load(void)
 {
     void *from = open_library("libcurl.so.4"), *idn = open_library("libidn2.so.0");
     if (!from || !idn)
@@ -37,6 +37,6 @@ static void load(void)
 bool curl_load(struct err *e)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    pthread_once(&once, libcurl_load);
     return !why_not.code || err_set(e, why_not.code, "%s", why_not.msg);
 }

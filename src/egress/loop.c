@@ -1,6 +1,6 @@
-/* One thread for all requests on their way: it drives each line's own multi handle by the
- * events of its sockets. Lines are not joined to one handle, because that would share
- * connections between sessions: one whose address was granted to one is not for another. */
+/* The thread for all requests on their way: it drives each line's own multi handle by its
+ * sockets' events. Lines are not joined to one handle, because sessions would
+ * then share connections: one whose address was granted to one is not for another. */
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -61,7 +61,7 @@ void egress_loop_free(struct egress_loop *l)
     free(l);
 }
 
-/* ---- what curl asks for; on the loop's thread ----------------------------------- */
+/* ---- curl's callbacks; on the loop's thread ------------------------------------- */
 
 static int watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *kept)
 {
@@ -107,7 +107,7 @@ static void set_line(struct line *line, struct egress_loop *l)
 
 /* ---- hops -------------------------------------------------------------------------- */
 
-static void finish(struct egress_loop *l, struct hop *h, CURLcode code)
+static void loop_finish_hop(struct egress_loop *l, struct hop *h, CURLcode code)
 {
     struct hop **at = &l->under_way;
     while (*at != h)
@@ -124,7 +124,7 @@ static void finish(struct egress_loop *l, struct hop *h, CURLcode code)
     pthread_mutex_unlock(&l->lock); /* from then on it may be gone */
 }
 
-static void look(struct egress_loop *l, struct line *line)
+static void line_reap(struct egress_loop *l, struct line *line)
 {
     int left;
     const CURLMsg *m = curl.multi_info_read(line->multi, &left);
@@ -132,14 +132,14 @@ static void look(struct egress_loop *l, struct line *line)
     while (m && h && h->line != line)
         h = h->next;
     if (m && h)
-        finish(l, h, m->data.result);
+        loop_finish_hop(l, h, m->data.result);
 }
 
 static void act(struct egress_loop *l, struct line *line, curl_socket_t fd, int events)
 {
     int running;
     (void)curl.multi_socket_action(line->multi, fd, events, &running);
-    look(l, line);
+    line_reap(l, line);
 }
 
 static void begin_submitted(struct egress_loop *l)
@@ -155,7 +155,7 @@ static void begin_submitted(struct egress_loop *l)
         if (hop_begin(h, h->line))
             act(l, h->line, CURL_SOCKET_TIMEOUT, 0);
         else
-            finish(l, h, CURLE_OUT_OF_MEMORY);
+            loop_finish_hop(l, h, CURLE_OUT_OF_MEMORY);
     }
 }
 
@@ -174,7 +174,7 @@ static void end_called_off(struct egress_loop *l)
         if (!is_called_off(l, h))
             continue;
         err_set(&h->why, ERR_CANCELLED, "the request to %s was called off", h->to->host);
-        finish(l, h, CURLE_ABORTED_BY_CALLBACK);
+        loop_finish_hop(l, h, CURLE_ABORTED_BY_CALLBACK);
     }
 }
 
@@ -195,7 +195,7 @@ static int keep_time(struct egress_loop *l)
     return due > now ? (int)((due - now + 999999) / 1000000) : 0;
 }
 
-/* One event at a time: what it does may take back others. */
+/* Events are handled one at a time: handling one may withdraw others. */
 static void *drive_all(void *arg)
 {
     struct egress_loop *l = arg;
@@ -230,7 +230,7 @@ static void *drive_all(void *arg)
 /* ---- from other threads ---------------------------------------------------------------- */
 
 /* With the lock. */
-static bool start(struct egress_loop *l)
+static bool loop_start(struct egress_loop *l)
 {
     struct epoll_event e = {.events = EPOLLIN};
     if (l->has_thread)
@@ -258,7 +258,7 @@ bool loop_submit(struct egress_loop *l, struct hop *h, struct line *line, struct
     h->line = line;
     h->state = HOP_UNDER_WAY;
     pthread_mutex_lock(&l->lock);
-    bool ok = start(l);
+    bool ok = loop_start(l);
     if (ok) {
         h->next = l->submitted;
         l->submitted = h;

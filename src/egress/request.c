@@ -1,4 +1,4 @@
-/* What a request may say: methods, headers, and which of them go on to the next host. */
+/* The parts of a request: methods, headers, and which of them go on to the next host. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -68,7 +68,7 @@ bool check_headers(const struct egress_request *q, size_t max, struct err *e)
                    total, max);
 }
 
-/* Those that the connection and we say ourselves; the Fetch standard ignores them too. */
+/* Headers set by the connection and us; the Fetch standard ignores them too. */
 static bool is_ours(struct str name)
 {
     static const char *const ours[] = {"Accept-Encoding",
@@ -116,7 +116,7 @@ static bool write_one(const struct egress_header *h, const struct keys *k,
     if (h->name.n >= sizeof name)
         return err_set(e, ERR_INVALID, "a header's name has %zu bytes; %zu are accepted",
                        h->name.n, sizeof name - 1);
-    /* One that carries a secret does not go on to another origin: whether the secret
+    /* A header that carries a secret does not go on to another origin: whether the secret
      * was meant for that one, too, only its own rule may say. */
     if (crossed && memmem(h->value.at, h->value.n, "{{secret:", 9))
         return true;

@@ -4,7 +4,6 @@
 
 #include "egress/internal.h"
 
-#define RULES_MEMORY ((size_t)1 << 20)
 #define RULES_MAX 1000u /* of each list */
 
 /* ---- patterns of hosts -------------------------------------------------- */
@@ -283,7 +282,7 @@ static bool check_keys(const struct json *network, struct err *e)
 struct egress_rules *egress_rules_read(const struct json *network, struct err *e)
 {
     scoped(egress_rules_free) struct egress_rules *r = mem_new(sizeof *r);
-    r->arena = arena_new(RULES_MEMORY);
+    r->arena = arena_new(ARENA_SMALL);
     if (!check_keys(network, e) ||
         !host_rules_read(&r->hosts, json_get(network, "hosts"), "network.hosts", r->arena,
                          e) ||
@@ -299,7 +298,7 @@ struct egress_rules *egress_rules_one(struct str url, bool near, struct err *e)
     if (!target_read(&t, NULL, url, e))
         return NULL;
     scoped(egress_rules_free) struct egress_rules *r = mem_new(sizeof *r);
-    r->arena = arena_new(RULES_MEMORY);
+    r->arena = arena_new(ARENA_SMALL);
     r->near = near;
     struct host_rule *host = arena_get(r->arena, sizeof *host, e);
     char *name = arena_copy(r->arena, t.host, strlen(t.host), e);

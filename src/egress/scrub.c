@@ -149,7 +149,7 @@ static size_t reference(struct str s, uint32_t *c)
     return 0;
 }
 
-static bool decode(struct str s, const uint32_t *from, struct layer *out)
+static bool layer_decode(struct str s, const uint32_t *from, struct layer *out)
 {
     if (!layer_init(out, s.n))
         return false;
@@ -169,7 +169,7 @@ static bool decode(struct str s, const uint32_t *from, struct layer *out)
     return true;
 }
 
-/* One alphabet of base64, without line ends; or small letters alone. */
+/* Maps to one alphabet of base64, without line ends; or small letters alone. */
 static bool fold(struct str s, const uint32_t *from, bool base64, struct layer *out)
 {
     if (!layer_init(out, s.n))
@@ -207,8 +207,8 @@ static void add_hit(struct hits *h, uint32_t from, uint32_t to, size_t secret)
 }
 
 /* `wider`: one more byte on both sides holds a part of the value, too. */
-static void find(struct str in, const uint32_t *from, struct str what, bool wider,
-                 size_t secret, struct hits *h)
+static void hits_find(struct str in, const uint32_t *from, struct str what, bool wider,
+                      size_t secret, struct hits *h)
 {
     struct str rest = in;
     for (const char *at;
@@ -264,34 +264,35 @@ static void search(const struct keys *k, struct str in, const uint32_t *from,
         struct str value = buf_view(&k->values[i]);
         if (!value.n)
             continue;
-        find(in, from, value, false, i, h);
+        hits_find(in, from, value, false, i, h);
         struct layer read = {0};
         struct str seen = value; /* as it would be read in this layer */
         for (unsigned d = 0; d < decodings; d++) {
             struct layer next;
-            h->failed |= !decode(seen, NULL, &next);
+            h->failed |= !layer_decode(seen, NULL, &next);
             layer_done(&read);
             read = next;
             seen = (struct str){read.at, read.n};
         }
         if (decodings && !str_eq(seen, value))
-            find(in, from, seen, false, i, h);
+            hits_find(in, from, seen, false, i, h);
         layer_done(&read);
         if (memchr(value.at, ' ', value.n)) { /* as forms have it */
             buf_clear(&form);
             for (size_t c = 0; c < value.n; c++)
                 buf_char(&form, (char)(value.at[c] == ' ' ? '+' : value.at[c]));
-            find(in, from, buf_view(&form), false, i, h);
+            hits_find(in, from, buf_view(&form), false, i, h);
         }
         for (size_t before = 0; before < 3; before++) {
             buf_clear(&form);
             base64_inside(value, before, &form);
-            find((struct str){letters.at, letters.n}, letters.from, buf_view(&form), true,
-                 i, h);
+            hits_find((struct str){letters.at, letters.n}, letters.from, buf_view(&form),
+                      true, i, h);
         }
         buf_clear(&form);
         hex(value, &form);
-        find((struct str){small.at, small.n}, small.from, buf_view(&form), false, i, h);
+        hits_find((struct str){small.at, small.n}, small.from, buf_view(&form), false, i,
+                  h);
     }
     explicit_bzero(form.at, form.capacity);
     layer_done(&letters);
@@ -305,7 +306,7 @@ static void search_all(const struct keys *k, struct str text, struct hits *h)
     for (unsigned d = 1; d <= DECODINGS && !h->failed; d++) {
         struct layer next;
         struct str of = d == 1 ? text : (struct str){now.at, now.n};
-        h->failed |= !decode(of, now.from, &next);
+        h->failed |= !layer_decode(of, now.from, &next);
         layer_done(&now);
         if (h->failed)
             return;

@@ -16,7 +16,7 @@
 #define OPENING "{{secret:"
 #define CLOSING "}}"
 
-/* ---- what the policy says ----------------------------------------------- */
+/* ---- the policy's secrets ----------------------------------------------- */
 
 static bool is_secret_name(struct str s)
 {
@@ -211,7 +211,7 @@ void keys_close(struct keys *k)
 static bool unknown_secret(const struct keys *k, struct str name, struct err *e)
 {
     scoped_buf struct buf names;
-    buf_init(&names, 200);
+    buf_init(&names, BUF_NAME);
     for (size_t i = 0; k->rules && i < k->rules->secret_count; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", k->rules->secrets[i].name);
     return err_set(e, ERR_NOT_FOUND, "the policy has no secret '%.*s'; it has: %s",

@@ -5,7 +5,7 @@
 
 #include "egress/internal.h"
 
-static bool is_name(const char *host)
+static bool host_is_name(const char *host)
 {
     size_t label = 0;
     for (const char *c = host; *c; c++) {
@@ -20,8 +20,8 @@ static bool is_name(const char *host)
     return label > 0;
 }
 
-/* What ends in a number is an IPv4 address to resolvers, however it is written: only the
- * plain form is let through, so that what was matched is what is resolved. */
+/* A name that ends in a number is an IPv4 address to resolvers, however it is written:
+ * only the plain form is let through, so that what was matched is what is resolved. */
 static bool is_odd_address(const char *host)
 {
     struct address a;
@@ -88,7 +88,7 @@ static bool read_host(struct target *t)
     if (fits)
         t->host[n] = '\0';
     free(host);
-    return fits && (is_name(t->host) || is_bracketed(t->host)) &&
+    return fits && (host_is_name(t->host) || is_bracketed(t->host)) &&
            !is_odd_address(t->host) &&
            curl.url_set(t->url, CURLUPART_HOST, t->host, 0) == CURLUE_OK;
 }
@@ -125,7 +125,7 @@ static const char *read_parts(struct target *t)
 }
 
 /* No line ends, which would end the request's line, nor what browsers read as '/'. */
-static bool is_plain(struct str url)
+static bool url_is_plain(struct str url)
 {
     for (size_t i = 0; i < url.n; i++)
         if ((unsigned char)url.at[i] < ' ' || url.at[i] == 0x7f || url.at[i] == '\\')
@@ -143,7 +143,7 @@ bool target_read(struct target *t, const struct target *base, struct str url,
     if (url.n > EGRESS_URL_MAX)
         return err_set(e, ERR_INVALID, "the URL has %zu bytes; at most %zu are accepted",
                        url.n, EGRESS_URL_MAX);
-    if (!is_plain(url) || !str_is_utf8(url))
+    if (!url_is_plain(url) || !str_is_utf8(url))
         return err_set(e, ERR_INVALID,
                        "'%.*s' is no URL; such as https://example.org/path is accepted",
                        str_is_utf8(url) ? (int)shown.n : 0, shown.at);

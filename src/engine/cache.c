@@ -99,7 +99,7 @@ static bool sum_matches(int folder, const char *key, int fd)
     return str_is(buf_view(&sum), now);
 }
 
-static wasmtime_module_t *load(wasm_engine_t *native, int folder, const char *key)
+static wasmtime_module_t *module_map(wasm_engine_t *native, int folder, const char *key)
 {
     char name[KEY_SIZE + 8], path[64];
     (void)snprintf(name, sizeof name, "%s.cwasm", key);
@@ -140,14 +140,14 @@ static wasmtime_module_t *load_ahead(const struct engine *g, wasm_engine_t *nati
 {
     struct err none = {0};
     scoped_fd int folder = g->options.ahead ? os_dir_open(g->options.ahead, &none) : -1;
-    return folder < 0 ? NULL : load(native, folder, key);
+    return folder < 0 ? NULL : module_map(native, folder, key);
 }
 
 /* `folder`: of the cache, -1 where there is none. */
-static wasmtime_module_t *find(const struct engine *g, wasm_engine_t *native, int folder,
-                               const char *key)
+static wasmtime_module_t *cache_find_module(const struct engine *g, wasm_engine_t *native,
+                                            int folder, const char *key)
 {
-    wasmtime_module_t *m = folder >= 0 ? load(native, folder, key) : NULL;
+    wasmtime_module_t *m = folder >= 0 ? module_map(native, folder, key) : NULL;
     return m ? m : load_ahead(g, native, key);
 }
 
@@ -169,7 +169,7 @@ bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wa
     if (!native)
         return false;
     key_of(g, kind, wasm, NULL, key);
-    wasmtime_module_t *m = load(native, dir, key);
+    wasmtime_module_t *m = module_map(native, dir, key);
     bool ok = m != NULL;
     if (!ok && (m = compile(native, wasm, e)))
         ok = store(m, dir, key, 0644, e);
@@ -198,11 +198,11 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
     char key[KEY_SIZE];
     scoped_fd int folder = cache_folder(g);
     key_of(g, kind, s->wasm, s->wasm_hash, key);
-    wasmtime_module_t *m = find(g, native, folder, key);
+    wasmtime_module_t *m = cache_find_module(g, native, folder, key);
     if (!m && s->wasm_hash) {
         /* Never to be kept under a hash that is not its own. */
         key_of(g, kind, s->wasm, NULL, key);
-        m = find(g, native, folder, key);
+        m = cache_find_module(g, native, folder, key);
     }
     if (m)
         return m;
@@ -218,7 +218,7 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
      * between processes. */
     struct err none = {0};
     wasmtime_module_t *mapped =
-        store(m, folder, key, 0600, &none) ? load(native, folder, key) : NULL;
+        store(m, folder, key, 0600, &none) ? module_map(native, folder, key) : NULL;
     if (!mapped)
         return m;
     wasmtime_module_delete(m);

@@ -34,7 +34,7 @@ bool engine_failure(struct err *e, enum err_code code, const char *doing,
     struct str s = str_trim(str_of(text.data ? "" : "no reason given"));
     if (text.data)
         s = str_trim((struct str){text.data, strnlen(text.data, text.size)});
-    /* Of a trap, what it was stands behind where it was, which may be long. */
+    /* The cause of a trap stands after its backtrace, which may be long. */
     static const char mark[] = "Caused by:";
     const char *cause = s.n ? memmem(s.at, s.n, mark, sizeof mark - 1) : NULL;
     struct str place =
@@ -83,7 +83,7 @@ static uint8_t *slot_get(void *env, size_t *size, size_t *capacity)
     return h->slot->base;
 }
 
-/* Of all that the world holds, when one of it has `size` bytes. */
+/* The bytes of all that the world holds, when one of its memories has `size` bytes. */
 static uint64_t held_bytes(const struct holding *h, size_t size)
 {
     const struct world *w = h->world;
@@ -234,7 +234,7 @@ wasm_engine_t *engine_native(struct engine *g, enum engine_kind kind, struct err
     return native;
 }
 
-/* What wasmtime's pool reserves ahead; asked for without touching it. */
+/* The space that wasmtime's pool reserves ahead; asked for without touching it. */
 static enum engine_memory memory_possible(enum engine_memory wished)
 {
     if (wished == ENGINE_MEMORY_SLOTS && slot_supported())

@@ -90,8 +90,8 @@ struct image_file {
     uint64_t at, bytes;
 };
 
-/* What a module is made from. Borrowed only during the call, except `imports`,
- * which must outlive the module. */
+/* The source of a module. Borrowed only during the call, except `imports`, which must
+ * outlive the module. */
 struct module_source {
     struct str wasm;
     /* crypto_hash_hex() of it, by who is trusted as the program is: then a compiled form at
@@ -107,9 +107,9 @@ struct module_source {
         beside; /* `file` is the program's own, and small: it is as those bytes would be */
     const struct engine_import *imports;
     size_t import_count;
-    /* What module_serialize() gave of the same bytes in another process, for an engine
-     * like this one: used instead of compiling, and run without a further look. Empty:
-     * none. */
+    /* The output of module_serialize() for the same bytes in another process, for an
+     * engine like this one: used instead of compiling, and run without a further look.
+     * Empty: none. */
     struct str compiled;
     bool never_compile; /* ERR_NOT_FOUND where its compiled form is not at hand */
 };
@@ -121,7 +121,7 @@ struct module_source {
 struct module *module_open(struct engine *g, enum engine_kind kind,
                            const struct module_source *s, struct err *e);
 
-/* What the bake wrote of a guest of ours in the folder `dir`: NAME.bare.wasm, NAME.img and
+/* The bake's files of a guest of ours in the folder `dir`: NAME.bare.wasm, NAME.img and
  * NAME.id. Trusted as the program is that they lie beside; replaced, never written to. */
 #define BAKED_NOTES 4
 struct baked_guest {
@@ -171,7 +171,7 @@ void loadable_give(struct loadable *l);
 struct world *loadable_open(struct loadable *l, const struct world_limits *limits,
                             void *data, struct err *e);
 bool loadable_is_loaded(struct loadable *l);
-/* What loading it takes once and for all, such as compiling, is done now; it is not kept. */
+/* Does the one-time work of loading now, such as compiling; the module is not kept. */
 bool loadable_prepare(struct loadable *l, struct err *e);
 
 /* ---- worlds ------------------------------------------------------------- */
@@ -221,9 +221,9 @@ struct str world_memory(struct world *w);
  * and trusted in nothing. NULL as world_slice. */
 const void *world_remains(struct world *w, uint64_t at, uint64_t n);
 
-/* What the world's memory holds beyond the module's image, appended to `out`: for our own
- * baked guests, between calls that went well, with the globals back at their initial
- * values. ERR_LIMIT at the buf's ceiling. */
+/* The difference of the world's memory from the module's image, appended to `out`: for
+ * our own baked guests, between calls that went well, with the globals back at their
+ * initial values. ERR_LIMIT at the buf's ceiling. */
 bool world_save(struct world *w, struct buf *out, struct err *e);
 /* Gives a world that was just opened, of the same module, that memory again. ERR_CONFLICT:
  * it was saved over another image (another build, another table); ERR_MEMORY: the world may

@@ -1,4 +1,4 @@
-/* What happens when a file that memory is mapped from is cut short.
+/* Handling of SIGBUS: a file that memory is mapped from was truncated.
  *
  * Nobody should do that, but another program may, to a file in a cache folder; and a page
  * that is no longer there would end the process by SIGBUS, with everything else in it. So
@@ -34,7 +34,7 @@ static struct guarded *guarded_at(uintptr_t address)
     return NULL;
 }
 
-static void pass_on(int number, siginfo_t *info, void *context)
+static void signal_pass_on(int number, siginfo_t *info, void *context)
 {
     if (before.sa_flags & SA_SIGINFO)
         before.sa_sigaction(number, info, context);
@@ -55,7 +55,7 @@ static void page_is_gone(int number, siginfo_t *info, void *context)
                   0) != MAP_FAILED)
         atomic_store(&p->hit, true);
     else
-        pass_on(number, info, context);
+        signal_pass_on(number, info, context);
     errno = saved;
 }
 

@@ -38,7 +38,7 @@ static void survey(struct image *i, const uint8_t *bytes)
 
 /* Where memfd_create is refused, the image is plain memory, and no slot will
  * ask for its descriptor. */
-static bool fill(struct image *i, const uint8_t *bytes, struct err *e)
+static bool image_fill(struct image *i, const uint8_t *bytes, struct err *e)
 {
     i->fd = memfd_create("cloche-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     bool shared = i->fd >= 0 && ftruncate(i->fd, (off_t)i->size) == 0;
@@ -74,7 +74,7 @@ struct image *image_new(const void *bytes, size_t size, bool verify_all, struct 
     struct image *i = image_empty(size);
     i->verify_all = verify_all;
     survey(i, bytes);
-    if (fill(i, bytes, e))
+    if (image_fill(i, bytes, e))
         return i;
     image_drop(i);
     return NULL;
@@ -141,8 +141,8 @@ struct image *image_of_file(const struct image_file *f, struct err *e)
     return i;
 }
 
-/* Of a file that is trusted as the program's own are: the file itself is mapped, so that
- * none of it is copied, and what nobody writes is shared with all other processes. */
+/* A file that is trusted as the program's own is mapped itself: none of it is copied, and
+ * pages that nobody writes are shared with all other processes. */
 static bool show_program_file(struct image *i, struct err *e)
 {
     void *p = mmap(NULL, i->size, PROT_READ, MAP_SHARED, i->fd, i->fd_at);
@@ -199,7 +199,7 @@ void image_drop(struct image *i)
 
 /* Over the stretches that hold something, and where they lie. Sums, because nobody gains
  * by forging one, and hashes would take ten times as long. */
-static void make_id(struct image *i)
+static void image_make_id(struct image *i)
 {
     scoped_buf struct buf sums;
     buf_init(&sums, SIZE_MAX / 2);
@@ -221,7 +221,7 @@ const uint8_t *image_id(struct image *i)
 {
     pthread_mutex_lock(&i->lock);
     if (!i->has_id) {
-        make_id(i);
+        image_make_id(i);
     }
     pthread_mutex_unlock(&i->lock);
     return i->id;

@@ -66,7 +66,7 @@ void image_drop(struct image *i); /* the last one unmaps; NULL is fine */
 /* Copies the pages that are not all zero to `to`, which is zero. Of a file that can fail. */
 bool image_copy(const struct image *i, void *to, struct err *e);
 
-/* One linear memory. */
+/* A linear memory. */
 struct slot {
     struct slot *next;
     struct image *image; /* NULL: starts as zeros, never reused */
@@ -77,7 +77,7 @@ struct slot {
     bool spoilt;             /* grew, trapped or was killed: map afresh */
     struct guarded *guarded; /* of an image that is a file */
     bool faults_tell;        /* no page becomes its own but by a fault */
-    /* What the last search since it was mapped found, if there was one. */
+    /* The result of the last search since it was mapped, if any. */
     bool searched;
     struct page_region *written;
     size_t written_count;
@@ -102,7 +102,7 @@ bool slot_grow(struct slot *s, size_t size);
 /* Any access from now on traps; whoever uses the slot then marks it as spoilt.
  * Threads: any. */
 void slot_forbid(struct slot *s);
-/* What was forbidden can be read again, before the slot is given back. */
+/* Makes a forbidden slot readable again, before the slot is given back. */
 void slot_uncover(struct slot *s);
 /* Can slots be reset on this system at all? */
 bool slot_supported(void);
@@ -179,8 +179,8 @@ struct world {
     struct err import_failure;
 
     uint64_t compute_used_ns, memory_peak;
-    /* Of the call that runs: CPU time that was not the guest's, when the pause began and
-     * when computing had to end then. */
+    /* The running call's CPU time that was not the guest's, when the pause began and when
+     * computing had to end then. */
     uint64_t slept_ns; /* counts as computing */
     uint64_t spared_ns, paused_ns, paused_end_ns;
     struct watch *watching; /* this call's entry, while one is running */
@@ -205,7 +205,7 @@ void world_carry_out_stop(struct world *w);
 
 /* ---- the watchdog ------------------------------------------------------- */
 
-/* One call that is being watched; lives on the caller's stack. */
+/* A call that is being watched; lives on the caller's stack. */
 struct watch {
     struct watch *next, *before;
     struct world *world;

@@ -83,14 +83,14 @@ bool world_save(struct world *w, struct buf *out, struct err *e)
 
 /* ---- restoring ---------------------------------------------------------- */
 
-static bool check_head(struct world *w, struct str saved, struct saved_head *head,
-                       struct err *e)
+static bool saved_check_head(struct world *w, struct str saved, struct saved_head *head,
+                             struct err *e)
 {
     if (saved.n < sizeof *head)
-        return err_set(e, ERR_INVALID, "a saved world of %zu bytes is none", saved.n);
+        return err_set(e, ERR_INVALID, "saved state of %zu bytes is too short", saved.n);
     memcpy(head, saved.at, sizeof *head);
     if (memcmp(head->magic, magic, sizeof magic) != 0)
-        return err_set(e, ERR_INVALID, "these bytes are no saved world");
+        return err_set(e, ERR_INVALID, "not a saved world");
     if (memcmp(head->image, image_id(w->module->image), IMAGE_ID) != 0)
         return err_set(e, ERR_CONFLICT, "it was saved by another build of this program");
     if (head->memory_bytes % WASM_PAGE != 0 || head->memory_bytes < world_memory(w).n)
@@ -114,7 +114,7 @@ static bool grow_to(struct world *w, uint64_t bytes, struct err *e)
            engine_failure(e, ERR_BUSY, "no memory for what was saved", error, NULL);
 }
 
-/* One page's lines, from `at` on; answers what lies behind them, NULL where they are cut. */
+/* Restores a page's lines from `at` on; answers their end, NULL where they are cut. */
 static const char *restore_page(const struct saved_page *p, uint8_t *to, const char *at,
                                 const char *end)
 {
@@ -150,7 +150,7 @@ bool world_restore(struct world *w, struct str saved, struct err *e)
     must(w->module->image && !image_is_file(w->module->image));
     must(atomic_load(&w->verdict) == ERR_NONE);
     struct saved_head head;
-    if (check_head(w, saved, &head, e) && grow_to(w, head.memory_bytes, e) &&
+    if (saved_check_head(w, saved, &head, e) && grow_to(w, head.memory_bytes, e) &&
         restore_pages(world_memory(w), saved, &head, e))
         return true;
     if (w->slot)

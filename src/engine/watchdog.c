@@ -37,7 +37,7 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /* Stops the call if it is due; else sets when to look again. */
-static void look_at(struct watch *w, uint64_t now)
+static void watch_check(struct watch *w, uint64_t now)
 {
     if (now >= w->wall_end_ns) {
         world_stop(w->world, ERR_TIMEOUT);
@@ -75,7 +75,7 @@ static void *keep_watch(void *arg)
         uint64_t now = os_mono_ns(), next = UINT64_MAX;
         for (struct watch *w = d->first; w; w = w->next) {
             if (w->look_ns <= now)
-                look_at(w, now);
+                watch_check(w, now);
             if (w->look_ns < next)
                 next = w->look_ns;
         }
@@ -167,7 +167,7 @@ void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns,
     w->cpu_end_ns = cpu_end_ns;
     w->wall_end_ns = wall_end_ns;
     if (cpu_end_ns != UINT64_MAX || wall_end_ns != UINT64_MAX)
-        look_at(w, os_mono_ns());
+        watch_check(w, os_mono_ns());
     if (w->look_ns < d->sleeping_until_ns)
         pthread_cond_signal(&d->wake);
     pthread_mutex_unlock(&d->lock);

@@ -16,8 +16,8 @@
 #include "os/os.h"
 
 #define NEVER UINT64_MAX
-/* What takes no longer than this is counted by the clock on the wall: that of a thread's
- * processor time costs as much as some guests' whole work. */
+/* Calls no longer than this are timed by the wall clock: a thread's CPU clock costs as
+ * much as some guests' whole work. */
 #define SHORT_NS 250000u
 #define TABLE_ENTRIES_MAX (1 << 20) /* they are the host's memory, not the guest's */
 #define MEMORY_MAX ((uint64_t)4 << 30)
@@ -74,7 +74,7 @@ static bool refuse_verdict(struct world *w, struct err *e)
     switch (atomic_load(&w->verdict)) {
     case ERR_TIMEOUT:
         if (w->limits.until_ns && os_mono_ns() >= w->limits.until_ns)
-            return err_set(e, ERR_TIMEOUT, "the whole call took longer than it may");
+            return err_set(e, ERR_TIMEOUT, "the call exceeded its total time limit");
         return err_set(e, ERR_TIMEOUT,
                        w->slept_ns ? "computed and slept for more than %llu ms"
                                    : "computed for more than %llu ms",
@@ -90,7 +90,7 @@ static bool refuse_verdict(struct world *w, struct err *e)
     case ERR_CANCELLED:
         return err_set(e, ERR_CANCELLED, "cancelled while it was running");
     case ERR_IO:
-        return err_set(e, ERR_IO, "the file that its memory began as was cut short");
+        return err_set(e, ERR_IO, "the memory image file was truncated");
     default:
         return err_set(e, ERR_BUG, "stopped without a reason");
     }
@@ -108,7 +108,7 @@ static bool check_limits(struct world *w, struct err *e)
                        (unsigned long long)(w->module->memory_min >> 20),
                        (unsigned long long)(w->limits.memory_bytes >> 20));
     if (cancel_fired(w->limits.cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+        return err_set(e, ERR_CANCELLED, "cancelled before the call started");
     return true;
 }
 
@@ -372,7 +372,8 @@ static bool has_type(struct world *w, const wasmtime_func_t *func, size_t *param
     return fits;
 }
 
-static bool look_up(struct world *w, const char *name, struct export *out, struct err *e)
+static bool export_find(struct world *w, const char *name, struct export *out,
+                        struct err *e)
 {
     wasmtime_extern_t found;
     bool there = wasmtime_instance_export_get(w->context, &w->instance, name,
@@ -398,7 +399,7 @@ static bool find_export(struct world *w, const char *name, struct export *out,
         *out = w->exports[i];
         return true;
     }
-    if (!look_up(w, name, out, e))
+    if (!export_find(w, name, out, e))
         return false;
     size_t size = strlen(name) + 1;
     if (w->export_count < WORLD_EXPORTS && size <= sizeof out->name) {
@@ -408,7 +409,7 @@ static bool find_export(struct world *w, const char *name, struct export *out,
     return true;
 }
 
-/* What the guest did, in words; NULL: the engine's own have to do. */
+/* The trap in words; NULL: use the engine's own. */
 static const char *words_of(wasmtime_trap_code_t code)
 {
     switch (code) {
@@ -451,7 +452,7 @@ static void tell_failure(wasmtime_error_t *error, wasm_trap_t *trap,
 {
     const char *words = trap ? words_of(code) : NULL;
     scoped_buf struct buf text;
-    buf_init(&text, 300);
+    buf_init(&text, BUF_LINE);
     if (words)
         put_function(trap, &text);
     engine_failure(e, ERR_GUEST, "the guest failed", error, trap);
@@ -461,9 +462,9 @@ static void tell_failure(wasmtime_error_t *error, wasm_trap_t *trap,
     err_set(e, ERR_GUEST, "the guest failed: %s%s", words, buf_cz(&text));
 }
 
-/* What a trap means, when no limit of ours was latched before it. */
-static bool explain(struct world *w, wasmtime_error_t *error, wasm_trap_t *trap,
-                    struct err *e)
+/* The meaning of a trap, when no limit of ours was latched before it. */
+static bool trap_explain(struct world *w, wasmtime_error_t *error, wasm_trap_t *trap,
+                         struct err *e)
 {
     int none = ERR_NONE;
     wasmtime_trap_code_t code = UINT8_MAX;
@@ -503,7 +504,7 @@ static bool call_guest(struct world *w, void *arg, struct err *e)
         w->slot->spoilt = true;
     if (!error && !trap)
         return refuse_verdict(w, e);
-    return explain(w, error, trap, e);
+    return trap_explain(w, error, trap, e);
 }
 
 bool world_call(struct world *w, const char *name, uint64_t *cells, size_t n,

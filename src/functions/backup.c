@@ -96,7 +96,7 @@ bool backup_put(struct functions *f, struct str text, char *name, struct err *e)
      * a crash has damaged is seen to be damaged. */
     if (!new_name(f, own, path, e) ||
         !os_write_file(f->own, path, text, OS_SOON, 0600, NULL, e))
-        return err_wrap(e, "cannot put a backup aside; nothing was changed");
+        return err_wrap(e, "cannot write a backup; nothing was changed");
     if (name)
         memcpy(name, own, sizeof own);
     prune(f);

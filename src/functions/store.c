@@ -87,10 +87,10 @@ bool store_lock(struct functions *f, unsigned wait_ms, struct err *e)
     return f->lock >= 0 ||
            err_set(e, why.code,
                    why.code == ERR_DENIED ? "the vault may not be written: %s"
-                   : why.code == ERR_BUSY ? "waited in vain for another change to this "
-                                            "vault's functions; nothing was changed, try "
-                                            "again (%s)"
-                                          : "%s",
+                   : why.code == ERR_BUSY
+                       ? "timed out waiting for another change to this vault's "
+                         "functions; nothing was changed; try again (%s)"
+                       : "%s",
                    why.msg);
 }
 

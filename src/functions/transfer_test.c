@@ -262,7 +262,8 @@ static bool break_off(void *arg, const struct function *fn,
     (void)fn;
     (void)among;
     (void)found;
-    return (*left)-- > 0 || err_set(e, ERR_CANCELLED, "nobody waits for it any more");
+    return (*left)-- > 0 ||
+           err_set(e, ERR_CANCELLED, "the task was abandoned by its client");
 }
 
 static void what_could_not_be_checked_stays_out(void **state)

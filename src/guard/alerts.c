@@ -159,7 +159,7 @@ static void read_paused(struct alerts *a, const struct os_stamp *now)
     a->is_read = true;
 }
 
-/* Who is paused is not guessed: a damaged list lets nobody in. */
+/* The list of paused callers is not guessed: a damaged list lets nobody in. */
 static bool is_known(const struct alerts *a, struct err *e)
 {
     return !a->unread.code ||
@@ -182,12 +182,11 @@ bool alerts_allow(struct alerts *a, const char *name, struct err *e)
     }
     const struct json *p = json_get_str(a->paused, str_cut(str_of(name), 63));
     if (p)
-        err_set(
-            e, ERR_DENIED,
-            "nothing ran: the caller '%s' is paused since %.*s (%.*s); a person lifts "
-            "it with: cloche callers resume '%s'",
-            name, STR_ARGS(str_cut(json_str(json_get(p, "since")), 30)),
-            STR_ARGS(str_cut(json_str(json_get(p, "why")), 120)), name);
+        err_set(e, ERR_DENIED,
+                "nothing was run: caller '%s' has been paused since %.*s (%.*s); to "
+                "resume: cloche callers resume '%s'",
+                name, STR_ARGS(str_cut(json_str(json_get(p, "since")), 30)),
+                STR_ARGS(str_cut(json_str(json_get(p, "why")), 120)), name);
     pthread_mutex_unlock(&a->lock);
     return !p;
 }
@@ -243,8 +242,8 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
 }
 
 /* In the trail: who was paused or may go on, and why. */
-static void record(struct ward *w, const char *event, const char *caller,
-                   const struct alert *alert, const char *why, bool lasting)
+static void alert_record(struct ward *w, const char *event, const char *caller,
+                         const struct alert *alert, const char *why, bool lasting)
 {
     struct err none = {0};
     struct ward_event told;
@@ -261,14 +260,14 @@ static void record(struct ward *w, const char *event, const char *caller,
 
 void ward_refused(struct ward *w, const char *caller, const char *why)
 {
-    record(w, "refused", caller, NULL, why, false);
+    alert_record(w, "refused", caller, NULL, why, false);
 }
 
 bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e)
 {
     if (!write_paused(w->guard->alerts, caller, why, e))
         return false;
-    record(w, "pause", caller, NULL, why, true);
+    alert_record(w, "pause", caller, NULL, why, true);
     return true;
 }
 
@@ -276,7 +275,7 @@ bool ward_resume(struct ward *w, const char *caller, struct err *e)
 {
     if (!write_paused(w->guard->alerts, caller, NULL, e))
         return false;
-    record(w, "resume", caller, NULL, "by a person", true);
+    alert_record(w, "resume", caller, NULL, "by a person", true);
     return true;
 }
 
@@ -325,7 +324,7 @@ void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert)
     atomic_fetch_add(&a->raised[alert->kind], 1);
     if (alert->paused && !write_paused(a, alert->caller, alert->message, &e))
         alert->paused = false;
-    record(w, "alert", alert->caller, alert, alert->message, true);
+    alert_record(w, "alert", alert->caller, alert, alert->message, true);
     pthread_mutex_lock(&a->lock);
     memcpy(sinks, a->sinks, sizeof sinks);
     pthread_mutex_unlock(&a->lock);
@@ -337,8 +336,8 @@ void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert)
 }
 
 /* Is the threshold passed now, and was not told of yet? The lock is held. */
-static bool is_over(struct watched *c, const struct policy *p, enum alert_kind kind,
-                    uint32_t more, uint32_t ended, uint64_t now_ns, uint32_t *sum)
+static bool alert_is_due(struct watched *c, const struct policy *p, enum alert_kind kind,
+                         uint32_t more, uint32_t ended, uint64_t now_ns, uint32_t *sum)
 {
     const struct policy_alert *limit = &p->alerts[kind];
     *sum = window_add(&c->windows[kind], now_ns, limit->seconds, more);
@@ -385,7 +384,7 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
                                       count_new_hosts(a, d)};
     for (size_t kind = 0; kind < ALERT_COUNTED; kind++) {
         uint32_t sum;
-        if (!is_over(c, p, (enum alert_kind)kind, counts[kind], ended, now_ns, &sum))
+        if (!alert_is_due(c, p, (enum alert_kind)kind, counts[kind], ended, now_ns, &sum))
             continue;
         struct alert *new = &raised[n++];
         *new = (struct alert){.kind = (enum alert_kind)kind,
@@ -401,7 +400,7 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
     policy_release(p);
 }
 
-/* ---- what its records take --------------------------------------------------- */
+/* ---- the records' share ------------------------------------------------------ */
 
 #define DAY_SECONDS 86400u
 

@@ -183,7 +183,7 @@ struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e
     vault.file = vault_path;
     if (w->guard->no_config.code) {
         *e = w->guard->no_config;
-        (void)err_wrap(e, "nothing ran: no policy can be believed");
+        (void)err_wrap(e, "nothing was run: no policy could be loaded");
         return NULL;
     }
     read_file(w, &user, p);
@@ -193,10 +193,10 @@ struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e
     return policy_merge(&user, w->dir >= 0 ? &vault : NULL, p, p->arena, e);
 }
 
-/* ---- what is in force --------------------------------------------------- */
+/* ---- the policy in force ------------------------------------------------ */
 
-/* What is not as usual in it, or why it cannot be used: for the trail. */
-static char *tell(const struct policy_state *s, const struct err *why)
+/* The values that are no defaults, or the fault of the file: for the trail. */
+static char *policy_state_describe(const struct policy_state *s, const struct err *why)
 {
     scoped_buf struct buf text;
     buf_init(&text, AUDIT_RECORD_MAX / 2);
@@ -234,7 +234,7 @@ static void reload(struct ward *w, const struct os_stamp *user,
     if (now)
         trail_rotate_at(w->trail, (uint64_t)now->shown.audit.rotate_megabytes << 20);
     free(w->told);
-    w->told = tell(now, &e);
+    w->told = policy_state_describe(now, &e);
     if (now)
         arena = NULL; /* it is the policy's own */
     w->user = *user;

@@ -18,7 +18,7 @@ struct policy_mount {
     bool writable;
 };
 
-/* One of value, env and file is not NULL; header and format may be NULL. */
+/* Exactly one of value, env and file is not NULL; header and format may be NULL. */
 struct policy_secret {
     const char *name, *value, *env, *file, *header, *format;
     struct policy_names hosts;
@@ -44,7 +44,7 @@ struct policy_permissions {
 };
 enum policy_exposure { EXPOSE_SEARCH, EXPOSE_LISTED, EXPOSE_ALL };
 
-/* Of one caller, within `seconds`; 0 for `count` never raises it. */
+/* `count` events of one caller within `seconds`; a count of 0 never raises it. */
 struct policy_alert {
     uint32_t count, seconds;
     bool pause; /* and the caller is refused until a person lifts it */
@@ -54,7 +54,7 @@ enum alert_kind { ALERT_DENIALS, ALERT_DELETES, ALERT_LIMITS, ALERT_ERRORS, ALER
 #define ALERT_DISK ((enum alert_kind)ALERT_COUNTED) /* raised at bounds of its own */
 #define ALERT_KINDS 6
 
-/* One state of the policy. Nothing in it changes while it is held. */
+/* A state of the policy. Nothing in it changes while it is held. */
 struct policy {
     enum level level;           /* over every caller */
     enum level ways[WAY_OTHER]; /* over those who come this way */
@@ -119,8 +119,8 @@ void guard_close(struct guard *g); /* NULL is fine; no call may be running */
 struct audit *guard_audit(struct guard *g);
 SCOPED(guard, guard_close);
 
-/* What one vault's calls are under; NULL: calls without a vault. The same answer for the same
- * path, while its folder is there; good until guard_close(). NULL and *e as os_dir_open(). */
+/* The policies for one vault's calls; NULL: calls without a vault. The same for the
+ * same path, while its folder is there, until guard_close(). NULL and *e: os_dir_open(). */
 struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
 const char *ward_path(const struct ward *w); /* its folder; NULL: none */
@@ -139,13 +139,13 @@ void ward_event_begin(struct ward_event *v, const char *event);
 bool ward_event_end(struct ward_event *v, struct ward *w, const char *digest,
                     bool lasting, struct err *e);
 
-/* What is in force now, to be let go of. NULL and ERR_DENIED, naming file and place, where
- * one of the files cannot be believed. */
+/* The policy in force now, to be let go of. NULL and ERR_DENIED, naming file and place,
+ * where one of the files cannot be believed. */
 const struct policy *ward_policy(struct ward *w, struct err *e);
 void policy_release(const struct policy *p); /* NULL is fine */
 
-/* ---- what one call may do ----------------------------------------------- */
-/* What it takes to be allowed a call. */
+/* ---- permission of one call --------------------------------------------- */
+/* The requirements of a call. */
 struct permit_need {
     const char *name, *alias; /* lists of the policy know it by both; alias may be NULL */
     enum level least;         /* the least trusted level that may */
@@ -189,8 +189,8 @@ struct permit_tool { /* a command-line tool, as far as this minds */
  * level full. false and ERR_DENIED: "Permission denied: ...". */
 bool permit_tool(const struct permit *p, const struct permit_tool *tool,
                  enum permission *out, struct err *e);
-/* What holds for it (NULL: the Linux machine), whoever asks; *from ("default", "user",
- * "vault") said so. */
+/* The permission for it (NULL: the Linux machine), whoever asks; *from ("default",
+ * "user", "vault") said so. */
 enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
                                   const char **from);
 /* Is it asked for only where a call shows it files? */
@@ -216,7 +216,7 @@ typedef void alert_fn(void *arg, const struct alert *alert);
 void guard_on_alert(struct guard *g, alert_fn *fn, void *arg);
 void guard_off_alert(struct guard *g, alert_fn *fn, void *arg);
 
-/* What a call came to, as far as alerts mind. */
+/* The outcome of a call, as far as alerts need it. */
 struct deed {
     uint32_t denials, deletes;
     bool ended;         /* a call did; else it still runs */
@@ -249,7 +249,7 @@ struct guard_counts {
 /* Every key with its value and where that comes from: {"policy", "values": [{"key",
  * "value", "from": "default" | "user" | "vault"}], "files", "problems"}. */
 bool ward_show(struct ward *w, struct buf *out, struct err *e);
-/* What is wrong with a policy's text (`vault`: a vault's), as {"ok", "problems": [{"file",
+/* The problems of a policy's text (`vault`: a vault's), as {"ok", "problems": [{"file",
  * "line", "column", "key", "severity": "error" | "warning", "message"}]}. */
 bool guard_check(struct guard *g, const char *file, struct str text, bool vault,
                  struct buf *out, struct err *e);

@@ -1,4 +1,4 @@
-/* What one call may do: the one place that every way of doing something asks. */
+/* The permissions of one call: the one place that every way of doing something asks. */
 #include <stdio.h>
 
 #include "guard/guard.h"
@@ -67,7 +67,7 @@ void permit_close(struct permit *p)
     *p = (struct permit){0};
 }
 
-static bool is_named(const struct policy_names *list, const struct permit_need *need)
+static bool call_is_named(const struct policy_names *list, const struct permit_need *need)
 {
     for (size_t i = 0; i < list->n; i++) {
         struct str pattern = str_of(list->at[i]);
@@ -80,7 +80,7 @@ static bool is_named(const struct policy_names *list, const struct permit_need *
 
 static bool is_outside(const struct policy_names *list, const struct permit_need *need)
 {
-    return list->given && !is_named(list, need);
+    return list->given && !call_is_named(list, need);
 }
 
 unsigned permit_scope(const struct permit_need *need)
@@ -88,7 +88,7 @@ unsigned permit_scope(const struct permit_need *need)
     return need->writes ? SCOPE_WRITE : need->scopeless ? 0 : SCOPE_READ;
 }
 
-/* What will be changed is told first, and there is room for what comes of it. */
+/* Changes are announced first, and the audit trail has room for the outcome. */
 static bool is_recorded(const struct permit *p, const struct permit_need *need,
                         struct err *e)
 {
@@ -108,7 +108,7 @@ bool permit_call(const struct permit *p, const struct permit_need *need, struct 
     if (p->level > need->least)
         return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", call,
                        level_name(p->level));
-    if (need->always && !is_named(&policy->denied, need))
+    if (need->always && !call_is_named(&policy->denied, need))
         return true;
     unsigned scope = permit_scope(need);
     if (scope && !caller_may(p->who, scope, call, e))
@@ -121,7 +121,7 @@ bool permit_call(const struct permit *p, const struct permit_need *need, struct 
             "%s is not among the allowedAPIs of the policy; a person may add it "
             "there ('cloche policy show')",
             call);
-    if (is_named(&policy->denied, need))
+    if (call_is_named(&policy->denied, need))
         return err_set(
             e, ERR_DENIED,
             "%s is among the deniedAPIs of the policy; a person may take it out "
@@ -142,7 +142,7 @@ bool permit_call(const struct permit *p, const struct permit_need *need, struct 
 bool permit_asks(const struct permit *p, const struct permit_need *need)
 {
     return p->policy->confirm.n && caller_way(p->who) != WAY_TERMINAL &&
-           is_named(&p->policy->confirm, need);
+           call_is_named(&p->policy->confirm, need);
 }
 
 /* ---- command-line tools -------------------------------------------------- */
@@ -172,7 +172,7 @@ bool policy_names_tool(const struct policy_names *list, const char *name)
     return false;
 }
 
-/* What one file says of it; PERMISSION_USUAL: nothing. */
+/* The permission that one file states; PERMISSION_USUAL: nothing. */
 static enum permission said_of(const struct policy *p, size_t which, const char *name)
 {
     const struct policy_permissions *list = &p->tools.permissions[which];

@@ -25,7 +25,7 @@ enum key_kind {
     KEY_VAULTS,      /* absolute paths, or ids of vaults */
 };
 
-/* What a vault's value does to the user's. */
+/* The rule by which a vault's value combines with the user's. */
 enum key_rule {
     RULE_USER,      /* nothing: it is the user's alone */
     RULE_LOWER,     /* the lower number holds; of booleans, false */
@@ -57,7 +57,7 @@ bool key_is_group(struct str path);
 /* The nearest key to a mistaken one, or NULL. */
 const char *key_nearest(struct str path);
 
-/* ---- one file (policy_file.c) ------------------------------------------- */
+/* ---- a file (policy_file.c) --------------------------------------------- */
 
 #define POLICY_FILE_MAX ((size_t)256 << 10)
 #define POLICY_MEMORY ((size_t)8 << 20)
@@ -103,7 +103,7 @@ size_t place_of(struct str text, const char *key);
 bool key_value_check(const struct key *k, const struct known_calls *calls,
                      const struct json *v, struct err *e);
 
-/* Those values that are not the usual ones: "values": {key: value}. */
+/* The values that are not the defaults: "values": {key: value}. */
 struct policy_state;
 void policy_put_unusual(const struct policy_state *s, struct json_writer *w);
 

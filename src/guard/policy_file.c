@@ -1,4 +1,4 @@
-/* One policy file: what it may hold, and where in it something is wrong. A key that
+/* A policy file: the keys that it may hold, and the positions of its errors. A key that
  * nobody knows is an error, never passed over: it may be a misspelt restriction. */
 #include <stdio.h>
 
@@ -186,7 +186,7 @@ static bool check_host(const struct json *v, struct err *e)
                    STR_ARGS(str_cut(json_str(v), 80)), wanted);
 }
 
-static bool check_path(const struct json *v, struct err *e)
+static bool value_check_path(const struct json *v, struct err *e)
 {
     struct str s = json_str(v);
     if (!check_text(v, "an absolute path", e))
@@ -232,9 +232,9 @@ static bool check_mount(const struct json *v, struct err *e)
     const struct json *mode = json_get(v, "mode");
     if (!check_fields(v, fields, "{guest, host, mode}", e))
         return false;
-    if (!check_path(json_get(v, "guest"), &inner))
+    if (!value_check_path(json_get(v, "guest"), &inner))
         return err_set(e, ERR_INVALID, "has a guest that %s", inner.msg);
-    if (!check_path(json_get(v, "host"), &inner))
+    if (!value_check_path(json_get(v, "host"), &inner))
         return err_set(e, ERR_INVALID, "has a host that %s", inner.msg);
     struct str guest = json_str(json_get(v, "guest"));
     if (strstr(guest.at, "..") || str_is(guest, "/"))
@@ -329,7 +329,7 @@ static bool check_item(const struct key *k, const struct known_calls *calls,
     case KEY_HOSTS:
         return check_host(v, e);
     case KEY_PATHS:
-        return check_path(v, e);
+        return value_check_path(v, e);
     case KEY_MOUNTS:
         return check_mount(v, e);
     case KEY_VAULTS:
@@ -432,7 +432,7 @@ static void refuse_key(struct policy_text *t, const char *path, struct problems 
                 near ? near : "", near ? "'?" : "");
 }
 
-/* One object of the file: the keys within `group` ("" for the outermost). */
+/* An object of the file: the keys within `group` ("" for the outermost). */
 static void check_group(struct policy_text *t, const struct json *object,
                         const char *group, struct problems *p)
 {

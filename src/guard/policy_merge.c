@@ -12,7 +12,7 @@ struct merge {
     struct err *e;
 };
 
-/* ---- one value ---------------------------------------------------------- */
+/* ---- a value ------------------------------------------------------------ */
 
 /* Tells that a vault asked for more than it can have. */
 static void warn_grant(const struct merge *m, const struct key *k, const char *why)

@@ -33,7 +33,7 @@ static void put_secrets(const struct json *secrets, struct json_writer *w)
     json_close(w);
 }
 
-static void put_value(const struct key *k, const struct json *v, struct json_writer *w)
+static void key_put(const struct key *k, const struct json *v, struct json_writer *w)
 {
     if (k->kind == KEY_SECRETS)
         put_secrets(v, w);
@@ -49,7 +49,7 @@ static void put_values(const struct policy_state *s, struct json_writer *w)
         json_open_object(w);
         json_pair_cstr(w, "key", k->path);
         json_key(w, "value");
-        put_value(k, s->value[i], w);
+        key_put(k, s->value[i], w);
         json_pair_cstr(w, "from", from_names[s->from[i]]);
         if (s->also[i]) {
             json_key(w, "and");
@@ -97,7 +97,7 @@ void policy_put_unusual(const struct policy_state *s, struct json_writer *w)
         if (s->from[i] == FROM_DEFAULT)
             continue;
         json_key(w, policy_keys[i].path);
-        put_value(&policy_keys[i], s->value[i], w);
+        key_put(&policy_keys[i], s->value[i], w);
     }
     json_close(w);
 }
@@ -110,7 +110,7 @@ struct shown {
 static void put_shown(void *arg, size_t key)
 {
     const struct shown *s = arg;
-    put_value(&policy_keys[key], s->state->value[key], s->w);
+    key_put(&policy_keys[key], s->state->value[key], s->w);
 }
 
 static void open_shown(void *arg)
@@ -141,7 +141,7 @@ static void put_problems(const struct problems *p, struct json_writer *w)
     json_close(w);
 }
 
-static void put_file(const struct ward *w, bool in_vault, struct json_writer *out)
+static void policy_put_file(const struct ward *w, bool in_vault, struct json_writer *out)
 {
     struct err none = {0};
     struct os_stat st;
@@ -177,8 +177,8 @@ bool ward_show(struct ward *w, struct buf *out, struct err *e)
     put_values(s, &writer);
     json_key(&writer, "files");
     json_open_array(&writer);
-    put_file(w, false, &writer);
-    put_file(w, true, &writer);
+    policy_put_file(w, false, &writer);
+    policy_put_file(w, true, &writer);
     json_close(&writer);
     put_problems(&p, &writer);
     json_pair_cstr(&writer, "digest", s->shown.digest);
@@ -410,7 +410,7 @@ static void record_change(const struct change *c, const struct json *value)
     json_pair_cstr(&w, "file", c->path);
     json_pair_cstr(&w, "key", c->name_of_key);
     json_key(&w, "value");
-    put_value(c->key, value, &w);
+    key_put(c->key, value, &w);
     json_close(&w);
     const struct policy *now_in_force = ward_policy(c->ward, &e);
     struct trail *t = c->in_vault ? c->ward->trail : audit_trail(g->audit, NULL);
@@ -495,7 +495,7 @@ static void put_words(const struct key *k, struct json_writer *w)
 
 #define TOOL_PATTERN "^[a-z][a-z0-9_-]{0,63}$"
 
-/* What one entry of a list is. */
+/* The schema of a list's entries. */
 static const char *item_schema(const struct key *k)
 {
     switch (k->kind) {

@@ -1,5 +1,5 @@
-/* What callers may take of the disk: by their records, by changing things. The person at
- * the terminal is bounded by the disk alone. */
+/* The callers' share of the disk: by their records, by changing things. The person at the
+ * terminal is bounded by the disk alone. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -88,7 +88,7 @@ bool quota_allows(struct ward *w, const struct policy *p, const struct caller *w
                p->audit.max_megabytes);
 }
 
-/* What agents leave free; 0 where nobody knows how large the disk is. */
+/* The space that agents leave free; 0 where nobody knows how large the disk is. */
 static uint64_t reserve_of(const struct ward *w, const struct policy *p)
 {
     uint64_t size = os_disk_bytes(w->dir), reserve = (uint64_t)p->reserve_megabytes << 20;

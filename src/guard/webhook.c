@@ -72,7 +72,7 @@ static struct egress_rules *rules_for(const char *url, struct arena *a, struct e
 static void send_message(struct webhook *h, const struct message *m)
 {
     struct err e = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     scoped(egress_rules_free) struct egress_rules *rules = rules_for(m->url, a, &e);
     if (!rules)
         return;
@@ -126,7 +126,7 @@ struct webhook *webhook_new(void)
     return h;
 }
 
-/* What waits is still sent, each within SEND_MS. */
+/* Waiting alerts are still sent, each within SEND_MS. */
 void webhook_free(struct webhook *h)
 {
     pthread_mutex_lock(&h->lock);

@@ -18,7 +18,7 @@
 #define ANSWER_MAX 8192 /* bytes; netlink(7) */
 #define ANSWERS_MAX 8   /* left behind by questions that were broken off */
 
-/* ---- who we are ------------------------------------------------------------ */
+/* ---- this process's account ------------------------------------------------ */
 
 static bool read_number(const char *path, unsigned *out)
 {
@@ -70,7 +70,7 @@ static enum account judge(const struct accounts *a, uid_t uid)
 
 /* ---- addresses --------------------------------------------------------------- */
 
-/* One end, IPv4 also where it was written as IPv6; the port in network order. */
+/* An endpoint, IPv4 also where it was written as IPv6; the port in network order. */
 struct end {
     int family;
     uint8_t address[16]; /* of IPv4 the first four */
@@ -126,7 +126,7 @@ static bool same_end(const struct end *a, const struct end *b)
            memcmp(a->address, b->address, sizeof a->address) == 0;
 }
 
-/* ---- one question ---------------------------------------------------------------- */
+/* ---- a query --------------------------------------------------------------------- */
 
 struct question {
     struct nlmsghdr head;
@@ -153,8 +153,8 @@ static struct question question_of(const struct end *peer, const struct end *sel
 }
 
 /* Where there is no such connection the kernel tells of who listens there instead. */
-static enum account read_answer(const struct accounts *a, const struct nlmsghdr *head,
-                                const struct end *peer, const struct end *self)
+static enum account reply_read(const struct accounts *a, const struct nlmsghdr *head,
+                               const struct end *peer, const struct end *self)
 {
     struct inet_diag_msg m;
     if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
@@ -168,8 +168,8 @@ static enum account read_answer(const struct accounts *a, const struct nlmsghdr 
 }
 
 /* The kernel answers before send() returns, so that nothing is waited for. */
-static enum account ask(struct accounts *a, const struct end *peer,
-                        const struct end *self)
+static enum account netlink_query(struct accounts *a, const struct end *peer,
+                                  const struct end *self)
 {
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     struct question q = question_of(peer, self, ++a->serial);
@@ -189,7 +189,7 @@ static enum account ask(struct accounts *a, const struct end *peer,
             return ACCOUNT_UNKNOWN;
         if (from.nl_pid == 0 && n >= (ssize_t)sizeof *head && NLMSG_OK(head, (size_t)n) &&
             head->nlmsg_seq == a->serial)
-            return read_answer(a, head, peer, self);
+            return reply_read(a, head, peer, self);
     }
     return ACCOUNT_UNKNOWN;
 }
@@ -204,7 +204,7 @@ enum account account_of_tcp(struct accounts *a, int fd)
         !read_end(&own, &self) || !read_end(&other, &peer))
         return ACCOUNT_UNKNOWN;
     pthread_mutex_lock(&a->lock);
-    enum account account = ask(a, &peer, &self);
+    enum account account = netlink_query(a, &peer, &self);
     pthread_mutex_unlock(&a->lock);
     /* As long as ours is there, nobody else's socket can have had these addresses. */
     other_size = sizeof other;

@@ -30,11 +30,11 @@ struct accounts {
 void accounts_init(struct accounts *a);
 void accounts_done(struct accounts *a);
 
-/* Of the peer of `fd`, an accepted TCP connection whose both ends are on this machine.
- * Waits for nothing: one question and its answer, some microseconds. A peer that has
- * closed its socket by now is unknown. Threads: safe. */
+/* The account of the peer of `fd`, an accepted TCP connection whose both ends are on this
+ * machine. Waits for nothing: one question and its answer, some microseconds. A peer that
+ * has closed its socket by now is unknown. Threads: safe. */
 enum account account_of_tcp(struct accounts *a, int fd);
-/* Of the peer of `fd`, an accepted connection of a socket in the file system. */
+/* The account of the peer of `fd`, accepted from a socket in the file system. */
 enum account account_of_unix(const struct accounts *a, int fd);
 
 /* Does it work here? A connection to ourselves is made and asked of. false: *e why. */

@@ -1,5 +1,5 @@
-/* Who sends a request, and whether it may come in: what stands in Host, Origin and in
- * what proxies add, then the one who admits.
+/* The sender of a request, and its admission: by Host, Origin and the headers of proxies,
+ * then by the `admit` function.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static bool write_socket_peer(struct http_request *rq)
     return at && inet_ntop(sa->sa_family, at, rq->peer, sizeof rq->peer);
 }
 
-/* What stands behind the last `c`, or all of it. */
+/* The text after the last `c`, or all of it. */
 static struct str behind_last(struct str s, char c)
 {
     const char *at = s.n ? memrchr(s.at, c, s.n) : NULL;

@@ -83,7 +83,7 @@ bool request_refuse(struct http_request *rq, int status, const char *why)
     if (status == MHD_HTTP_BAD_REQUEST)
         http_set_header(&rs, MHD_HTTP_HEADER_CONNECTION, "close");
     response_put(rq, &rs);
-    /* What was read so far is of no use any more, however slowly the rest comes. */
+    /* The body read so far is no longer needed, however slowly the rest comes. */
     buf_done(&rq->body);
     fair_let_go(rq->server, rq);
     return false;
@@ -119,7 +119,7 @@ static void find_route(struct http_request *rq)
 }
 
 /* With what there is: whoever was given the server's address alone finds the rest. */
-static bool refuse_unknown(struct http_request *rq)
+static bool request_refuse_unknown(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
     scoped_buf struct buf text;
@@ -135,7 +135,7 @@ static bool refuse_unknown(struct http_request *rq)
     return request_refuse(rq, MHD_HTTP_NOT_FOUND, buf_cz(&text));
 }
 
-static bool check_path(struct http_request *rq)
+static bool request_check_path(struct http_request *rq)
 {
     for (unsigned i = 0; i < rq->target->n_parts; i++)
         if (rq->target->parts[i].n == 0)
@@ -144,7 +144,7 @@ static bool check_path(struct http_request *rq)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
                               "the path holds an encoded slash");
     if (!rq->route)
-        return refuse_unknown(rq);
+        return request_refuse_unknown(rq);
     if (rq->route->head && str_is(http_method(rq), "HEAD"))
         rq->method = "GET";
     return true;
@@ -230,7 +230,7 @@ static bool screen(struct http_request *rq)
         return false;
     if (atomic_load(&s->stopping))
         return request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
-    return check_path(rq) && check_length(rq) && check_type(rq);
+    return request_check_path(rq) && check_length(rq) && check_type(rq);
 }
 
 /* ---- the body ----------------------------------------------------------- */
@@ -293,7 +293,7 @@ static enum MHD_Result dispatch(struct http_request *rq)
 /* Before the body: with no answer yet, or where the client waits for leave to
  * send a body that nobody wants. Other refusals read what was sent first, so
  * that the connection lives on and the answer is not lost with it. */
-static enum MHD_Result begin(struct http_request *rq)
+static enum MHD_Result request_begin(struct http_request *rq)
 {
     if (screen(rq)) {
         rq->stage = STAGE_BODY;
@@ -323,7 +323,7 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
         rq->version = version;
         rq->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
         rq->bad_version = !rq->old_version && strcmp(version, MHD_HTTP_VERSION_1_1) != 0;
-        return begin(rq);
+        return request_begin(rq);
     }
     link_body(rq, *upload_size);
     if (*upload_size == 0)

@@ -112,7 +112,7 @@ bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
     return true;
 }
 
-/* ---- who speaks --------------------------------------------------------- */
+/* ---- peers -------------------------------------------------------------- */
 
 static bool is_local_name(struct str host)
 {
@@ -120,8 +120,8 @@ static bool is_local_name(struct str host)
            str_same(host, STR("[::1]"));
 }
 
-/* What no name is that a page could have made to point at a forwarder: without a dot, or a
- * path in percent codes, as clients write it. */
+/* A name that no page could have made to point at a forwarder: without a dot, or a path
+ * in percent codes, as clients write it. */
 static bool is_plain_name(struct str name)
 {
     return is_local_name(name) || memchr(name.at, '%', name.n) ||

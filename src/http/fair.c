@@ -1,5 +1,5 @@
-/* Who is next: each caller has a line of its own, and the lines take turns, so that one
- * caller's flood is its own delay.
+/* The order of requests: each caller has a line of its own, and the lines take turns, so
+ * that one caller's flood is its own delay.
  *
  * Workers cannot be taken away again from who has them, so some stay free: nobody has
  * more than half of them, and the last quarter is for those who have hardly any. So it is
@@ -20,7 +20,7 @@ struct line {
     size_t held;     /* bytes of large bodies */
 };
 
-static struct line **find(struct http_server *s, uint64_t share)
+static struct line **line_find(struct http_server *s, uint64_t share)
 {
     struct line **at = &s->lines;
     while (*at && (*at)->share != share)
@@ -30,7 +30,7 @@ static struct line **find(struct http_server *s, uint64_t share)
 
 static struct line *need(struct http_server *s, uint64_t share)
 {
-    struct line **at = find(s, share);
+    struct line **at = line_find(s, share);
     if (!*at) {
         *at = mem_new(sizeof **at);
         (*at)->share = share;
@@ -39,7 +39,7 @@ static struct line *need(struct http_server *s, uint64_t share)
 }
 
 /* Forgets a line that nothing is in. */
-static void tidy(struct line **at)
+static void line_drop_idle(struct line **at)
 {
     struct line *x = *at;
     if (x->running || x->queued || x->held || x->parked)
@@ -50,7 +50,7 @@ static void tidy(struct line **at)
 
 bool fair_put(struct http_server *s, struct http_request *rq)
 {
-    struct line *x = *find(s, rq->share);
+    struct line *x = *line_find(s, rq->share);
     unsigned most = rq->share ? s->o.queue_max / 4 + 1 : s->o.queue_max;
     if (s->queued >= s->o.queue_max || (x && x->queued >= most))
         return false;
@@ -76,7 +76,7 @@ static bool may_run(const struct http_server *s, const struct line *x)
 }
 
 /* The first line that has somebody who may run; NULL: none has. */
-static struct line **next_line(struct http_server *s)
+static struct line **fair_next_line(struct http_server *s)
 {
     for (struct line **at = &s->lines; *at; at = &(*at)->next)
         if ((*at)->queued && may_run(s, *at))
@@ -86,12 +86,12 @@ static struct line **next_line(struct http_server *s)
 
 bool fair_is_ready(struct http_server *s)
 {
-    return s->queued && next_line(s);
+    return s->queued && fair_next_line(s);
 }
 
 struct http_request *fair_take(struct http_server *s)
 {
-    struct line **at = s->queued ? next_line(s) : NULL, *x = at ? *at : NULL;
+    struct line **at = s->queued ? fair_next_line(s) : NULL, *x = at ? *at : NULL;
     if (!x)
         return NULL;
     struct http_request *rq = x->first;
@@ -113,11 +113,11 @@ struct http_request *fair_take(struct http_server *s)
 
 void fair_done(struct http_server *s, uint64_t share)
 {
-    struct line **at = find(s, share), *x = *at;
+    struct line **at = line_find(s, share), *x = *at;
     must(x && x->running);
     s->running--;
     x->running--;
-    tidy(at);
+    line_drop_idle(at);
 }
 
 void fair_again(struct http_server *s, uint64_t share)
@@ -130,7 +130,7 @@ void fair_again(struct http_server *s, uint64_t share)
 
 bool fair_park(struct http_server *s, uint64_t share)
 {
-    struct line **at = find(s, share), *x = *at;
+    struct line **at = line_find(s, share), *x = *at;
     must(x && x->running);
     if (!share_fits(x->parked, s->parked, HTTP_PARKED_MAX))
         return false;
@@ -142,7 +142,7 @@ bool fair_park(struct http_server *s, uint64_t share)
 
 void fair_unpark(struct http_server *s, uint64_t share)
 {
-    struct line *x = *find(s, share);
+    struct line *x = *line_find(s, share);
     must(x && x->parked);
     x->parked--;
     s->parked--;
@@ -173,10 +173,10 @@ void fair_let_go(struct http_server *s, struct http_request *rq)
     if (!rq->body_share)
         return;
     pthread_mutex_lock(&s->lock);
-    struct line **at = find(s, rq->share);
+    struct line **at = line_find(s, rq->share);
     must(*at && (*at)->held >= rq->body_share);
     (*at)->held -= rq->body_share;
     rq->body_share = 0;
-    tidy(at);
+    line_drop_idle(at);
     pthread_mutex_unlock(&s->lock);
 }

@@ -100,9 +100,9 @@ static bool bind_to(int fd, struct endpoint *ep, struct err *e)
     return true;
 }
 
-/* What is malformed is refused, and neither redirected nor guessed at. Before 1.0 all that
- * strictness adds is that a request without Host is refused, and answered twice; head.c and
- * caller.c are stricter. */
+/* Malformed requests are refused, and neither redirected nor guessed at. Before 1.0 all
+ * that strictness adds is that a request without Host is refused, and answered twice;
+ * head.c and caller.c are stricter. */
 #if MHD_VERSION >= 0x01000000
 #define STRICT_REQUESTS MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #define STRICTNESS 1
@@ -114,8 +114,8 @@ static bool bind_to(int fd, struct endpoint *ep, struct err *e)
 /* The library takes the descriptor over only if it starts. */
 static struct MHD_Daemon *start_library(struct http_server *s, int fd)
 {
-    /* One thread moves some 80,000 small answers a second: more of them only
-     * help where there are processors to spare. */
+    /* A thread sends some 80,000 small answers a second: more threads only help where
+     * there are processors to spare. */
     unsigned threads = cpus() > 4 ? cpus() / 4 : 0;
     /* Some more than we keep: the newest makes room, which the library must see first. */
     unsigned connections = s->o.connections_max + SPARE_CONNECTIONS;
@@ -253,9 +253,9 @@ void http_expel(struct http_server *s)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* What has been answered still has to leave; a client that does not read may
- * not hold us up. */
-static void flush(struct http_server *s)
+/* Responses that were made still have to leave; a client that does not read may not hold
+ * us up. */
+static void server_flush(struct http_server *s)
 {
     uint64_t until = os_mono_ns() + FLUSH_MS * 1000000u;
     while (atomic_load(&s->requests) && os_mono_ns() < until) {
@@ -282,7 +282,7 @@ static void stop_daemon(struct http_server *s, unsigned drain_ms)
         pool_cancel_all(s);
     } while (!pool_wait(s, os_mono_ns() + 100u * 1000000u));
     streams_end(s);
-    flush(s);
+    server_flush(s);
     MHD_stop_daemon(s->daemon);
     if (listener >= 0)
         close(listener);

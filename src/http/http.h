@@ -38,7 +38,7 @@ size_t http_header_count(const struct http_request *rq, const char *name);
 /* The decoded value of the first query parameter of this name; `at` is NULL when there
  * is none. */
 struct str http_query(const struct http_request *rq, const char *name);
-/* Who sent it: "127.0.0.1", no port; behind a proxy that was told of, whom it names. */
+/* The sender: "127.0.0.1", no port; behind a proxy that was told of, whom it names. */
 const char *http_peer(struct http_request *rq);
 /* Where it comes from, as far as the system tells. Not HTTP_ELSEWHERE: listener and peer
  * are loopback, or a socket in the file system, Host is a name of this machine, and nothing
@@ -53,7 +53,7 @@ enum http_whence {
 enum http_whence http_whence(struct http_request *rq);
 /* Is it HTTP_OWN_ACCOUNT? Only such may come in without a token. */
 bool http_is_local(struct http_request *rq);
-/* What `admit` left for it; NULL: nothing. */
+/* The value that `admit` left for it; NULL: nothing. */
 const void *http_admitted(const struct http_request *rq);
 /* Fired when the client hangs up, is expelled or the server stops. */
 struct cancel *http_cancel(struct http_request *rq);
@@ -121,8 +121,8 @@ void http_stream_end(struct http_stream *st);
 
 /* ---- a server ----------------------------------------------------------- */
 
-/* What is done with one path. `begin` and `work` are never called at the same
- * time for one request. */
+/* The handlers of one path. `begin` and `work` are never called at the same time for one
+ * request. */
 struct http_route {
     /* "/mcp": this, and the same with a slash behind it. "/workspaces/": this, the same
      * without the slash, and all below; the longest that matches has it. "": "/" alone. */

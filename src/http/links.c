@@ -21,8 +21,8 @@
 #define BODY_RATE 2048u /* bytes a second at least */
 #define CLOSE_WAIT \
     8u /* TCP_CLOSE_WAIT of netinet/tcp.h, which does not go with linux/tcp.h */
-/* One address, or the other accounts of this computer, may have this part of all
- * connections. */
+/* The part of all connections that one address, or this computer's other accounts, may
+ * have. */
 #define PEER_SHARE 4u
 
 struct link {
@@ -63,7 +63,7 @@ static void cut(struct link *k)
     k->is_cut = true;
 }
 
-/* ---- who comes ------------------------------------------------------------- */
+/* ---- arrivals -------------------------------------------------------------- */
 
 static void read_peer(struct link *k, const struct sockaddr *sa)
 {
@@ -116,7 +116,7 @@ static bool is_greedy(const struct http_server *s, const struct link *k)
 }
 
 /* The one that has said nothing for the longest time goes. */
-static void make_room(struct http_server *s)
+static void links_evict(struct http_server *s)
 {
     if (s->links.count < s->o.connections_max)
         return;
@@ -128,7 +128,7 @@ static void make_room(struct http_server *s)
     }
 }
 
-/* Of these answers the newer library keeps one at a time: each is read at once. */
+/* The newer library keeps one of these answers at a time: each is read at once. */
 static const struct sockaddr *address_of(struct MHD_Connection *c)
 {
     const union MHD_ConnectionInfo *info =
@@ -152,7 +152,7 @@ static void link_begin(struct http_server *s, struct MHD_Connection *c, void **c
     ask_account(s, k);
     *context = k;
     pthread_mutex_lock(&s->links.lock);
-    make_room(s);
+    links_evict(s);
     if (is_greedy(s, k))
         cut(k);
     append(&s->links.idle, k);
@@ -263,7 +263,7 @@ static bool head_is_late(struct link *k, uint64_t come, uint64_t now)
 }
 
 /* Nothing more can come of it. The library has had a second to take what was there. */
-static bool is_over(struct link *k, uint8_t state)
+static bool link_is_over(struct link *k, uint8_t state)
 {
     bool again = k->has_ended;
     k->has_ended = state == CLOSE_WAIT;
@@ -275,7 +275,7 @@ static bool is_useless(struct link *k, uint64_t now)
     struct tcp_info info = {0};
     if (!ask_system(k->fd, &info))
         return false;
-    bool over = is_over(k, info.tcpi_state);
+    bool over = link_is_over(k, info.tcpi_state);
     return head_is_late(k, info.tcpi_bytes_received, now) || over;
 }
 

@@ -13,7 +13,7 @@
 
 /* ---- the folder ------------------------------------------------------------- */
 
-static bool open_folder(struct local *l, struct err *e)
+static bool local_open_folder(struct local *l, struct err *e)
 {
     char folder[sizeof l->path];
     size_t n = (size_t)(l->name - l->path);
@@ -36,7 +36,7 @@ static bool is_there(const struct local *l, struct stat *st)
     return fstatat(l->dir, l->name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* ---- what lies there --------------------------------------------------------- */
+/* ---- an old socket ----------------------------------------------------------- */
 
 static struct sockaddr_un address_of(const struct local *l)
 {
@@ -56,8 +56,8 @@ static bool somebody_listens(const struct sockaddr_un *sa)
     return !refused;
 }
 
-/* Of two servers that begin at the same time one looks after the other: the folder is
- * locked. */
+/* The folder is locked: of two servers that begin at the same time, one looks after the
+ * other. */
 static bool make_way(const struct local *l, const struct sockaddr_un *sa, struct err *e)
 {
     struct stat st;
@@ -100,7 +100,7 @@ bool local_bind(struct local *l, int fd, const char *path, struct err *e)
                        path, sizeof l->path - 1);
     memcpy(l->path, path, n + 1);
     l->name = strrchr(l->path, '/') + 1;
-    if (!open_folder(l, e))
+    if (!local_open_folder(l, e))
         return false;
     if (flock(l->dir, LOCK_EX) < 0)
         return err_set(e, ERR_IO, "cannot lock the folder of %s: %m", path);

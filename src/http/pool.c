@@ -125,9 +125,9 @@ bool pool_wait(struct http_server *s, uint64_t until_ns)
 
 /* ---- the queue ---------------------------------------------------------- */
 
-/* One worker at a time is woken, and wakes the next if there is still work when
- * it comes: for short requests that is seldom so, and switching between threads
- * would cost more than the requests. */
+/* Workers are woken one at a time; each wakes the next if there is still work when it
+ * comes: for short requests that is seldom so, and switching between threads would cost
+ * more than the requests. */
 static bool may_wake(struct http_server *s)
 {
     bool wake = s->idle > 0 && !s->waking;
@@ -163,7 +163,7 @@ static struct http_request *next_request(struct http_server *s, bool *wake)
     return rq;
 }
 
-static void run(struct http_request *rq, bool gone)
+static void request_run(struct http_request *rq, bool gone)
 {
     const struct http_route *route = rq->route;
     struct http_response rs;
@@ -190,7 +190,7 @@ static void *worker_main(void *arg)
         pthread_mutex_unlock(&s->lock);
         if (wake)
             pthread_cond_signal(&s->work);
-        run(rq, gone);
+        request_run(rq, gone);
         pthread_mutex_lock(&s->lock);
         fair_done(s, rq->share);
         leave_flight(s, rq);
@@ -212,7 +212,7 @@ static void *worker_main(void *arg)
 
 /* ---- threads ------------------------------------------------------------ */
 
-/* One more; what is in the way, as an errno. */
+/* Starts one more; answers an errno where it cannot. */
 static int start_worker(struct http_server *s)
 {
     pthread_attr_t attr;

@@ -34,7 +34,7 @@ bool http_set_header(struct http_response *rs, const char *name, const char *val
     return buf_put(&rs->head, name, n) && buf_put(&rs->head, value, m);
 }
 
-static void say(struct http_response *rs, int status, const char *fmt, va_list ap)
+static void problem_set(struct http_response *rs, int status, const char *fmt, va_list ap)
 {
     char text[SENTENCE_MAX];
     (void)vsnprintf(text, sizeof text, fmt, ap);
@@ -50,7 +50,7 @@ void http_say(struct http_response *rs, int status, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say(rs, status, fmt, ap);
+    problem_set(rs, status, fmt, ap);
     va_end(ap);
 }
 
@@ -117,7 +117,7 @@ void response_carry(struct http_request *rq, struct http_response *rs)
 }
 
 /* false: a stream has taken the connection along. */
-static bool hand_over(struct http_request *rq, struct http_response *rs)
+static bool response_hand_over(struct http_request *rq, struct http_response *rs)
 {
     bool carried = stream_is_carried(rq->stream);
     if (!carried)
@@ -148,7 +148,7 @@ bool response_put(struct http_request *rq, struct http_response *rs)
 {
     answer_midway(rq, rs);
     if (rq->stream)
-        return hand_over(rq, rs);
+        return response_hand_over(rq, rs);
     if (rs->body.failed) {
         buf_clear(&rs->head);
         http_say(rs, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer is too large");

@@ -234,8 +234,8 @@ bool fair_is_ready(struct http_server *s);
 void fair_done(struct http_server *s, uint64_t share);
 /* It runs again, whoever's turn it is. */
 void fair_again(struct http_server *s, uint64_t share);
-/* One that runs gives its worker away, as long as it waits for a person; false: its caller
- * has too many that do (share_fits), or all have. */
+/* A running request gives its worker away, as long as it waits for a person; false: its
+ * caller has too many that do (share_fits), or all have. */
 bool fair_park(struct http_server *s, uint64_t share);
 void fair_unpark(struct http_server *s, uint64_t share);
 /* The body of a request takes `n` bytes more of memory; without the lock. false: its

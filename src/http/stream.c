@@ -30,7 +30,7 @@
 #include "http/server.h"
 #include "os/os.h"
 
-/* One put may be this large; more at once is a mistake of ours. */
+/* The largest put; more at once is a mistake of ours. */
 #define PUT_MAX ((size_t)256 * 1024 * 1024)
 /* After the last byte: until the client has hung up, too. A socket that is closed with
  * bytes unread would take back what the client has not read yet. */
@@ -103,7 +103,7 @@ static void let_go(struct http_stream *st)
 }
 
 /* Tells the owner. The hub's lock is held before and after, not meanwhile. */
-static void tell(struct http_stream *st)
+static void stream_notify(struct http_stream *st)
 {
     struct stream_hub *hub = &st->server->hub;
     if (st->ended || !st->gone)
@@ -128,14 +128,14 @@ void stream_handled(struct http_stream *st)
     st->handled = true;
     st->rq = NULL;
     if (st->over || hub->closed)
-        tell(st);
+        stream_notify(st);
     let_go(st);
     pthread_mutex_unlock(&hub->lock);
 }
 
 /* ---- sending -------------------------------------------------------------- */
 
-static void wake(struct stream_hub *hub)
+static void hub_wake(struct stream_hub *hub)
 {
     (void)eventfd_write(hub->wake, 1);
 }
@@ -157,7 +157,7 @@ static void set_waits(struct http_stream *st, bool waits)
     if (!waits)
         atomic_fetch_sub(&hub->waiting, 1);
     else if (atomic_fetch_add(&hub->waiting, 1) == 0)
-        wake(hub);
+        hub_wake(hub);
 }
 
 /* The library comes and reads. */
@@ -179,8 +179,8 @@ static void lose(struct http_stream *st)
     rouse(st);
 }
 
-/* What could leave has left, or the stream is lost. */
-static void flush(struct http_stream *st)
+/* Sends all that can leave, or marks the stream lost. */
+static void stream_flush(struct http_stream *st)
 {
     if (st->carried) {
         rouse(st);
@@ -225,7 +225,7 @@ static void settle(struct http_stream *st)
     }
 }
 
-/* What was sent is dropped now and then, or it would grow with one who is always late. */
+/* Sent bytes are dropped now and then, or a slow client's would grow without end. */
 static void put_chunk(struct http_stream *st, struct str bytes)
 {
     if (st->out.n == 0)
@@ -252,7 +252,7 @@ bool http_stream_put(struct http_stream *st, struct str bytes)
         if (st->out.failed)
             lose(st);
         else if (!st->waits || st->carried)
-            flush(st);
+            stream_flush(st);
         settle(st);
     }
     bool open = st->phase == PHASE_OPEN;
@@ -271,7 +271,7 @@ void http_stream_end(struct http_stream *st)
         st->phase = PHASE_ENDING;
         st->moved_ns = os_mono_ns();
         if (!st->waits || st->carried)
-            flush(st);
+            stream_flush(st);
         settle(st);
     }
     pthread_mutex_unlock(&st->lock);
@@ -393,13 +393,13 @@ static void close_socket(struct http_stream *st)
         pthread_mutex_lock(&hub->lock);
     }
     if (st->handled)
-        tell(st);
+        stream_notify(st);
     hub->open--;
     let_go(st);
     pthread_mutex_unlock(&hub->lock);
 }
 
-/* What a client says behind its request, or after our end, is of no interest. */
+/* Bytes that a client sends after its request, or after our end, are dropped. */
 static bool drained(int fd)
 {
     char waste[16 * 1024];
@@ -415,11 +415,11 @@ static void on_event(struct http_stream *st, uint32_t events)
     bool over = st->phase == PHASE_LOST || st->phase == PHASE_DONE ||
                 (events & (EPOLLERR | EPOLLHUP));
     if (!over && !st->carried && (events & EPOLLOUT)) {
-        flush(st);
+        stream_flush(st);
         settle(st);
     }
-    /* Who has said goodbye while we send on is gone; after the end it is what we wait
-     * for. */
+    /* A client that closes its side while we send is gone; after the end we wait for
+     * that. */
     if ((events & EPOLLRDHUP) && !over) {
         over = true;
         if (st->carried)
@@ -494,7 +494,7 @@ static int take_fd(int *fd)
 }
 
 /* With the first stream: most servers never have one. The lock is held. */
-static bool start_thread(struct stream_hub *hub)
+static bool hub_start_thread(struct stream_hub *hub)
 {
     if (hub->running)
         return true;
@@ -516,7 +516,7 @@ static bool start_thread(struct stream_hub *hub)
 
 /* ---- opening --------------------------------------------------------------- */
 
-static void put_head(struct http_stream *st, const struct http_response *rs)
+static void stream_put_head(struct http_stream *st, const struct http_response *rs)
 {
     char date[40];
     time_t now = (time_t)(os_real_ms() / 1000);
@@ -553,11 +553,11 @@ static int second_descriptor(struct http_request *rq)
 }
 
 /* Counted and listed; false: there is no room. */
-static bool enter(struct http_server *s, struct http_stream *st)
+static bool hub_enter(struct http_server *s, struct http_stream *st)
 {
     struct stream_hub *hub = &s->hub;
     pthread_mutex_lock(&hub->lock);
-    bool in = !hub->closed && hub->open < s->o.streams_max && start_thread(hub);
+    bool in = !hub->closed && hub->open < s->o.streams_max && hub_start_thread(hub);
     if (in) {
         st->admitted = st->rq->admitted; /* whoever is expelled from now on is found */
         st->earlier = hub->last;
@@ -608,17 +608,17 @@ static bool begin_sending(struct http_stream *st, struct http_response *rs)
     bool watched = epoll_ctl(st->server->hub.epoll, EPOLL_CTL_ADD, st->fd, &ev) == 0;
     if (watched) {
         if (!st->carried)
-            put_head(st, rs);
+            stream_put_head(st, rs);
         if (rs->body.n)
             put_chunk(st, buf_view(&rs->body));
-        flush(st);
+        stream_flush(st);
         settle(st);
     }
     pthread_mutex_unlock(&st->lock);
     return watched;
 }
 
-/* Who hung up before the request was detached was seen by nobody who could stop it. */
+/* A hang-up before the request was detached went unseen: it is looked for now. */
 static void set_out(struct http_stream *st, struct http_request *rq,
                     struct http_response *rs)
 {
@@ -635,7 +635,7 @@ struct http_stream *http_stream_open(struct http_request *rq, struct http_respon
 {
     must(!rq->stream);
     struct http_stream *st = stream_new(rq, gone, arg);
-    bool entered = st->fd >= 0 && enter(rq->server, st);
+    bool entered = st->fd >= 0 && hub_enter(rq->server, st);
     if (entered && begin_sending(st, rs)) {
         buf_clear(&rs->body);
         rq->stream = st;
@@ -672,7 +672,7 @@ static void tell_all(struct stream_hub *hub)
         if (st->ended || !st->gone || !st->handled) {
             st = st->later;
         } else {
-            tell(st);
+            stream_notify(st);
             st = hub->first; /* the lock was given away */
         }
     }
@@ -695,7 +695,7 @@ void streams_close(struct http_server *s)
     struct stream_hub *hub = &s->hub;
     if (hub->running) {
         atomic_store(&hub->ending, true);
-        wake(hub);
+        hub_wake(hub);
         pthread_join(hub->thread, NULL);
     }
     os_close(hub->epoll);

@@ -8,7 +8,7 @@
 #include "uri/uri.h"
 
 /* Decodes `in` to `*to`, and steps over what it wrote. false: a "%" that is no code. */
-static bool decode(struct str in, bool plus, char **to, struct str *out)
+static bool target_decode(struct str in, bool plus, char **to, struct str *out)
 {
     size_t n = uri_unescape(in, plus, *to);
     if (n == URI_WRONG)
@@ -58,7 +58,7 @@ static const char *read_path(struct target *t, struct str raw, char **to)
         *(*to)++ = '/';
         if (t->n_parts == TARGET_PARTS_MAX)
             return "the path has too many parts";
-        if (!decode(next(&rest, '/'), false, to, &part))
+        if (!target_decode(next(&rest, '/'), false, to, &part))
             return "the path holds a '%' that is not followed by two hexadecimal digits";
         const char *why = bad_part(part);
         if (why)
@@ -82,7 +82,8 @@ static const char *read_query(struct target *t, struct str rest, char **to)
             return "the query has too many parameters";
         struct pair *p = &t->query[t->n_query++];
         struct str name = next(&value, '=');
-        if (!decode(name, true, to, &p->name) || !decode(value, true, to, &p->value))
+        if (!target_decode(name, true, to, &p->name) ||
+            !target_decode(value, true, to, &p->value))
             return "the query holds a '%' that is not followed by two hexadecimal digits";
         if (!str_is_utf8(p->name) || !str_is_utf8(p->value))
             return "the query is not UTF-8";

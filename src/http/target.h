@@ -13,7 +13,7 @@ struct pair {
     struct str name, value;
 };
 
-/* One block of memory; free() ends it. */
+/* A single block of memory; free() ends it. */
 struct target {
     struct str sent;      /* path and query as they came */
     struct str path;      /* decoded, with its first slash, without one at the end */

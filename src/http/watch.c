@@ -18,7 +18,7 @@
 #define SWEEP_MS 1000
 #define WAKE_SERIAL 0u /* requests count from 1 */
 
-static bool add(struct watcher *w, int fd, uint32_t events, uint64_t serial)
+static bool watch_fd(struct watcher *w, int fd, uint32_t events, uint64_t serial)
 {
     struct epoll_event ev = {.events = events, .data.u64 = serial};
     return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
@@ -55,7 +55,7 @@ static bool watch_older(struct http_server *s)
          * only ends by itself. */
         rq->watched = true;
         if (!rq->detached) /* else its stream is watched */
-            (void)add(w, request_socket(rq), EPOLLRDHUP | EPOLLONESHOT, rq->serial);
+            (void)watch_fd(w, request_socket(rq), EPOLLRDHUP | EPOLLONESHOT, rq->serial);
     }
     return newer;
 }
@@ -120,7 +120,7 @@ bool watch_start(struct http_server *s, struct err *e)
     struct watcher *w = &s->watcher;
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (w->epoll < 0 || w->wake < 0 || !add(w, w->wake, EPOLLIN, WAKE_SERIAL))
+    if (w->epoll < 0 || w->wake < 0 || !watch_fd(w, w->wake, EPOLLIN, WAKE_SERIAL))
         return err_set(e, ERR_IO, "cannot watch connections: %m");
     w->running = true;
     w->asleep = true;

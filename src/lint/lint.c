@@ -232,7 +232,7 @@ bool lint_review(struct lint *l, struct str javascript, struct str source,
         return false;
     uint64_t cell = question.n;
     return ask(l, buf_view(&question), "review", &cell, 1, cancel, out, e) ||
-           err_wrap(e, "the function was not looked through");
+           err_wrap(e, "the function could not be linted");
 }
 
 /* ---- failures ----------------------------------------------------------- */

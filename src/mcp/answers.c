@@ -1,5 +1,5 @@
-/* What clients declared that they answer, and whether what they answer is an answer:
- * the same in both eras.
+/* The questions that clients declared they answer, and the check of their answers: the
+ * same in both eras.
  * Source: 2025-11-25 client/elicitation, client/sampling, client/roots.
  */
 #include "mcp/outlet.h"
@@ -16,7 +16,7 @@ unsigned can_read(const struct json *capabilities)
     unsigned can = 0;
     if (json_is(elicits, JSON_OBJECT)) {
         can |= has(elicits, "url") ? CAN_URL : 0;
-        /* One that names no mode is of the time when there was but one. */
+        /* A client that names no mode is older than modes: then form was the only one. */
         can |= has(elicits, "form") || !has(elicits, "url") ? CAN_FORM : 0;
     }
     if (json_is(samples, JSON_OBJECT)) {

@@ -103,8 +103,8 @@ static unsigned of_owner(const struct asks *a, const char *owner)
     return n;
 }
 
-/* Of a principal's sessions together, and of each. */
-static bool has_room(const struct asks *a, const struct ask *list, size_t n)
+/* Checks the limits of a principal's sessions together, and of each. */
+static bool asks_have_room(const struct asks *a, const struct ask *list, size_t n)
 {
     size_t mine = of_owner(a, list->owner), session = of_session(a, list->session);
     return session + n <= ASKS_SESSION_MAX &&
@@ -114,7 +114,7 @@ static bool has_room(const struct asks *a, const struct ask *list, size_t n)
 static bool enter_all(struct asks *a, struct ask *list, size_t n, struct err *e)
 {
     pthread_mutex_lock(&a->lock);
-    bool room = has_room(a, list, n);
+    bool room = asks_have_room(a, list, n);
     for (size_t i = 0; room && i < n; i++) {
         list[i].before = NULL;
         list[i].after = a->first;
@@ -220,7 +220,7 @@ static void wait_a_look(struct asks *a)
 }
 
 /* With the lock: is there nothing to wait for any more? *e: why not. */
-static bool is_over(const struct asked *x, struct err *e)
+static bool asked_is_over(const struct asked *x, struct err *e)
 {
     if (all_answered(x->list, x->n))
         return true;
@@ -233,18 +233,18 @@ static bool is_over(const struct asked *x, struct err *e)
                     x->in->wait_ms / 1000);
 }
 
-static void wait_for(struct asked *x, const struct cancel *cancel,
-                     const struct cancel *stop)
+static void asked_wait(struct asked *x, const struct cancel *cancel,
+                       const struct cancel *stop)
 {
     struct err none = {0};
     pthread_mutex_lock(&x->in->lock);
-    while (!is_over(x, &none) && !cancel_fired(cancel) && !cancel_fired(stop))
+    while (!asked_is_over(x, &none) && !cancel_fired(cancel) && !cancel_fired(stop))
         wait_a_look(x->in);
     pthread_mutex_unlock(&x->in->lock);
 }
 
-static const struct json *read_answer(const struct ask *q, struct arena *arena,
-                                      struct err *e)
+static const struct json *ask_read_answer(const struct ask *q, struct arena *arena,
+                                          struct err *e)
 {
     if (q->response.failed) {
         err_set(e, ERR_INVALID, "your client's answer is larger than %zu MiB",
@@ -264,7 +264,7 @@ static bool read_answers(const struct ask *list, const struct client_question *q
                          struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
-        answers[i] = read_answer(&list[i], arena, e);
+        answers[i] = ask_read_answer(&list[i], arena, e);
         const struct json *params = json_read(questions[i].params, arena, e);
         if (e->code || !answer_check(str_of(questions[i].method), params, answers[i], e))
             return false;
@@ -338,7 +338,7 @@ bool asks_look(struct asked *x, uint64_t *look_ns)
     struct err none = {0};
     *look_ns = x->until_ns;
     pthread_mutex_lock(&x->in->lock);
-    bool over = is_over(x, &none);
+    bool over = asked_is_over(x, &none);
     pthread_mutex_unlock(&x->in->lock);
     return over;
 }
@@ -347,7 +347,7 @@ bool asks_end(struct asked *x, const struct client_question *questions,
               struct arena *arena, const struct json **answers, struct err *e)
 {
     pthread_mutex_lock(&x->in->lock);
-    bool over = is_over(x, e);
+    bool over = asked_is_over(x, e);
     pthread_mutex_unlock(&x->in->lock);
     if (!over)
         err_set(e, ERR_CANCELLED, "cancelled while it waited for an answer");
@@ -366,6 +366,6 @@ bool asks_ask(struct asks *a, struct talk *t, const struct client_question *ques
     struct asked *x = asks_begin(a, t, questions, n, NULL, NULL, e);
     if (!x)
         return false;
-    wait_for(x, t->call->cancel, stop);
+    asked_wait(x, t->call->cancel, stop);
     return asks_end(x, questions, arena, answers, e);
 }

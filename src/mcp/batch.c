@@ -3,7 +3,7 @@
 
 #define BATCH_MAX 64u
 
-/* One after the other; an array of what there is to answer. */
+/* Runs the messages one after the other; the reply is an array of their answers. */
 static void run_batch(struct call *c, const struct front *f, struct reply *r)
 {
     struct envelope env = {.http = c->http,

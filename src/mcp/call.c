@@ -3,12 +3,12 @@
  */
 #include "mcp/core.h"
 
-/* Of an action's JSON. The answer carries it twice, once inside a string. */
+/* The ceiling of an action's JSON. The answer carries it twice, once inside a string. */
 #define ANSWER_MAX ((size_t)32 * 1024 * 1024)
-/* Of what is told of it: hosts of agents cut what is larger where they like. */
+/* The most bytes of its text: hosts of agents cut what is larger where they like. */
 #define SHOWN_MAX ((size_t)400000)
 
-/* ---- who runs ----------------------------------------------------------- */
+/* ---- running calls ---------------------------------------------------- */
 
 void calls_init(struct calls *c)
 {
@@ -70,9 +70,8 @@ void calls_cancel(struct calls *c, const struct session *session, const struct j
             call = call->after;
             continue;
         }
-        /* What stops a call is not called with our lock held: pinned, the call
-         * stays until we are back. Then from the start, for the list may be
-         * another by now. */
+        /* A call is not stopped with our lock held: pinned, the call stays until we are
+         * back. Then from the start, for the list may be another by now. */
         call->unwanted = call->unwanted || unwanted;
         call->pins++;
         pthread_mutex_unlock(&c->lock);
@@ -136,7 +135,7 @@ static bool run_unknown(const struct call *c, const struct caller *who,
     (void)out;
     struct str name = json_str(json_get(c->params, "name"));
     scoped_buf struct buf meant;
-    buf_init(&meant, 300);
+    buf_init(&meant, BUF_LINE);
     c->m->backend.unknown(c->m->backend.arg, who, name, &meant);
     if (meant.n)
         return err_set(e, ERR_NOT_FOUND, "Unknown tool: %.*s; %s",
@@ -176,7 +175,7 @@ void call_prepare(struct exchange *x)
 
 /* ---- running ------------------------------------------------------------ */
 
-static void put_text(struct json_writer *w, struct str text)
+static void content_put_text(struct json_writer *w, struct str text)
 {
     json_open_object(w);
     json_pair_raw(w, "type", STR("\"text\""));
@@ -188,7 +187,7 @@ static void put_content(struct json_writer *w, struct str text)
 {
     json_key(w, "content");
     json_open_array(w);
-    put_text(w, text);
+    content_put_text(w, text);
     json_close(w);
 }
 
@@ -223,7 +222,8 @@ static void put_failure(const struct call *c, struct reply *r, const struct err 
 
 /* A part of an answer, and where the whole is: as words, and as a link in the revisions
  * that know links. */
-static void put_part(struct json_writer *w, const struct call *c, const struct answer *a)
+static void answer_put_part(struct json_writer *w, const struct call *c,
+                            const struct answer *a)
 {
     const char *version = c->session.version;
     bool links = !version || !str_is(str_of(version), VERSION_BATCHES);
@@ -239,8 +239,8 @@ static void put_part(struct json_writer *w, const struct call *c, const struct a
                a->whole_bytes, a->whole);
     json_key(w, "content");
     json_open_array(w);
-    put_text(w, buf_view(&a->json));
-    put_text(w, buf_view(&note));
+    content_put_text(w, buf_view(&a->json));
+    content_put_text(w, buf_view(&note));
     if (links && a->whole[0]) {
         json_open_object(w);
         json_pair_raw(w, "type", STR("\"resource_link\""));
@@ -265,7 +265,7 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
     if (a->content.n)
         json_pair_raw(&w, "content", buf_view(&a->content));
     else if (a->whole_bytes)
-        put_part(&w, c, a);
+        answer_put_part(&w, c, a);
     else
         put_content(&w, buf_view(&a->json));
     if (a->json.n && !a->text_alone)
@@ -282,8 +282,8 @@ static void put_cancelled(const struct call *c, struct reply *r)
                   "the request was cancelled by its client");
 }
 
-static bool perform(const struct call *c, const struct caller *who, struct answer *out,
-                    struct err *e)
+static bool call_perform_action(const struct call *c, const struct caller *who,
+                                struct answer *out, struct err *e)
 {
     const struct backend *b = &c->m->backend;
     bool ok = c->errand ? c->errand->run(c, who, out, e)
@@ -292,7 +292,7 @@ static bool perform(const struct call *c, const struct caller *who, struct answe
            buf_check(&out->content, "the answer", e);
 }
 
-/* What came of a run; `e` is of one that failed. */
+/* Writes the outcome of a run; `e` is of one that failed. */
 static void put_outcome(const struct call *c, const struct input *in,
                         const struct answer *a, struct err *e, struct reply *r)
 {
@@ -346,10 +346,10 @@ static void run_checked(struct call *c, const struct front *f, struct input *in,
         caller.session = session;
     }
     talk_begin(&talk, c, f->outlet, in);
-    if (perform(c, &caller, &a, &e))
+    if (call_perform_action(c, &caller, &a, &e))
         e = (struct err){0};
     else if (!e.code)
-        err_set(&e, ERR_BUG, "it failed without a word");
+        err_set(&e, ERR_BUG, "the call failed without an error message (internal error)");
     talk_end(&talk);
     if (vault != before)
         sessions_set_vault(&c->m->sessions, &c->session, vault);

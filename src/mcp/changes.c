@@ -14,7 +14,7 @@
 #define TASK_NOTICE_MAX ((size_t)1024 * 1024)
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
-/* One resource that a listener follows. */
+/* A resource that a listener follows. */
 struct watch {
     struct watch *next;           /* of its listener */
     struct watch *before, *after; /* of its topic */
@@ -96,7 +96,7 @@ static void drop_watch(struct changes *c, struct watch *w)
     free(t);
 }
 
-/* ---- who is there; the lock is held -------------------------------------- */
+/* ---- listeners; the lock is held ----------------------------------------- */
 
 static void mark(struct listener *l)
 {
@@ -123,8 +123,8 @@ static void unmark(struct listener *l)
         l->dirty_after->dirty_before = l->dirty_before;
 }
 
-/* From then on nobody finds it but who has it; finish() is next, without the lock. */
-static void leave(struct listener *l)
+/* From then on nobody finds it but who has it; listener_finish() is next, without the lock. */
+static void listener_leave(struct listener *l)
 {
     struct changes *c = l->changes;
     unmark(l);
@@ -145,7 +145,7 @@ static void leave(struct listener *l)
     }
 }
 
-static void finish(struct listener *l)
+static void listener_finish(struct listener *l)
 {
     if (l->beats)
         ticker_leave(&l->changes->m->ticker, &l->beat);
@@ -158,19 +158,19 @@ static void finish(struct listener *l)
     free(l);
 }
 
-/* Those that have left, by `after`. */
+/* Finishes the listeners that have left, by `after`. */
 static void finish_all(struct listener *list)
 {
     while (list) {
         struct listener *l = list;
         list = l->after;
-        finish(l);
+        listener_finish(l);
     }
 }
 
 static void leave_to(struct listener *l, struct listener **list)
 {
-    leave(l);
+    listener_leave(l);
     l->after = *list;
     *list = l;
 }
@@ -205,7 +205,7 @@ static void put_meta(const struct listener *l, struct json_writer *w)
     json_close(w);
 }
 
-static bool say(struct listener *l, const char *method, const char *uri)
+static bool listener_send(struct listener *l, const char *method, const char *uri)
 {
     scoped_buf struct buf text;
     buf_init(&text, 8 * (FOLLOWED_URI_MAX + LISTENER_ID_MAX));
@@ -228,7 +228,7 @@ static bool say_task(struct listener *l, const struct watch *w)
                                  l->principal, &out);
     json_close(&out);
     json_close(&out);
-    /* One that is too large is asked for with tasks/get. */
+    /* A notice that is too large is dropped: its client asks with tasks/get. */
     return !there || text.failed || l->sink.say(l->sink.arg, buf_view(&text));
 }
 
@@ -236,10 +236,10 @@ static bool say_watched(struct listener *l, const struct watch *w)
 {
     return w->topic->uri[0] == TASK_MARK
                ? say_task(l, w)
-               : say(l, "notifications/resources/updated", w->uri);
+               : listener_send(l, "notifications/resources/updated", w->uri);
 }
 
-static bool tell(struct listener *l)
+static bool listener_notify(struct listener *l)
 {
     static const struct {
         unsigned bit;
@@ -250,7 +250,7 @@ static bool tell(struct listener *l)
     unsigned pending = l->pending;
     l->pending = 0;
     for (size_t i = 0; i < LENGTH(lists); i++)
-        if ((pending & lists[i].bit) && !say(l, lists[i].method, NULL))
+        if ((pending & lists[i].bit) && !listener_send(l, lists[i].method, NULL))
             return false;
     for (struct watch *w = l->watches; w; w = w->next) {
         bool one = w->pending;
@@ -287,7 +287,7 @@ static void tell_dirty(struct changes *c)
     while (c->dirty) {
         struct listener *l = c->dirty;
         unmark(l);
-        if (l->dead || (!tell(l) && is_lost(l)))
+        if (l->dead || (!listener_notify(l) && is_lost(l)))
             leave_to(l, &gone);
     }
     pthread_mutex_unlock(&c->lock);
@@ -313,8 +313,8 @@ static void settle_hearing(struct changes *c)
     pthread_mutex_unlock(&c->hearing_lock);
 }
 
-/* What comes meanwhile is told together, afterwards. */
-static void rest(struct changes *c)
+/* Waits, so that changes which come meanwhile are told together. */
+static void changes_rest(struct changes *c)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -327,14 +327,14 @@ static void rest(struct changes *c)
         continue;
 }
 
-static void *thread_main(void *arg)
+static void *changes_main(void *arg)
 {
     struct changes *c = arg;
     pthread_mutex_lock(&c->lock);
     while (!c->ending) {
         if (c->dirty) {
             tell_dirty(c);
-            rest(c);
+            changes_rest(c);
         } else if (c->idle) {
             c->idle = false;
             pthread_mutex_unlock(&c->lock);
@@ -348,7 +348,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* ---- what changes ------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------ */
 
 static bool may_hear(const struct listener *l, const char *workspace)
 {
@@ -455,12 +455,12 @@ static void take_grant(struct listener *l, const struct grant *g)
         l->vaults[i] = mem_strdup(g->vaults.at[i]);
 }
 
-static bool start_thread(struct changes *c)
+static bool changes_start_thread(struct changes *c)
 {
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, THREAD_STACK);
-    c->started = pthread_create(&c->thread, &attr, thread_main, c) == 0;
+    c->started = pthread_create(&c->thread, &attr, changes_main, c) == 0;
     pthread_attr_destroy(&attr);
     if (c->started)
         (void)pthread_setname_np(c->thread, "mcp-changes");
@@ -470,8 +470,9 @@ static bool start_thread(struct changes *c)
 /* The lock is held, here and below. */
 static bool may_enter(struct changes *c, const struct listener *l, struct err *e)
 {
-    if (c->ending || (!c->started && !start_thread(c)))
-        return err_set(e, ERR_BUSY, "nobody can listen now; try again later");
+    if (c->ending || (!c->started && !changes_start_thread(c)))
+        return err_set(e, ERR_BUSY,
+                       "change notifications are unavailable; try again later");
     if (!l->id)
         return true;
     if (c->requests >= LISTENERS_MAX)
@@ -484,7 +485,7 @@ static bool may_enter(struct changes *c, const struct listener *l, struct err *e
                    LISTENERS_GRANT_MAX);
 }
 
-static bool enter(struct changes *c, struct listener *l, struct err *e)
+static bool listener_enter(struct changes *c, struct listener *l, struct err *e)
 {
     pthread_mutex_lock(&c->lock);
     bool ok = may_enter(c, l, e);
@@ -508,16 +509,16 @@ struct listener *listener_open(struct changes *c, const struct json *id,
     l->session = *of;
     l->hears = hears;
     take_grant(l, grant);
-    if ((id && !take_id(l, id, e)) || !enter(c, l, e)) {
-        finish(l);
+    if ((id && !take_id(l, id, e)) || !listener_enter(c, l, e)) {
+        listener_finish(l);
         return NULL;
     }
     settle_hearing(c);
     return l;
 }
 
-static bool follow(struct listener *l, struct str uri, struct str canonical,
-                   struct err *e)
+static bool listener_follow_uri(struct listener *l, struct str uri, struct str canonical,
+                                struct err *e)
 {
     struct changes *c = l->changes;
     if (l->follows >= FOLLOWED_MAX)
@@ -544,7 +545,7 @@ bool listener_follow(struct listener *l, struct str uri, struct str canonical,
                      struct err *e)
 {
     pthread_mutex_lock(&l->changes->lock);
-    bool ok = follow(l, uri, canonical, e);
+    bool ok = listener_follow_uri(l, uri, canonical, e);
     pthread_mutex_unlock(&l->changes->lock);
     return ok;
 }
@@ -584,7 +585,7 @@ void listener_start(struct listener *l, const struct sink *sink, struct listener
         l->beat = (struct beat){.fn = give_sign, .arg = l};
         ticker_enter(&c->m->ticker, &l->beat);
     }
-    /* What changed since it was opened. */
+    /* Changes since it was opened. */
     bool pending = l->pending != 0 || l->dead;
     for (const struct watch *w = l->watches; w && !pending; w = w->next)
         pending = w->pending;
@@ -596,9 +597,9 @@ void listener_start(struct listener *l, const struct sink *sink, struct listener
 void listener_drop(struct listener *l)
 {
     pthread_mutex_lock(&l->changes->lock);
-    leave(l);
+    listener_leave(l);
     pthread_mutex_unlock(&l->changes->lock);
-    finish(l);
+    listener_finish(l);
 }
 
 void changes_gone(struct changes *c, struct listener **slot)
@@ -651,7 +652,7 @@ static struct listener *find_session(struct changes *c, const struct session *se
 }
 
 /* Sessions that end by themselves are noticed late: at the latest here. */
-static void sweep(struct changes *c)
+static void changes_sweep(struct changes *c)
 {
     struct listener *gone = NULL;
     pthread_mutex_lock(&c->lock);
@@ -668,7 +669,7 @@ static void sweep(struct changes *c)
 void changes_session(struct changes *c, const struct session *session,
                      const struct grant *grant, const struct sink *sink)
 {
-    sweep(c);
+    changes_sweep(c);
     changes_session_over(c, session); /* one that says initialize again */
     struct err ignored = {0};         /* then it hears of nothing */
     struct listener *l = listener_open(c, NULL, session, grant, HEARS_ALL, &ignored);
@@ -685,7 +686,7 @@ bool changes_follow(struct changes *c, const struct session *session, struct str
     bool has = false;
     for (const struct watch *w = l ? l->watches : NULL; w; w = w->next)
         has = has || str_is(uri, w->uri);
-    bool ok = has || (l ? follow(l, uri, canonical, e)
+    bool ok = has || (l ? listener_follow_uri(l, uri, canonical, e)
                         : err_set(e, ERR_INVALID,
                                   "only a session that initialize opened can subscribe"));
     pthread_mutex_unlock(&c->lock);

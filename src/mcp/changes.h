@@ -24,7 +24,7 @@
 #define LISTENER_ID_MAX 512u      /* bytes of a request's id */
 #define CHANGES_REST_MS 500u
 
-/* What a listener wants: lists, by bits, besides single resources. */
+/* The lists that a listener follows, by bits, besides single resources. */
 #define HEARS_TOOLS 1u
 #define HEARS_PROMPTS 2u
 #define HEARS_RESOURCES 4u
@@ -32,7 +32,7 @@
 
 /* Where messages to one listener go. Nothing of it waits, nor comes back here. */
 struct sink {
-    /* One JSON-RPC message. false: it reaches nobody any more. */
+    /* Sends a JSON-RPC message. false: it reaches nobody any more. */
     bool (*say)(void *arg, struct str message);
     /* A sign of life, each BEAT_S; false as above. NULL: none is needed. */
     bool (*beat)(void *arg);
@@ -65,7 +65,7 @@ void changes_init(struct changes *c, struct mcp *m);
 void changes_done(struct changes *c);
 /* The server stops: whoever listens is told that this ends, and its sink ended. */
 void changes_end(struct changes *c);
-/* What library.hear calls; `arg` is the struct changes. */
+/* Called by library.hear; `arg` is the struct changes. */
 void changes_take(void *arg, const struct workspaces_change *change);
 
 /* A task of this id is another now than it was. */
@@ -73,9 +73,9 @@ void changes_task(struct changes *c, const char *id);
 
 /* ---- listeners ------------------------------------------------------------ */
 
-/* One that is told nothing yet. `id`: of the request that it comes from, in the session
- * `of`; NULL: it is the session itself, of the older era. NULL and ERR_LIMIT, ERR_INVALID
- * or ERR_BUSY. */
+/* Opens a listener that is told nothing yet. `id`: of the request that it comes from, in
+ * the session `of`; NULL: it is the session itself, of the older era. NULL and ERR_LIMIT,
+ * ERR_INVALID or ERR_BUSY. */
 struct listener *listener_open(struct changes *c, const struct json *id,
                                const struct session *of, const struct grant *grant,
                                unsigned hears, struct err *e);
@@ -87,12 +87,12 @@ bool listener_follow(struct listener *l, struct str uri, struct str canonical,
 void listener_start(struct listener *l, const struct sink *sink, struct listener **slot);
 /* And of one task, which is its principal's. ERR_LIMIT. */
 bool listener_follow_task(struct listener *l, struct str id, struct err *e);
-/* One that was not started. */
+/* Frees a listener that was not started. */
 void listener_drop(struct listener *l);
 /* Its client has gone: it leaves, if it has not. */
 void changes_gone(struct changes *c, struct listener **slot);
 
-/* What is told to a listener of the newer era that is not just a change: with its
+/* Begins a notification to a listener of the newer era other than a change: with its
  * subscription's id. */
 struct json_writer notice_open(struct buf *out, const char *method,
                                const struct json *subscription);

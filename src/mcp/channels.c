@@ -49,7 +49,7 @@ struct channel {
 /* ---- connections -------------------------------------------------------- */
 
 /* Called with the lock held; the connection joins those to be ended. */
-static void take_line(struct channel *c, struct line **ends)
+static void channel_take_line(struct channel *c, struct line **ends)
 {
     struct line *l = c->line;
     if (!l)
@@ -78,16 +78,16 @@ static void line_gone(void *arg)
     struct channels *s = l->channels;
     pthread_mutex_lock(&s->lock);
     if (l->channel)
-        take_line(l->channel, &ends);
+        channel_take_line(l->channel, &ends);
     pthread_mutex_unlock(&s->lock);
     end_lines(ends);
 }
 
-static bool put(struct channel *c, struct str text, struct line **ends)
+static bool channel_put(struct channel *c, struct str text, struct line **ends)
 {
     if (c->line && http_stream_put(c->line->http, text))
         return true;
-    take_line(c, ends);
+    channel_take_line(c, ends);
     return false;
 }
 
@@ -107,10 +107,10 @@ static bool connect_line(struct channels *s, struct channel *c, struct http_requ
     return true;
 }
 
-/* ---- what is kept; the lock is held ------------------------------------- */
+/* ---- kept events; the lock is held -------------------------------------- */
 
 /* The oldest of its channel. */
-static void forget(struct channels *s, struct channel *c)
+static void channel_forget(struct channels *s, struct channel *c)
 {
     struct event *v = c->first_kept;
     c->first_kept = v->after;
@@ -134,7 +134,7 @@ static bool is_of(const struct channel *c, const struct session *session)
     return memcmp(c->session.id, session->id, sizeof session->id) == 0;
 }
 
-/* What its session keeps in all; the channel with the oldest of that. */
+/* Counts all that its session keeps; returns the channel with the oldest event. */
 static struct channel *keeper(struct channels *s, const struct channel *c, size_t *events,
                               size_t *bytes)
 {
@@ -151,22 +151,23 @@ static struct channel *keeper(struct channels *s, const struct channel *c, size_
     return oldest;
 }
 
-static void make_room(struct channels *s, const struct channel *c, size_t n)
+static void events_evict(struct channels *s, const struct channel *c, size_t n)
 {
     size_t events, bytes;
     struct channel *oldest;
     while ((oldest = keeper(s, c, &events, &bytes)) &&
            (events >= KEPT_SESSION_EVENTS || bytes + n > KEPT_SESSION_BYTES))
-        forget(s, oldest);
+        channel_forget(s, oldest);
     while (s->oldest && s->bytes + n > KEPT_BYTES)
-        forget(s, s->oldest->channel);
+        channel_forget(s, s->oldest->channel);
 }
 
-static bool keep(struct channels *s, struct channel *c, uint64_t number, struct str text)
+static bool channel_keep_event(struct channels *s, struct channel *c, uint64_t number,
+                               struct str text)
 {
     if (c->lost || text.n > KEPT_SESSION_BYTES)
         return false;
-    make_room(s, c, text.n);
+    events_evict(s, c, text.n);
     struct event *v = malloc(sizeof *v + text.n);
     if (!v)
         return false;
@@ -191,20 +192,20 @@ static bool keep(struct channels *s, struct channel *c, uint64_t number, struct 
 static void channel_free(struct channels *s, struct channel *c)
 {
     while (c->events)
-        forget(s, c);
+        channel_forget(s, c);
     s->channels--;
     free(c);
 }
 
 /* Takes *at out of the table; one whose call still runs is freed when that ends. */
-static void drop(struct channels *s, struct channel **at, struct line **ends)
+static void channel_drop(struct channels *s, struct channel **at, struct line **ends)
 {
     struct channel *c = *at;
     *at = c->next;
-    take_line(c, ends);
+    channel_take_line(c, ends);
     c->lost = true;
     while (c->events)
-        forget(s, c);
+        channel_forget(s, c);
     if (!c->running)
         channel_free(s, c);
 }
@@ -233,7 +234,7 @@ static bool make_place(struct channels *s, const struct session *session,
     if (n < CHANNELS_SESSION_MAX && s->channels < CHANNELS_MAX)
         return true;
     if (spare)
-        drop(s, spare, ends);
+        channel_drop(s, spare, ends);
     return spare != NULL;
 }
 
@@ -260,7 +261,7 @@ static struct channel *channel_new(struct channels *s, const struct session *ses
     return c;
 }
 
-/* ---- what is sent ------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------ */
 
 void events_head(struct http_response *rs)
 {
@@ -302,8 +303,8 @@ static size_t event_max(size_t n)
 }
 
 /* The lock is held. */
-static bool say(struct channels *s, struct channel *c, struct str message,
-                struct line **ends)
+static bool channel_send(struct channels *s, struct channel *c, struct str message,
+                         struct line **ends)
 {
     if (c->lost)
         return false;
@@ -315,8 +316,8 @@ static bool say(struct channels *s, struct channel *c, struct str message,
     if (text.failed)
         return false;
     c->last = number;
-    bool kept = keep(s, c, number, buf_view(&text));
-    return put(c, buf_view(&text), ends) || kept;
+    bool kept = channel_keep_event(s, c, number, buf_view(&text));
+    return channel_put(c, buf_view(&text), ends) || kept;
 }
 
 /* ---- a call's ----------------------------------------------------------- */
@@ -343,7 +344,7 @@ struct channel *channels_open(struct channels *s, const struct session *session,
         put_primer(c, &rs->body);
         if (!connect_line(s, c, rq, rs)) {
             c->running = false;
-            drop(s, bucket(s, session), &ends); /* it stands first */
+            channel_drop(s, bucket(s, session), &ends); /* it stands first */
             c = NULL;
         }
     }
@@ -356,7 +357,7 @@ bool channel_say(struct channels *s, struct channel *c, struct str message)
 {
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
-    bool ok = say(s, c, message, &ends);
+    bool ok = channel_send(s, c, message, &ends);
     pthread_mutex_unlock(&s->lock);
     end_lines(ends);
     return ok;
@@ -367,9 +368,9 @@ void channel_beat(struct channels *s, struct channel *c)
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
     if (c->line && is_primed(c) && os_mono_ms() - c->since_ms >= s->hold_ms)
-        take_line(c, &ends);
+        channel_take_line(c, &ends);
     else if (c->line)
-        (void)put(c, STR(":\n\n"), &ends);
+        (void)channel_put(c, STR(":\n\n"), &ends);
     pthread_mutex_unlock(&s->lock);
     end_lines(ends);
 }
@@ -379,7 +380,7 @@ void channel_let_go(struct channels *s, struct channel *c)
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
     if (is_primed(c))
-        take_line(c, &ends);
+        channel_take_line(c, &ends);
     pthread_mutex_unlock(&s->lock);
     end_lines(ends);
 }
@@ -389,11 +390,11 @@ void channel_end(struct channels *s, struct channel *c, struct str last,
 {
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
-    if (last.n && !say(s, c, last, &ends))
-        (void)say(s, c, excuse, &ends);
+    if (last.n && !channel_send(s, c, last, &ends))
+        (void)channel_send(s, c, excuse, &ends);
     c->running = false;
     c->over = true;
-    take_line(c, &ends);
+    channel_take_line(c, &ends);
     if (c->lost)
         channel_free(s, c);
     pthread_mutex_unlock(&s->lock);
@@ -415,8 +416,8 @@ static bool read_place(struct str text, uint64_t *number, uint64_t *event)
            (size_t)end == text.n;
 }
 
-static struct channel *find(struct channels *s, const struct session *session,
-                            uint64_t number)
+static struct channel *channel_find(struct channels *s, const struct session *session,
+                                    uint64_t number)
 {
     struct channel *c = s->buckets ? *bucket(s, session) : NULL;
     while (c && !(is_of(c, session) && c->number == number))
@@ -434,16 +435,17 @@ static void refuse_place(struct http_request *rq, struct http_response *rs,
 }
 
 /* Goes on behind an event. The lock is held. */
-static void resume(struct channels *s, struct channel *c, uint64_t event,
-                   struct http_request *rq, struct http_response *rs, struct line **ends)
+static void channel_resume(struct channels *s, struct channel *c, uint64_t event,
+                           struct http_request *rq, struct http_response *rs,
+                           struct line **ends)
 {
-    take_line(c, ends);
+    channel_take_line(c, ends);
     events_head(rs);
     for (const struct event *v = c->first_kept; v; v = v->after)
         if (v->number > event)
             buf_put(&rs->body, v->text, v->n);
     if (connect_line(s, c, rq, rs) && c->over)
-        take_line(c, ends);
+        channel_take_line(c, ends);
 }
 
 static void listen_anew(struct channels *s, const struct session *session,
@@ -459,7 +461,7 @@ static void listen_anew(struct channels *s, const struct session *session,
     events_head(rs);
     put_primer(c, &rs->body);
     if (!connect_line(s, c, rq, rs))
-        drop(s, bucket(s, session), ends); /* it stands first */
+        channel_drop(s, bucket(s, session), ends); /* it stands first */
 }
 
 void channels_listen(struct channels *s, const struct session *session, const char *who,
@@ -473,9 +475,9 @@ void channels_listen(struct channels *s, const struct session *session, const ch
         listen_anew(s, session, who, rq, rs, &ends);
     } else {
         struct channel *c =
-            read_place(last, &number, &event) ? find(s, session, number) : NULL;
+            read_place(last, &number, &event) ? channel_find(s, session, number) : NULL;
         if (c && event <= c->last)
-            resume(s, c, event, rq, rs, &ends);
+            channel_resume(s, c, event, rq, rs, &ends);
         else
             refuse_place(rq, rs, last);
     }
@@ -503,7 +505,7 @@ bool channels_tell(struct channels *s, const struct session *session, struct str
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
     struct channel *c = listener(s, session);
-    bool ok = c && say(s, c, message, &ends);
+    bool ok = c && channel_send(s, c, message, &ends);
     pthread_mutex_unlock(&s->lock);
     end_lines(ends);
     return ok;
@@ -521,7 +523,7 @@ void channels_tell_all(struct channels *s, const char *who, enum client_level le
                 continue;
             unsigned least = sessions_log_least(s->sessions, &c->session);
             if (least == LOG_UNASKED || level >= least)
-                (void)say(s, c, message, &ends);
+                (void)channel_send(s, c, message, &ends);
         }
     pthread_mutex_unlock(&s->lock);
     end_lines(ends);
@@ -535,24 +537,24 @@ void channels_end_session(struct channels *s, const struct session *session)
     pthread_mutex_lock(&s->lock);
     for (struct channel **at = s->buckets ? bucket(s, session) : NULL; at && *at;)
         if (is_of(*at, session))
-            drop(s, at, &ends);
+            channel_drop(s, at, &ends);
         else
             at = &(*at)->next;
     pthread_mutex_unlock(&s->lock);
     end_lines(ends);
 }
 
-/* One channel of those in a bucket; calls' lines have the call's own signs of life. */
+/* Tends one channel of a bucket; calls' lines have the call's own signs of life. */
 static bool look_after(struct channels *s, struct channel **at, int64_t now,
                        struct line **ends)
 {
     struct channel *c = *at;
     if (is_stale(s, c, now) || !sessions_touch(s->sessions, &c->session, now, c->line)) {
-        drop(s, at, ends);
+        channel_drop(s, at, ends);
         return false;
     }
     if (c->line && !c->running)
-        (void)put(c, STR(":\n\n"), ends);
+        (void)channel_put(c, STR(":\n\n"), ends);
     return true;
 }
 
@@ -565,7 +567,7 @@ static void beat_all(void *arg)
         struct line *ends = NULL;
         pthread_mutex_lock(&s->lock);
         while (s->oldest && now - s->oldest->at_ms > s->kept_ms)
-            forget(s, s->oldest->channel);
+            channel_forget(s, s->oldest->channel);
         for (struct channel **at = s->buckets ? &s->buckets[i] : NULL; at && *at;)
             if (look_after(s, at, now, &ends))
                 at = &(*at)->next;

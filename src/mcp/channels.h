@@ -19,7 +19,7 @@
 
 #define CHANNELS_SESSION_MAX 256u /* of one session */
 #define CHANNELS_MAX 65536u       /* in all */
-/* What is kept for clients who come back. */
+/* Limits of the events kept for clients who come back. */
 #define KEPT_SESSION_EVENTS 1024u
 #define KEPT_SESSION_BYTES ((size_t)4 * 1024 * 1024)
 #define KEPT_BYTES ((size_t)64 * 1024 * 1024)
@@ -55,7 +55,7 @@ void channels_done(struct channels *s); /* no connection is left */
  * written anew. */
 struct channel *channels_open(struct channels *s, const struct session *session,
                               struct http_request *rq, struct http_response *rs);
-/* One message. false: it reaches nobody, now or later. */
+/* Sends a message. false: it reaches nobody, now or later. */
 bool channel_say(struct channels *s, struct channel *c, struct str message);
 void channel_beat(struct channels *s, struct channel *c);
 /* Ends its connection, where its client knows how to come back. */
@@ -65,7 +65,7 @@ void channel_let_go(struct channels *s, struct channel *c);
 void channel_end(struct channels *s, struct channel *c, struct str last,
                  struct str excuse);
 
-/* ---- what a client listens on ------------------------------------------- */
+/* ---- a client's streams ------------------------------------------------- */
 
 /* Answers a GET: a new channel, or one that goes on behind the event `last` (an empty
  * text: none). `who` is the name of its caller. */
@@ -83,5 +83,5 @@ void channels_end_session(struct channels *s, const struct session *session);
 
 /* Status, type and fields of a response that is a stream of events. */
 void events_head(struct http_response *rs);
-/* One event's data line: `message` without line ends. */
+/* Writes an event's data line: `message` without line ends. */
 void events_data(struct buf *out, struct str message);

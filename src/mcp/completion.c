@@ -27,7 +27,7 @@ static void put_complete(const struct call *c, struct json_writer *w,
     json_pair_raw(w, "completion", buf_view(&a->json));
 }
 
-static bool check(struct exchange *x)
+static bool completion_check(struct exchange *x)
 {
     const struct json *ref = json_get(x->params, "ref");
     struct str type = json_str(json_get(ref, "type"));
@@ -52,6 +52,6 @@ void completion_complete(struct exchange *x)
 {
     static const struct errand errand = {"completion/complete", run_complete,
                                          put_complete, KEEP_UNSAID};
-    if (check(x))
+    if (completion_check(x))
         call_leave_errand(x, &errand);
 }

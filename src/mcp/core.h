@@ -26,8 +26,8 @@
 #define CLOCHE_VERSION "0.0.0"
 #endif
 
-/* What there is besides tools: workspaces/workspaces.h, or a test. Any of them may be
- * NULL: there is none of that. Threads: safe. */
+/* Resources, prompts and completions: workspaces/workspaces.h, or a test. Any of them may
+ * be NULL: there is none of that. Threads: safe. */
 struct library {
     bool (*list)(void *arg, const struct caller *who, enum workspaces_list what,
                  struct str after, struct buf *rows, struct buf *next, struct err *e);
@@ -39,7 +39,7 @@ struct library {
     bool (*complete)(void *arg, const struct caller *who,
                      const struct workspaces_completion *what, struct buf *completion,
                      struct err *e);
-    /* Who hears of changes, and of which: as workspaces_hear() and its like. */
+    /* Subscriptions to changes: as workspaces_hear() and its like. */
     bool (*hear)(void *arg, workspaces_change_fn *fn, void *fn_arg, struct err *e);
     void (*unhear)(void *arg, workspaces_change_fn *fn, void *fn_arg);
     bool (*follow)(void *arg, const struct caller *who, struct str uri,
@@ -47,7 +47,7 @@ struct library {
     void *arg;
 };
 
-/* What answers the calls: the actions, or a test. Threads: safe. */
+/* The backend that answers calls: the actions, or a test. Threads: safe. */
 struct backend {
     const struct action *(*list)(void *arg, size_t *count);
     const struct action *(*named)(void *arg, struct str name);
@@ -64,9 +64,9 @@ struct backend {
      * knows; NULL: nobody wants to know. */
     void (*unknown)(void *arg, const struct caller *who, struct str name,
                     struct buf *meant);
-    /* What is installed beside the program; NULL: all. */
+    /* The parts installed beside the program; NULL: all. */
     struct actions_parts (*parts)(void *arg);
-    /* What a credential needs for it (SCOPE_*); NULL: nothing. */
+    /* The scopes that a credential needs for it (SCOPE_*); NULL: nothing. */
     unsigned (*scopes)(void *arg, const struct action *which);
     /* `fn` hears of alerts from now on, or no more; NULL: there are none. */
     void (*listen)(void *arg, alert_fn *fn, void *fn_arg, bool on);
@@ -103,8 +103,8 @@ struct mcp {
 
 struct mcp *mcp_open_on(const struct backend *b, struct err *e);
 
-/* What a transport knows of a message besides its text. In a header that is
- * absent `at` is NULL. */
+/* The data that a transport has of a message besides its text. In a header that is absent
+ * `at` is NULL. */
 struct envelope {
     bool http;
     struct str version, method, name; /* MCP-Protocol-Version, Mcp-Method, Mcp-Name */
@@ -184,7 +184,7 @@ struct call {
     struct call *next; /* free for whoever has the call */
 };
 
-/* One message on its way through the room. */
+/* A message on its way through the room. */
 struct exchange {
     struct mcp *m;
     struct arena *arena;
@@ -256,7 +256,7 @@ void put_cache_hints(struct json_writer *w, enum era era, enum keeping how);
 
 /* The version as a literal of ours; NULL: not one of initialize's. */
 const char *legacy_version(struct str name);
-/* What a client says of itself (an Implementation); NULL or anything else: nothing. */
+/* Reads a client's own claim (an Implementation); NULL or anything else: nothing. */
 void client_read(struct client_claim *out, const struct json *info);
 /* Finds the era of a request and checks what it demands of `_meta` and headers.
  * false: answered with an error. */
@@ -302,7 +302,7 @@ void call_prepare(struct exchange *x);
 struct call *call_leave(struct exchange *x, const struct action *action);
 /* The same for an errand, with the request's parameters. */
 void call_leave_errand(struct exchange *x, const struct errand *errand);
-/* Who runs a call, and for whom. */
+/* The transport that runs a call, and its client. */
 struct front {
     const char *who;             /* named to the audit */
     const struct grant *grant;   /* of its credential; NULL: none was needed */
@@ -326,7 +326,7 @@ void call_drop(struct call *c);
 
 /* ---- errand.c ----------------------------------------------------------- */
 
-/* What came of c->errand, and why nothing did. */
+/* Write the answer of c->errand, and the reason where it failed. */
 void errand_put(const struct call *c, struct buf *out, const struct answer *a);
 void errand_put_failure(const struct call *c, struct reply *r, const struct err *e);
 
@@ -366,7 +366,7 @@ void completion_complete(struct exchange *x);
 
 /* ---- trace.c ------------------------------------------------------------ */
 
-/* What a request's `_meta` says of that, for as long as it is there. */
+/* Reads the trace context of a request's `_meta`, borrowed from it. */
 void trace_read(const struct json *meta, struct trace *out);
 
 /* ---- listen.c ----------------------------------------------------------- */

@@ -1,5 +1,4 @@
-/* Which revision of the protocol a message speaks, and whether what it says of
- * that in its headers and in `_meta` holds together.
+/* The protocol revision of a message, and whether headers and `_meta` agree on it.
  * Source: 2026-07-28, basic/versioning, basic/index (_meta),
  * basic/transports/streamable-http (Request Metadata, Server Validation).
  */

@@ -1,5 +1,5 @@
-/* What the requests besides tools/call have in common that have to run: the start and
- * the end of their answers, and what a failure is called. */
+/* The common part of requests that run, other than tools/call: the start and the end of
+ * their answers, and what a failure is called. */
 #include "mcp/core.h"
 
 #define RESOURCE_NOT_FOUND (-32002) /* of the older era; RPC_PARAMS in the newer */

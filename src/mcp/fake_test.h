@@ -102,7 +102,7 @@ static inline bool fake_call(void *arg, const struct action *which,
     (void)arg;
     if (cancel_fired(who->cancel)) {
         fake_count(&fake.cancelled);
-        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+        return err_set(e, ERR_CANCELLED, "cancelled before the call started");
     }
     fake_count(&fake.ran);
     struct json_writer w = json_writer(&out->json);

@@ -14,7 +14,7 @@ static int64_t now_ms(const struct input *in)
 
 /* ---- the request that it is for ----------------------------------------- */
 
-/* Of all that the request says but for what changes from round to round. */
+/* Hashes all of the request but the parts that change from round to round. */
 static void request_hash(const struct call *c, char out[static CRYPTO_HASH_HEX])
 {
     scoped_buf struct buf text;
@@ -144,8 +144,8 @@ static bool put_state(const struct input *in, struct buf *out, struct err *e)
     json_close(&w);
     if (plain.failed)
         return err_set(e, ERR_LIMIT,
-                       "the answers to what was asked are larger than %zu KiB together, "
-                       "which is too much to go on; nothing was changed",
+                       "the input responses exceed %zu KiB in total; nothing was "
+                       "changed",
                        INPUT_STATE_MAX / 1024);
     return crypto_seal(in->call->m->input_key, BOUND, buf_view(&plain), &sealed) &&
            crypto_base64url(sealed.at, sealed.n, out);
@@ -202,7 +202,7 @@ bool input_answers(struct input *in, const char *method)
     return false;
 }
 
-/* What the client said to a question, now or in an earlier round; NULL: nothing, or
+/* The client's answer to a question, now or in an earlier round; NULL: nothing, or
  * nothing that answers it. */
 static const struct json *find_answer(const struct input *in, const struct question *q)
 {
@@ -278,10 +278,9 @@ bool input_later(struct input *in, struct err *e)
         return task_detach(in->call->task, e);
     in->lacks_tasks = !tasks_declared(in->call->params);
     return in->lacks_tasks
-               ? err_set(
-                     e, ERR_CAPABILITY,
-                     "this takes long, and needs a client that declares the extension " EXTENSION_TASKS
-                     "; nothing was changed")
+               ? err_set(e, ERR_CAPABILITY,
+                         "this call runs long and requires a client that declares the "
+                         "extension " EXTENSION_TASKS "; nothing was changed")
                : err_set(e, ERR_BUSY,
                          "no more tasks can run now; nothing was changed, try "
                          "again later");

@@ -27,7 +27,7 @@ struct mcp;
 
 struct question;
 
-/* Of one run of a call. Threads: one. */
+/* The questions and answers of one run of a call. Threads: one. */
 struct input {
     const struct call *call;
     const char *principal;
@@ -36,7 +36,7 @@ struct input {
     bool lacks_tasks;         /* it is the extension of tasks that it would need */
     bool offered;             /* this request may be answered with questions */
     const struct json *given; /* inputResponses */
-    /* Of the state that came back: {key: answer}, and {key: hash of its question}. */
+    /* From the state that came back: {key: answer}, and {key: hash of its question}. */
     const struct json *answers, *asked;
     struct arena *arena;        /* made when first needed */
     struct question *questions; /* in the arena, INPUT_QUESTIONS_MAX of them */

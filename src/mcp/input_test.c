@@ -480,7 +480,7 @@ static void answers_may_only_grow_so_large(void **state)
     call("rounds", NULL, NULL);
     call("rounds", buf_cz(&large), given);
     assert_true(json_bool(fake_at(got, "result.isError"), false));
-    assert_non_null(strstr(at("result.content.0.text").at, "larger than 256 KiB"));
+    assert_non_null(strstr(at("result.content.0.text").at, "exceed 256 KiB"));
 }
 
 /* ---- capabilities --------------------------------------------------------- */

@@ -47,7 +47,7 @@ static bool wait_for_input(struct lines *l)
 }
 
 /* Room for more behind `to`: what is done with goes, then the buffer grows. */
-static bool make_room(struct lines *l)
+static bool lines_reserve(struct lines *l)
 {
     if (l->from) {
         memmove(l->at, l->at + l->from, l->to - l->from);
@@ -79,11 +79,11 @@ static void give_back(struct lines *l)
 }
 
 /* Reads some more; false: there is no more. */
-static bool fill(struct lines *l)
+static bool lines_fill(struct lines *l)
 {
     if (l->from == l->to)
         give_back(l);
-    if (l->to == l->size && !make_room(l))
+    if (l->to == l->size && !lines_reserve(l))
         return false;
     for (;;) {
         if (!l->readable && !wait_for_input(l))
@@ -136,7 +136,7 @@ enum lines_got lines_next(struct lines *l, struct str *line)
                     return LINES_TOO_LONG;
                 }
             }
-            if (!l->ended && fill(l))
+            if (!l->ended && lines_fill(l))
                 continue;
             l->ended = true;
             if (l->from == l->to)

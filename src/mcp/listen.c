@@ -4,7 +4,7 @@
  */
 #include "mcp/core.h"
 
-/* ---- what is asked for -------------------------------------------------- */
+/* ---- the request -------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -49,7 +49,7 @@ static bool read_filter(const struct json *filter, unsigned *hears, struct err *
            (!tasks || check_names(tasks, "taskIds", e));
 }
 
-/* ---- what is agreed to -------------------------------------------------- */
+/* ---- the acknowledgement ------------------------------------------------ */
 
 static bool follow_one(const struct call *c, const struct caller *who, struct listener *l,
                        struct str uri)
@@ -62,7 +62,7 @@ static bool follow_one(const struct call *c, const struct caller *who, struct li
            listener_follow(l, uri, buf_view(&canonical), &ignored);
 }
 
-/* Those of `names` that it will hear of; `who` is NULL for tasks. */
+/* Writes the ones of `names` that it will hear of; `who` is NULL for tasks. */
 static void put_followed(struct json_writer *w, const char *key, const struct json *names,
                          const struct call *c, const struct caller *who,
                          struct listener *l)
@@ -98,7 +98,7 @@ static void put_agreed(struct json_writer *w, const struct call *c,
     json_close(w);
 }
 
-static void refuse(const struct call *c, struct reply *r, const struct err *e)
+static void listen_refuse(const struct call *c, struct reply *r, const struct err *e)
 {
     bool ours = e->code == ERR_BUSY || e->code == ERR_LIMIT;
     struct json_writer w =
@@ -124,7 +124,7 @@ static void listen_run(struct call *c, const struct front *f, struct reply *r)
         if (l)
             listener_drop(l);
         if (wanted)
-            refuse(c, r, &e);
+            listen_refuse(c, r, &e);
         return;
     }
     scoped_buf struct buf first;

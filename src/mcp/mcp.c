@@ -125,7 +125,7 @@ static bool complete(void *arg, const struct caller *who,
     return workspaces_complete(arg, who, what, completion, e);
 }
 
-static bool hear(void *arg, workspaces_change_fn *fn, void *fn_arg, struct err *e)
+static bool library_hear(void *arg, workspaces_change_fn *fn, void *fn_arg, struct err *e)
 {
     return workspaces_hear(arg, fn, fn_arg, e);
 }
@@ -135,8 +135,8 @@ static void unhear(void *arg, workspaces_change_fn *fn, void *fn_arg)
     workspaces_unhear(arg, fn, fn_arg);
 }
 
-static bool follow(void *arg, const struct caller *who, struct str uri,
-                   struct buf *canonical, struct err *e)
+static bool library_follow(void *arg, const struct caller *who, struct str uri,
+                           struct buf *canonical, struct err *e)
 {
     return workspaces_follow(arg, who, uri, canonical, e);
 }
@@ -159,9 +159,9 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
                     .read = read_resource,
                     .prompt = get_prompt,
                     .complete = complete,
-                    .hear = hear,
+                    .hear = library_hear,
                     .unhear = unhear,
-                    .follow = follow,
+                    .follow = library_follow,
                     .arg = w},
     };
     return mcp_open_on(&b, e);

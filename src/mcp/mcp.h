@@ -23,7 +23,7 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e);
 void mcp_close(struct mcp *m); /* NULL is fine; nothing may be served any more */
 SCOPED(mcp, mcp_close);
 
-/* What the HTTP server needs to answer at /mcp; valid until mcp_close(). */
+/* The HTTP server's route for /mcp; valid until mcp_close(). */
 struct http_route mcp_route(struct mcp *m);
 /* As http_expel(), for what goes on behind its request: tasks. */
 void mcp_expel(struct mcp *m, bool (*stays)(void *arg, const void *left), void *arg);

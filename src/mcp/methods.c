@@ -58,7 +58,7 @@ static void put_capabilities(const struct exchange *x, struct json_writer *w)
     json_close(w);
 }
 
-/* What holds for everybody, and then which custom functions there are for this caller. */
+/* Writes the instructions for everybody, then this caller's custom functions. */
 static void put_instructions(const struct exchange *x, struct json_writer *w)
 {
     const struct backend *b = &x->m->backend;
@@ -193,7 +193,7 @@ void method_answer(struct exchange *x)
                 STR_ARGS(str_cut(x->method, 100)));
 }
 
-/* Those that are not known, or not well formed, are passed over in silence. */
+/* Notifications that are unknown or not well formed are ignored silently. */
 void notification_take(struct exchange *x)
 {
     if (!str_is(x->method, "notifications/cancelled"))

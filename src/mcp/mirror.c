@@ -65,7 +65,7 @@ static bool is_token(struct str s)
     return s.n > 0;
 }
 
-static bool is_taken(const struct walk *w, const char *header)
+static bool header_is_taken(const struct walk *w, const char *header)
 {
     for (const struct mirror *m = w->mirrors->first; m; m = m->next)
         if (m->tool == w->tool && !strcasecmp(m->header, header))
@@ -114,7 +114,7 @@ static bool take_annotation(struct walk *w, const struct json *schema,
     m->header = mem_new(sizeof PREFIX + name.n);
     memcpy(m->header, PREFIX, sizeof PREFIX - 1);
     memcpy(m->header + sizeof PREFIX - 1, name.at, name.n);
-    if (is_taken(w, m->header)) {
+    if (header_is_taken(w, m->header)) {
         mirror_free(m);
         return refuse(w, name, "is there twice", e);
     }

@@ -22,11 +22,11 @@ void mirrors_done(struct mirrors *m);
 bool mirrors_read(struct mirrors *m, const struct action *tool, const struct json *schema,
                   struct err *e);
 
-/* What a header says, decoded where it is in the form =?base64?...?=, into `out`. false:
- * it holds what no header may, or is no base64. */
+/* Reads a header's value, decoded where it is in the form =?base64?...?=, into `out`.
+ * false: it holds what no header may, or is no base64. */
 bool header_decode(struct str header, struct buf *out);
 
 struct exchange;
-/* Of a tools/call over HTTP: false, answered with an error. */
+/* Checks the headers of a tools/call over HTTP. false: answered with an error. */
 bool mirrors_check(struct exchange *x, const struct action *tool,
                    const struct json *arguments);

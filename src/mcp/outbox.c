@@ -161,7 +161,7 @@ static void *write_patiently(void *arg)
 }
 
 /* The lock is held. Without a thread there is nobody to wait for the client. */
-static void hand_over(struct outbox *o)
+static void outbox_hand_over(struct outbox *o)
 {
     if (!o->started) {
         o->started = pthread_create(&o->thread, NULL, write_patiently, o) == 0;
@@ -199,7 +199,7 @@ bool outbox_put(struct outbox *o, struct buf *line, enum outbox_weight weight)
             if (drain(o))
                 o->writing = false;
             else
-                hand_over(o);
+                outbox_hand_over(o);
         }
         ok = !o->broken;
     }

@@ -39,9 +39,9 @@ struct outbox {
 };
 
 void outbox_init(struct outbox *o, int fd, void (*lost)(void *arg), void *arg);
-/* What still waits is dropped. */
+/* Lines that still wait are dropped. */
 void outbox_done(struct outbox *o);
-/* One line, with its end; takes its memory over. false: it will not be read. */
+/* Takes over a line, with its end and its memory. false: it will not be read. */
 bool outbox_put(struct outbox *o, struct buf *line, enum outbox_weight weight);
 /* Has all that was put been written? Waits for at most `ms`. */
 bool outbox_is_empty(struct outbox *o, unsigned ms);

@@ -29,7 +29,7 @@ enum outlet_weight {
 
 /* Threads: any, and several at once. Nothing here waits for the client. */
 struct outlet {
-    /* One JSON-RPC message, without a line end. false: nobody will hear it. */
+    /* Sends a JSON-RPC message, without a line end. false: nobody will hear it. */
     bool (*say)(void *arg, struct str message, enum outlet_weight weight);
     /* A sign of life that is no message; NULL: there is none. */
     void (*beat)(void *arg);
@@ -41,9 +41,9 @@ struct outlet {
     void *arg;
 };
 
-/* ---- what a client can -------------------------------------------------- */
+/* ---- a client's capabilities -------------------------------------------- */
 
-/* Of the capabilities that it declared. */
+/* The capabilities that a client declared. */
 #define CAN_FORM 1u
 #define CAN_URL 2u
 #define CAN_SAMPLE 4u
@@ -51,11 +51,11 @@ struct outlet {
 #define CAN_SAMPLE_CONTEXT 16u
 #define CAN_ROOTS 32u
 
-/* Of ClientCapabilities, a JSON object; anything else reads as none. */
+/* Reads ClientCapabilities, a JSON object; anything else reads as none. */
 unsigned can_read(const struct json *capabilities);
 /* Does it answer this method at all? */
 bool can_answer(unsigned can, struct str method);
-/* What answering it takes, CAN_*; with `params` NULL, the least. 0: it is no question. */
+/* The CAN_* that answering it takes; with `params` NULL, the least. 0: no question. */
 unsigned can_need(struct str method, const struct json *params);
 /* The members of a ClientCapabilities object with these. */
 void can_put(unsigned can, struct json_writer *w);
@@ -71,7 +71,7 @@ bool answer_check(struct str method, const struct json *params, const struct jso
  * false: *such says what is, "a date such as ...". */
 bool format_fits(struct str format, struct str text, const char **such);
 
-/* ---- one call's --------------------------------------------------------- */
+/* ---- a call's messages -------------------------------------------------- */
 
 struct talk {
     struct client client; /* for the action; its ways are of the call's era */
@@ -99,7 +99,7 @@ struct talk {
 
 void talk_begin(struct talk *t, const struct call *call, const struct outlet *outlet,
                 struct input *input);
-/* What was held back is said now, and then nothing more. */
+/* Says the messages that were held back, and then nothing more. */
 void talk_end(struct talk *t);
 /* A log message as JSON-RPC wants it. */
 void put_log(struct buf *out, enum client_level level, const char *logger,

@@ -83,14 +83,14 @@ static bool has_session(struct mcp *m, const struct http_request *rq, struct ses
     return true;
 }
 
-static void finish(const struct reply *r, struct http_response *rs)
+static void reply_finish(const struct reply *r, struct http_response *rs)
 {
     rs->status = r->status;
     if (rs->body.n || rs->body.failed)
         rs->type = "application/json";
 }
 
-static struct str look_up(const void *arg, const char *name, size_t *count)
+static struct str header_values(const void *arg, const char *name, size_t *count)
 {
     *count = http_header_count(arg, name);
     return http_header(arg, name);
@@ -111,7 +111,7 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
         .repeated = http_header_count(rq, "MCP-Protocol-Version") > 1 ||
                     http_header_count(rq, "Mcp-Method") > 1 ||
                     http_header_count(rq, "Mcp-Name") > 1,
-        .header = look_up,
+        .header = header_values,
         .header_arg = rq,
         .session = &session,
         .events = accepts_events(rq),
@@ -127,7 +127,7 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
     struct reply r = {.out = &rs->body};
     struct call *c = take_message(m, http_body(rq), &env, &r);
     if (!c)
-        finish(&r, rs);
+        reply_finish(&r, rs);
     if (r.opened) {
         char id[SESSION_TEXT + 1];
         session_text(&session, id);
@@ -149,7 +149,7 @@ static bool refuse_batch(struct call *c, const struct http_request *rq,
                 "too many requests of this caller within a second; nothing was done, try "
                 "again in 1 s",
                 &r);
-    finish(&r, rs);
+    reply_finish(&r, rs);
     rs->status = 429;
     (void)http_set_header(rs, "Retry-After", "1");
     return true;
@@ -221,8 +221,8 @@ static void end_session(struct mcp *m, struct http_request *rq, struct http_resp
     }
 }
 
-static bool begin(void *arg, struct http_request *rq, struct http_response *rs,
-                  void **work)
+static bool exchange_begin(void *arg, struct http_request *rq, struct http_response *rs,
+                           void **work)
 {
     struct mcp *m = arg;
     struct str method = http_method(rq);
@@ -319,18 +319,19 @@ static void begin_listening(struct call *c, struct http_request *rq,
         .who = who, .grant = http_admitted(rq), .attach = attach, .attach_arg = &o};
     call_run(c, &front, &r);
     if (!r.attached)
-        finish(&r, rs);
+        reply_finish(&r, rs);
 }
 
-/* What its credential lacks for the call as a whole. The call itself refuses, and records
- * it; over HTTP it is told so that a client can ask for more. */
+/* The scopes that its credential lacks for the call as a whole. The call itself refuses,
+ * and records it; over HTTP it is told so that a client can ask for more. */
 static unsigned lacking(const struct mcp *m, const struct call *c, const struct grant *g)
 {
     bool asks = g && c->action && m->backend.scopes;
     return asks ? m->backend.scopes(m->backend.arg, c->action) & ~g->scopes : 0;
 }
 
-static void work(void *arg, struct http_request *rq, void *left, struct http_response *rs)
+static void exchange_work(void *arg, struct http_request *rq, void *left,
+                          struct http_response *rs)
 {
     struct call *c = left ? left : take_post(arg, rq, rs);
     if (!c)
@@ -367,7 +368,7 @@ static void stop(void *arg)
     changes_end(&m->changes);
 }
 
-static void drop(void *arg, void *left)
+static void exchange_drop(void *arg, void *left)
 {
     (void)arg;
     call_drop(left);
@@ -405,9 +406,9 @@ struct http_route mcp_route(struct mcp *m)
 {
     return (struct http_route){.path = "/mcp",
                                .arg = m,
-                               .begin = begin,
-                               .work = work,
-                               .drop = drop,
+                               .begin = exchange_begin,
+                               .work = exchange_work,
+                               .drop = exchange_drop,
                                .stop = stop,
                                .refused = refused};
 }

@@ -26,7 +26,7 @@
 #define THREADS_MAX 64u
 #define RESTING_MAX 64u /* calls that wait for a person */
 #define WATCHERS_MAX 2u /* one while another runs a call; both when all is quiet */
-/* Of one answer's line. */
+/* The most bytes of an answer's line. */
 #define LINE_CEILING ((size_t)256 * 1024 * 1024)
 /* Between looks at whether the client is still there to be answered. */
 #define DRAIN_LOOK_MS 50u
@@ -77,7 +77,7 @@ static void client_is_lost(void *arg)
     lines_stop(&s->lines);
 }
 
-static bool put_line(struct stdio *s, struct buf *line, enum outbox_weight weight)
+static bool stdio_put_line(struct stdio *s, struct buf *line, enum outbox_weight weight)
 {
     /* Within JSON a line end can only stand between values. */
     for (char *c = line->at; (c = memchr(c, '\n', (size_t)(line->at + line->n - c)));)
@@ -85,37 +85,37 @@ static bool put_line(struct stdio *s, struct buf *line, enum outbox_weight weigh
     return buf_char(line, '\n') && outbox_put(&s->outbox, line, weight);
 }
 
-/* What is said to a call's client before its answer. */
+/* Writes a message to a call's client before its answer. */
 static bool say_line(void *arg, struct str message, enum outlet_weight weight)
 {
     struct stdio *s = arg;
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
     return buf_str(&line, message) &&
-           put_line(s, &line, weight == OUTLET_LIGHT ? OUTBOX_LIGHT : OUTBOX_HEAVY);
+           stdio_put_line(s, &line, weight == OUTLET_LIGHT ? OUTBOX_LIGHT : OUTBOX_HEAVY);
 }
 
-static void *thread_main(void *arg);
+static void *stdio_thread_main(void *arg);
 
-/* One call, as what is said to its client leads there. */
+/* A running call, for the messages to its client. */
 struct running {
     struct stdio *s;
     unsigned rests; /* of those who wait for a person in it */
 };
 
-static bool say(void *arg, struct str message, enum outlet_weight weight)
+static bool running_send(void *arg, struct str message, enum outlet_weight weight)
 {
     struct running *r = arg;
     return say_line(r->s, message, weight);
 }
 
-/* One more; what is in the way, as an errno. The lock is held. */
-static int start_thread(struct stdio *s)
+/* Starts one more; answers an errno where it cannot. The lock is held. */
+static int stdio_start_thread(struct stdio *s)
 {
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, s->o.thread_stack);
-    int failed = pthread_create(&s->threads[s->n_threads], &attr, thread_main, s);
+    int failed = pthread_create(&s->threads[s->n_threads], &attr, stdio_thread_main, s);
     if (!failed)
         (void)pthread_setname_np(s->threads[s->n_threads++], "mcp-stdio");
     pthread_attr_destroy(&attr);
@@ -123,14 +123,14 @@ static int start_thread(struct stdio *s)
 }
 
 /* Another thread takes the place of its own. Those that were made once stay. */
-static bool rest(void *arg, struct err *e)
+static bool running_rest(void *arg, struct err *e)
 {
     struct running *r = arg;
     struct stdio *s = r->s;
     pthread_mutex_lock(&s->lock);
     bool ok = r->rests > 0 ||
               (s->resting < RESTING_MAX &&
-               (s->n_threads - s->resting > s->o.threads || start_thread(s) == 0));
+               (s->n_threads - s->resting > s->o.threads || stdio_start_thread(s) == 0));
     r->rests += ok;
     s->resting += ok && r->rests == 1;
     pthread_mutex_unlock(&s->lock);
@@ -140,7 +140,7 @@ static bool rest(void *arg, struct err *e)
                          RESTING_MAX);
 }
 
-static void resume(void *arg)
+static void running_resume(void *arg)
 {
     struct running *r = arg;
     pthread_mutex_lock(&r->s->lock);
@@ -148,7 +148,7 @@ static void resume(void *arg)
     pthread_mutex_unlock(&r->s->lock);
 }
 
-/* What changes. */
+/* Writes a notification of a change. */
 static bool tell_line(void *arg, struct str message)
 {
     return say_line(arg, message, OUTLET_HEAVY);
@@ -170,7 +170,7 @@ static void refuse_line(struct stdio *s)
     json_pair_cstr(&w, "message", "Invalid Request: a message is larger than 16 MiB");
     json_close(&w);
     json_close(&w);
-    (void)put_line(s, &line, OUTBOX_ANSWER);
+    (void)stdio_put_line(s, &line, OUTBOX_ANSWER);
 }
 
 static void refuse_call(struct stdio *s, struct call *c)
@@ -180,21 +180,24 @@ static void refuse_call(struct stdio *s, struct call *c)
     struct reply r = {.out = &line};
     call_refuse(c, ERR_BUSY,
                 "too many calls are waiting; this one did not run, try again", &r);
-    (void)put_line(s, &line, OUTBOX_ANSWER);
+    (void)stdio_put_line(s, &line, OUTBOX_ANSWER);
 }
 
-static void run(struct stdio *s, struct call *c)
+static void stdio_run_call(struct stdio *s, struct call *c)
 {
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
     struct reply r = {.out = &line};
     struct running running = {.s = s};
-    struct outlet outlet = {.say = say, .rest = rest, .resume = resume, .arg = &running};
+    struct outlet outlet = {.say = running_send,
+                            .rest = running_rest,
+                            .resume = running_resume,
+                            .arg = &running};
     struct front front = {
         .who = "stdio", .outlet = &outlet, .attach = attach, .attach_arg = s};
     call_run(c, &front, &r);
     if (line.n)
-        (void)put_line(s, &line, OUTBOX_ANSWER);
+        (void)stdio_put_line(s, &line, OUTBOX_ANSWER);
 }
 
 /* ---- taking turns ------------------------------------------------------- */
@@ -334,7 +337,7 @@ static struct call *next_queued(struct stdio *s)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static struct call *take_line(struct stdio *s, struct str text)
+static struct call *stdio_take_line(struct stdio *s, struct str text)
 {
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
@@ -343,7 +346,7 @@ static struct call *take_line(struct stdio *s, struct str text)
     struct envelope env = {.session = &s->session, .sink = &sink};
     struct call *c = take_message(s->m, text, &env, &r);
     if (line.n)
-        (void)put_line(s, &line, OUTBOX_ANSWER);
+        (void)stdio_put_line(s, &line, OUTBOX_ANSWER);
     return c;
 }
 
@@ -362,7 +365,7 @@ static struct call *read_turn(struct stdio *s)
         case LINES_LINE:
             break;
         }
-        struct call *c = take_line(s, text);
+        struct call *c = stdio_take_line(s, text);
         bool full = false;
         if (c && place_call(s, c, &full))
             return c;
@@ -402,7 +405,7 @@ static bool take_turn(struct stdio *s, struct waiter *self)
     return s->reading = true;
 }
 
-static void *thread_main(void *arg)
+static void *stdio_thread_main(void *arg)
 {
     struct stdio *s = arg;
     struct waiter self = {.wake = PTHREAD_COND_INITIALIZER};
@@ -425,7 +428,7 @@ static void *thread_main(void *arg)
             }
         }
         pthread_mutex_unlock(&s->lock);
-        run(s, c);
+        stdio_run_call(s, c);
         pthread_mutex_lock(&s->lock);
         s->running--;
         if (is_quiet(s))
@@ -492,12 +495,12 @@ static void put_alert(void *arg, const struct alert *alert)
     buf_init(&line, ALERT_MAX);
     put_log_of_alert(&line, alert);
     if (!line.failed)
-        (void)put_line(s, &line, OUTBOX_LIGHT);
+        (void)stdio_put_line(s, &line, OUTBOX_LIGHT);
 }
 
 /* Until the client has read its answers, however long it takes, unless we were told to
  * stop. */
-static void flush(struct stdio *s)
+static void stdio_flush(struct stdio *s)
 {
     for (unsigned waited = 0; !outbox_is_empty(&s->outbox, DRAIN_LOOK_MS);
          waited += DRAIN_LOOK_MS)
@@ -511,7 +514,7 @@ static bool serve(struct stdio *s, struct err *e)
     watch_init(s);
     pthread_mutex_lock(&s->lock);
     while (!failed && s->n_threads < s->o.threads)
-        failed = start_thread(s);
+        failed = stdio_start_thread(s);
     unsigned n = s->n_threads;
     pthread_mutex_unlock(&s->lock);
     if (n >= 2)
@@ -571,7 +574,7 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
     changes_end(&m->changes);
     if (b->listen)
         b->listen(b->arg, put_alert, &s, false);
-    flush(&s);
+    stdio_flush(&s);
     outbox_done(&s.outbox);
     if (ok && s.lines.failure.code) {
         *e = s.lines.failure;

@@ -7,8 +7,8 @@ static void put_excuse(struct post *p)
     struct json_writer w =
         error_open(&p->excuse, p->call->id, err_kind(ERR_OUTPUT)->jsonrpc);
     json_pair_cstr(&w, "message",
-                   "it ran, but its answer was too large to be kept for a client who "
-                   "was away; call it again and stay, or ask for less");
+                   "the call succeeded, but its result was too large to keep while the "
+                   "client was disconnected; stay connected, or request less");
     json_close(&w);
     json_close(&w);
 }
@@ -37,7 +37,7 @@ static bool put_event(struct post *p, struct str message)
     return !event.failed && http_stream_put(p->http, buf_view(&event));
 }
 
-static bool say(void *arg, struct str message, enum outlet_weight weight)
+static bool post_send(void *arg, struct str message, enum outlet_weight weight)
 {
     (void)weight;
     struct post *p = arg;
@@ -70,13 +70,13 @@ static void let_go(void *arg)
     pthread_mutex_unlock(&p->lock);
 }
 
-static bool rest(void *arg, struct err *e)
+static bool post_rest(void *arg, struct err *e)
 {
     struct post *p = arg;
     return http_park(p->rq, e);
 }
 
-static void resume(void *arg)
+static void post_resume(void *arg)
 {
     struct post *p = arg;
     http_unpark(p->rq);
@@ -91,11 +91,11 @@ void post_begin(struct post *p, const struct call *call, struct http_request *rq
                        .call = call,
                        .has_channel = call->session.there && call->era == ERA_LEGACY,
                        .accepts = call->events,
-                       .outlet = {.say = say,
+                       .outlet = {.say = post_send,
                                   .beat = beat,
                                   .let_go = let_go,
-                                  .rest = rest,
-                                  .resume = resume,
+                                  .rest = post_rest,
+                                  .resume = post_resume,
                                   .arg = p}};
     buf_init(&p->excuse, BUF_PAGE);
     pthread_mutex_init(&p->lock, NULL);

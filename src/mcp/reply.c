@@ -131,7 +131,7 @@ bool reply_unsupported(struct exchange *x, struct str requested)
     return false;
 }
 
-/* What is served to everybody does not change while the program runs, or it is told. */
+/* Answers that everybody gets stay the same while the program runs, or it is told. */
 #define CACHE_MS 300000
 
 void put_cache_hints(struct json_writer *w, enum era era, enum keeping how)

@@ -18,7 +18,7 @@ static bool run_list(const struct call *c, const struct caller *who, struct answ
                    : buf_cstr(&out->json, "[]");
 }
 
-static void put_list(const struct call *c, struct json_writer *w, const struct answer *a)
+static void list_put(const struct call *c, struct json_writer *w, const struct answer *a)
 {
     page_put(w, c->errand->method, "resources", buf_view(&a->json),
              buf_view(&a->content));
@@ -26,7 +26,7 @@ static void put_list(const struct call *c, struct json_writer *w, const struct a
 
 void resources_list(struct exchange *x)
 {
-    static const struct errand errand = {"resources/list", run_list, put_list, KEEP_NOT};
+    static const struct errand errand = {"resources/list", run_list, list_put, KEEP_NOT};
     call_leave_errand(x, &errand);
 }
 

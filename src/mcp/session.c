@@ -68,7 +68,7 @@ static uint32_t lookup(struct sessions *s, const unsigned char id[static 16])
     return name;
 }
 
-static void drop(struct sessions *s, uint32_t name)
+static void session_drop_named(struct sessions *s, uint32_t name)
 {
     struct seat *t = seat(s, name);
     uint32_t *link = bucket(s, t->session.id);
@@ -83,7 +83,7 @@ static void drop(struct sessions *s, uint32_t name)
 static void drop_silent(struct sessions *s, int64_t now_ms)
 {
     while (s->oldest && now_ms - seat(s, s->oldest)->used_ms >= SESSION_IDLE_MS)
-        drop(s, s->oldest);
+        session_drop_named(s, s->oldest);
 }
 
 /* The one of this owner that was silent longest, if it has too many; else 0. Who needed
@@ -114,9 +114,9 @@ void sessions_add(struct sessions *s, int64_t now_ms, struct session *out)
     drop_silent(s, now_ms);
     uint32_t own = s->used < SESSIONS_OWNER_MAX ? 0 : one_too_many(s, out->owner);
     if (own)
-        drop(s, own);
+        session_drop_named(s, own);
     else if (!s->free && s->used == SESSIONS_MAX)
-        drop(s, s->oldest);
+        session_drop_named(s, s->oldest);
     uint32_t name = s->free;
     if (name)
         s->free = seat(s, name)->chain;
@@ -183,7 +183,7 @@ bool sessions_remove(struct sessions *s, const struct session *which)
     pthread_mutex_lock(&s->lock);
     uint32_t name = lookup(s, which->id);
     if (name)
-        drop(s, name);
+        session_drop_named(s, name);
     pthread_mutex_unlock(&s->lock);
     return name != 0;
 }
@@ -200,7 +200,7 @@ static struct kept *kept_of(struct sessions *s, const struct session *which)
     return name ? &seat(s, name)->kept : NULL;
 }
 
-static struct kept look(struct sessions *s, const struct session *which)
+static struct kept session_kept(struct sessions *s, const struct session *which)
 {
     struct kept out = {.log_least = LOG_UNASKED};
     pthread_mutex_lock(&s->lock);
@@ -213,7 +213,7 @@ static struct kept look(struct sessions *s, const struct session *which)
 
 unsigned sessions_vault(struct sessions *s, const struct session *which)
 {
-    return look(s, which).vault;
+    return session_kept(s, which).vault;
 }
 
 void sessions_set_vault(struct sessions *s, const struct session *which, unsigned vault)
@@ -227,7 +227,7 @@ void sessions_set_vault(struct sessions *s, const struct session *which, unsigne
 
 unsigned sessions_log_least(struct sessions *s, const struct session *which)
 {
-    return look(s, which).log_least;
+    return session_kept(s, which).log_least;
 }
 
 void sessions_set_log_least(struct sessions *s, const struct session *which,

@@ -28,7 +28,7 @@ struct session {
 /* In place of a level: nothing was asked for. */
 #define LOG_UNASKED CLIENT_LEVELS
 
-/* What a client may change while its session goes on. */
+/* The settings that a client may change during its session. */
 struct kept {
     unsigned vault;     /* see `vault` of struct caller */
     unsigned log_least; /* enum client_level, or LOG_UNASKED */
@@ -55,7 +55,7 @@ bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
 /* Is it there? Then it was used just now, if `used`. */
 bool sessions_touch(struct sessions *s, const struct session *which, int64_t now_ms,
                     bool used);
-/* What is kept for its client between calls: see `vault` of struct caller. 0 for a
+/* The vault kept for its client between calls: see `vault` of struct caller. 0 for a
  * session that is not there (any more). */
 unsigned sessions_vault(struct sessions *s, const struct session *which);
 void sessions_set_vault(struct sessions *s, const struct session *which, unsigned vault);

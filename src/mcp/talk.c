@@ -1,6 +1,6 @@
-/* What an action says to its client while it runs, by the rules of the call's era:
- * progress only where the client gave a token and only ever more of it, log messages
- * only at the level that it asked for, and neither without end.
+/* An action's messages to its client while it runs, by the rules of the call's era:
+ * progress only where the client gave a token and only ever more of it, log messages only
+ * at the level that it asked for, and neither without end.
  */
 #include "mcp/outlet.h"
 
@@ -19,7 +19,8 @@
 #define LOG_MAX ((size_t)256 * 1024)
 #define WORD_MAX ((size_t)1024)
 
-static bool say(struct talk *t, const struct buf *message, enum outlet_weight weight)
+static bool talk_send(struct talk *t, const struct buf *message,
+                      enum outlet_weight weight)
 {
     return !message->failed && t->outlet->say(t->outlet->arg, buf_view(message), weight);
 }
@@ -64,7 +65,7 @@ static void put_progress(struct talk *t, double done, double total, struct str m
         json_pair_str(&w, "message", str_cut(message, WORD_MAX));
     json_close(&w);
     json_close(&w);
-    (void)say(t, &line, OUTLET_LIGHT);
+    (void)talk_send(t, &line, OUTLET_LIGHT);
     t->done = done;
     t->total = total;
     t->held.there = false;
@@ -174,7 +175,7 @@ static void put_lost(struct talk *t)
     buf_init(&line, BUF_LINE);
     put_log(&line, CLIENT_WARNING, "cloche", str_of(text));
     t->lost = 0;
-    (void)say(t, &line, OUTLET_LIGHT);
+    (void)talk_send(t, &line, OUTLET_LIGHT);
 }
 
 static void talk_log(void *arg, enum client_level level, const char *logger,
@@ -193,7 +194,7 @@ static void talk_log(void *arg, enum client_level level, const char *logger,
     } else {
         if (t->lost)
             put_lost(t);
-        if (!say(t, &line, OUTLET_LIGHT))
+        if (!talk_send(t, &line, OUTLET_LIGHT))
             t->lost++;
     }
     pthread_mutex_unlock(&t->lock);

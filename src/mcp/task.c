@@ -52,7 +52,7 @@ static int64_t mono_ms(const struct tasks *t)
     return os_mono_ms() + t->m->clock_ahead_ms;
 }
 
-/* ---- who they are -------------------------------------------------------- */
+/* ---- identity ------------------------------------------------------------ */
 
 static void take_grant(struct task *t, const struct grant *g)
 {
@@ -80,9 +80,9 @@ static void task_free(struct task *t)
     free(t);
 }
 
-/* ---- what is said before the answer --------------------------------------- */
+/* ---- messages before the answer ------------------------------------------- */
 
-static bool pass_on(void *arg, struct str message, enum outlet_weight weight)
+static bool task_pass_message(void *arg, struct str message, enum outlet_weight weight)
 {
     struct task *t = arg;
     pthread_mutex_lock(&t->outlet_lock);
@@ -119,13 +119,13 @@ static void touch(struct task *t, enum status status, const char *message)
     pthread_cond_broadcast(&t->changed);
 }
 
-static bool is_over(const struct task *t)
+static bool task_is_over(const struct task *t)
 {
     return t->status >= COMPLETED;
 }
 
-/* Those whose time is over go; one that still runs is stopped first. */
-static void sweep(struct tasks *ts)
+/* Removes the tasks whose time is over; one that still runs is stopped first. */
+static void tasks_sweep(struct tasks *ts)
 {
     int64_t now = mono_ms(ts);
     for (struct task **at = &ts->first; *at;) {
@@ -147,9 +147,9 @@ static void sweep(struct tasks *ts)
     }
 }
 
-static struct task *find(struct tasks *ts, struct str id, const char *principal)
+static struct task *task_find(struct tasks *ts, struct str id, const char *principal)
 {
-    sweep(ts);
+    tasks_sweep(ts);
     struct task *t = ts->first;
     while (t && !(t->detached && crypto_equal(id, str_of(t->id)) &&
                   !strcmp(t->principal, principal)))
@@ -166,7 +166,7 @@ static void unlist(struct tasks *ts, struct task *t)
     ts->count--;
 }
 
-static bool has_room(const struct tasks *ts, const char *principal)
+static bool tasks_have_room(const struct tasks *ts, const char *principal)
 {
     size_t kept = 0, running = 0;
     for (const struct task *t = ts->first; t; t = t->next)
@@ -184,7 +184,7 @@ static bool has_room(const struct tasks *ts, const char *principal)
 
 /* ---- running -------------------------------------------------------------- */
 
-/* What stands in the whole response under `member`; the rest of it is known. */
+/* Takes the value of `member` out of the whole response; the rest of it is known. */
 static bool take_member(struct task *t, const struct json *id, const char *member)
 {
     scoped_buf struct buf head;
@@ -216,7 +216,7 @@ static void refuse_result(struct task *t, const char *why)
 /* The lock is held: it is a task, and has run. */
 static void keep_result(struct tasks *ts, struct task *t)
 {
-    if (is_over(t)) {
+    if (task_is_over(t)) {
         buf_clear(&t->answer);
     } else if (take_member(t, t->call->id, "result")) {
         touch(t, COMPLETED, "");
@@ -232,7 +232,7 @@ static void keep_result(struct tasks *ts, struct task *t)
     ts->bytes += t->answer.n;
 }
 
-static void run(struct tasks *ts, struct task *t)
+static void task_execute(struct tasks *ts, struct task *t)
 {
     struct reply r = {.out = &t->answer};
     struct front front = {.who = t->who, .grant = t->grant, .outlet = &t->outlet};
@@ -263,7 +263,7 @@ static void run(struct tasks *ts, struct task *t)
         changes_task(&ts->m->changes, id);
 }
 
-static void *thread_main(void *arg)
+static void *task_main(void *arg)
 {
     struct tasks *ts = arg;
     pthread_mutex_lock(&ts->lock);
@@ -272,7 +272,7 @@ static void *thread_main(void *arg)
         if (t) {
             ts->queue = t->queued;
             pthread_mutex_unlock(&ts->lock);
-            run(ts, t);
+            task_execute(ts, t);
             pthread_mutex_lock(&ts->lock);
         } else if (ts->ending) {
             break;
@@ -299,7 +299,7 @@ static bool need_thread(struct tasks *ts)
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, ACTIONS_THREAD_STACK);
-    bool ok = pthread_create(&ts->handles[ts->threads], &attr, thread_main, ts) == 0;
+    bool ok = pthread_create(&ts->handles[ts->threads], &attr, task_main, ts) == 0;
     pthread_attr_destroy(&attr);
     if (ok)
         (void)pthread_setname_np(ts->handles[ts->threads++], "mcp-task");
@@ -313,7 +313,7 @@ static struct task *task_new(struct tasks *ts, struct call *c, const struct fron
     t->tasks = ts;
     t->call = c;
     t->heard = f->outlet;
-    t->outlet = (struct outlet){.say = pass_on, .beat = pass_beat, .arg = t};
+    t->outlet = (struct outlet){.say = task_pass_message, .beat = pass_beat, .arg = t};
     t->waited = true;
     t->begun_ms = t->changed_ms = os_real_ms();
     t->ends_ms = mono_ms(ts) + TASK_TTL_MS;
@@ -329,8 +329,8 @@ static struct task *task_new(struct tasks *ts, struct call *c, const struct fron
 static bool enqueue(struct tasks *ts, struct task *t)
 {
     pthread_mutex_lock(&ts->lock);
-    sweep(ts);
-    bool ok = has_room(ts, t->principal) && need_thread(ts);
+    tasks_sweep(ts);
+    bool ok = tasks_have_room(ts, t->principal) && need_thread(ts);
     if (ok) {
         t->next = ts->first;
         ts->first = t;
@@ -394,7 +394,7 @@ static void put_base(const struct task *t, struct json_writer *w)
 }
 
 /* It is a task: its client gets the name, unless it has cancelled the request. */
-static void hand_over(struct tasks *ts, struct task *t, struct reply *r)
+static void task_hand_over(struct tasks *ts, struct task *t, struct reply *r)
 {
     struct call *c = t->call;
     if (calls_leave(&ts->m->calls, c)) {
@@ -447,7 +447,7 @@ bool task_run(struct call *c, const struct front *f, struct reply *r)
 {
     struct tasks *ts = &c->m->tasks;
     struct task *t = task_new(ts, c, f, r);
-    /* What cancels the request stops the call, as long as somebody waits for it. */
+    /* Cancelling the request stops the call, as long as somebody waits for it. */
     struct cancel *request = c->cancel == &c->own ? NULL : c->cancel;
     c->cancel = &c->own;
     c->task = t;
@@ -468,7 +468,7 @@ bool task_run(struct call *c, const struct front *f, struct reply *r)
         cancel_off(request, &stop);
     stop_passing(t);
     if (detached)
-        hand_over(ts, t, r);
+        task_hand_over(ts, t, r);
     else
         take_answer(ts, t, r);
     return true;
@@ -484,7 +484,7 @@ bool task_detach(struct task *t, struct err *e)
         pthread_cond_broadcast(&t->changed);
     }
     pthread_mutex_unlock(&ts->lock);
-    return ok || err_set(e, ERR_CANCELLED, "nobody waits for it any more");
+    return ok || err_set(e, ERR_CANCELLED, "the task was abandoned by its client");
 }
 
 /* ---- questions ------------------------------------------------------------- */
@@ -508,8 +508,8 @@ bool task_hold(struct task *t)
 
 /* The lock is held. A name is never used again for another question: its client takes
  * one that it knows for asked. */
-static bool put_question(struct task *t, const struct client_question *q, unsigned can,
-                         struct err *e)
+static bool task_put_question(struct task *t, const struct client_question *q,
+                              unsigned can, struct err *e)
 {
     if (t->asked == TASK_QUESTIONS_MAX)
         return err_set(e, ERR_LIMIT, "a task may ask %u questions, not more",
@@ -566,7 +566,7 @@ bool task_ask(struct task *t, const struct client_question *questions, size_t n,
     size_t first = t->asked;
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++)
-        ok = put_question(t, &questions[i], can, e);
+        ok = task_put_question(t, &questions[i], can, e);
     if (!ok)
         t->asked = first;
     pthread_mutex_unlock(&ts->lock);
@@ -579,7 +579,7 @@ bool task_ask(struct task *t, const struct client_question *questions, size_t n,
         answers[i] = t->questions[first + i].answer;
     if (!ok)
         t->asked = first; /* nobody is asked any more */
-    if (!is_over(t))
+    if (!task_is_over(t))
         touch(t, WORKING, "");
     pthread_mutex_unlock(&ts->lock);
     changes_task(&ts->m->changes, t->id);
@@ -606,7 +606,7 @@ static void take_response(struct task *t, struct str key, const struct json *ans
 
 /* ---- methods --------------------------------------------------------------- */
 
-static void refuse_unknown(struct exchange *x, struct str id)
+static void task_refuse_unknown(struct exchange *x, struct str id)
 {
     reply_error(x, RPC_PARAMS,
                 "there is no task '%.*s' of yours: tasks are kept for an hour, and end "
@@ -639,10 +639,10 @@ static struct task *task_of(struct exchange *x)
     struct tasks *ts = &x->m->tasks;
     const struct grant *g = x->env->grant;
     pthread_mutex_lock(&ts->lock);
-    struct task *t = find(ts, json_str(id), g ? g->principal : "");
+    struct task *t = task_find(ts, json_str(id), g ? g->principal : "");
     if (!t) {
         pthread_mutex_unlock(&ts->lock);
-        refuse_unknown(x, json_str(id));
+        task_refuse_unknown(x, json_str(id));
     }
     return t;
 }
@@ -714,7 +714,7 @@ void tasks_cancel(struct exchange *x)
     struct task *t = task_of(x);
     if (!t)
         return;
-    if (!is_over(t)) {
+    if (!task_is_over(t)) {
         touch(t, CANCELLED, "it was cancelled by its client");
         cancel_fire(&t->call->own);
     }
@@ -729,7 +729,7 @@ bool task_put_notice(struct tasks *ts, struct str id, const char *principal,
                      struct json_writer *w)
 {
     pthread_mutex_lock(&ts->lock);
-    const struct task *t = find(ts, id, principal);
+    const struct task *t = task_find(ts, id, principal);
     if (t && w)
         put_detail(t, w);
     pthread_mutex_unlock(&ts->lock);
@@ -752,7 +752,7 @@ void tasks_expel(struct tasks *ts, bool (*stays)(void *arg, const void *left), v
     for (struct task *t = ts->first; t; t = t->next) {
         if (!t->grant || stays(arg, t->grant))
             continue;
-        if (t->detached && !is_over(t))
+        if (t->detached && !task_is_over(t))
             touch(t, FAILED,
                   "the credential that it was begun with is not good any more");
         cancel_fire(&t->call->own);

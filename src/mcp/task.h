@@ -50,7 +50,7 @@ struct tasks {
 };
 
 void tasks_init(struct tasks *t, struct mcp *m);
-/* What still runs is cancelled, and waited for. */
+/* Cancels the tasks that still run, and waits for them. */
 void tasks_done(struct tasks *t);
 
 /* As http_expel(): tasks of those of whom `stays` says no are stopped, and fail. */

@@ -50,7 +50,7 @@ static void take_out(struct ticker *t, struct beat *b)
 
 /* ---- the thread --------------------------------------------------------- */
 
-static void sleep_until(struct ticker *t, uint64_t ns)
+static void ticker_sleep_until(struct ticker *t, uint64_t ns)
 {
     struct timespec until = {.tv_sec = (time_t)(ns / 1000000000),
                              .tv_nsec = (long)(ns % 1000000000)};
@@ -75,7 +75,7 @@ static void wait_for_some(struct ticker *t)
 {
     uint64_t until = os_mono_ns() + t->beat_ms * NS_MS;
     while (!t->first && !t->ending && os_mono_ns() < until)
-        sleep_until(t, until);
+        ticker_sleep_until(t, until);
     t->asleep = true;
     while (!t->first && !t->ending)
         pthread_cond_wait(&t->changed, &t->lock);
@@ -90,7 +90,7 @@ static void *tick(void *arg)
         if (!t->first)
             wait_for_some(t);
         else if (t->first->due_ns > os_mono_ns())
-            sleep_until(t, t->first->due_ns);
+            ticker_sleep_until(t, t->first->due_ns);
         else
             beat(t, t->first);
     }
@@ -99,7 +99,7 @@ static void *tick(void *arg)
 }
 
 /* Without a thread there are no signs of life; calls do well without. */
-static void start(struct ticker *t)
+static void ticker_start(struct ticker *t)
 {
     pthread_attr_t attr;
     pthread_attr_init(&attr);
@@ -114,7 +114,7 @@ void ticker_enter(struct ticker *t, struct beat *b)
 {
     pthread_mutex_lock(&t->lock);
     if (!t->started)
-        start(t);
+        ticker_start(t);
     put_last(t, b);
     if (t->asleep)
         pthread_cond_broadcast(&t->changed);

@@ -10,8 +10,8 @@
 
 #define BEAT_S 15u
 
-/* One that wants to be called each BEAT_S, from when it entered. Its owner's, who may
- * move it no more until it has left. */
+/* A callback that is called each BEAT_S, from when it entered. It is its owner's, who
+ * must not move it until it has left. */
 struct beat {
     void (*fn)(void *arg); /* must not wait, and may not leave by itself */
     void *arg;

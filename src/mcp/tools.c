@@ -38,7 +38,7 @@ static bool put_tool(struct json_writer *w, const struct action *a,
         return false;
     json_key(w, "annotations");
     json_open_object(w);
-    /* What is left out reads as the pessimistic default. */
+    /* A hint that is left out reads as the pessimistic default. */
     if (a->read_only)
         json_pair_bool(w, "readOnlyHint", true);
     else if (!a->destructive)

@@ -163,8 +163,8 @@ static bool open_store(struct history *h, struct err *e)
 static bool waited(struct err *e)
 {
     return err_set(e, ERR_BUSY,
-                   "waited %u ms in vain for another change to this vault; nothing was "
-                   "written, try again",
+                   "timed out after %u ms waiting for another write to this vault; "
+                   "nothing was written; try again",
                    LOCK_WAIT_MS);
 }
 

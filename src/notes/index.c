@@ -475,7 +475,7 @@ bool index_source(struct index *x, struct db *db, struct sql_source *out, struct
     out->inode = x->inode;
     pthread_mutex_unlock(&x->pool);
     return (n > 0 && (size_t)n < sizeof out->path) ||
-           err_set(e, ERR_BUSY, "the index is being made anew; try again");
+           err_set(e, ERR_BUSY, "the index is being rebuilt; try again");
 }
 
 static bool forget_all(struct db *db, struct err *e)

@@ -74,7 +74,7 @@ bool change_review(struct change *c, const struct change_file *file, struct err 
     bool nothing = !c->count && !file;
     return nothing || !strcmp(digest, r->digest) ||
            err_set(e, ERR_CONFLICT,
-                   "what it would change is not what a person was shown and has allowed: "
-                   "a note is another one, or another version, by now. Nothing was "
-                   "changed; make the call again, and a person is asked again");
+                   "the target changed after the user approved this call: a note is "
+                   "another one, or another version. Nothing was changed; repeat the "
+                   "call to request approval again");
 }

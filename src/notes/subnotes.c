@@ -57,8 +57,8 @@ static bool check_adding(const struct family *f, struct err *e)
                        f->parent_path);
     if (f->way.n)
         return err_set(e, ERR_CONFLICT,
-                       "that would close a circle: the parent is beneath the child "
-                       "already (%.*s). Nothing was changed",
+                       "this would create a cycle: the parent is already a descendant "
+                       "of the child (%.*s). Nothing was changed",
                        STR_ARGS(str_cut(buf_view(&f->way), 250)));
     return f->count < SUBNOTES_MAX ||
            err_set(e, ERR_LIMIT,

@@ -49,7 +49,7 @@ bool vault_wait(const struct vault *v, pthread_mutex_t *m, unsigned wait_ms,
         if (!vault_goes_on(v, e))
             return false;
         if (wait_ms != UINT_MAX && os_mono_ns() > until)
-            return err_set(e, ERR_BUSY, "waited %u ms in vain", wait_ms);
+            return err_set(e, ERR_BUSY, "timed out after %u ms", wait_ms);
     }
     return true;
 }

@@ -18,8 +18,8 @@ static bool wait_lock(int fd, off_t at, const char *name, unsigned timeout_ms,
             return err_set(e, ERR_IO, "cannot lock \"%.200s\": %m", name);
         if (os_mono_ns() >= until)
             return err_set(e, ERR_BUSY,
-                           "waited %u ms in vain for another that holds the "
-                           "lock \"%.100s\"; try again",
+                           "timed out after %u ms waiting for the lock \"%.100s\"; try "
+                           "again",
                            timeout_ms, name);
         (void)nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
         if (pause_ns < 3000000)

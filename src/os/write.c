@@ -249,8 +249,7 @@ static bool run_job(const struct job *j, bool named, struct err *e)
         return errno == ESTALE ? changed_meanwhile(j->name, e)
                                : beneath_failed(e, "write", j->name);
     /* In place but perhaps not lasting: the caller must not take it as done. */
-    return !lasting || sync_folder(j->folder) ||
-           beneath_failed(e, "make lasting", j->name);
+    return !lasting || sync_folder(j->folder) || beneath_failed(e, "sync", j->name);
 }
 
 static bool start_job(struct job *j, int dir, struct err *e)
@@ -347,7 +346,7 @@ bool os_move(int dir, const char *from, const char *to, struct err *e)
     if (!rename_new(from_dir, from_base, to_dir, to_base))
         return move_failed(from, to, e);
     return (sync_folder(to_dir) && sync_folder(from_dir)) ||
-           beneath_failed(e, "make lasting", to);
+           beneath_failed(e, "sync", to);
 }
 
 bool os_remove_file(int dir, const char *name, struct err *e)
@@ -358,7 +357,7 @@ bool os_remove_file(int dir, const char *name, struct err *e)
         return false;
     if (unlinkat(folder, base, 0) < 0)
         return beneath_failed(e, "remove", name);
-    return sync_folder(folder) || beneath_failed(e, "make lasting", name);
+    return sync_folder(folder) || beneath_failed(e, "sync", name);
 }
 
 bool os_remove_folder(int dir, const char *name, struct err *e)
@@ -371,7 +370,7 @@ bool os_remove_folder(int dir, const char *name, struct err *e)
         return errno == ENOTEMPTY
                    ? err_set(e, ERR_CONFLICT, "the folder \"%.200s\" is not empty", name)
                    : beneath_failed(e, "remove", name);
-    return sync_folder(folder) || beneath_failed(e, "make lasting", name);
+    return sync_folder(folder) || beneath_failed(e, "sync", name);
 }
 
 /* ---- many files ---------------------------------------------------------- */
@@ -414,7 +413,7 @@ bool os_place(int dir, const char *from, const char *to, const struct os_stat *e
         return false;
     if (!place(from_dir, from_base, to_dir, to_base, expect))
         return errno == ESTALE ? changed_meanwhile(to, e) : move_failed(from, to, e);
-    return !lasting || sync_folder(to_dir) || beneath_failed(e, "make lasting", to);
+    return !lasting || sync_folder(to_dir) || beneath_failed(e, "sync", to);
 }
 
 bool os_drop(int dir, const char *name, struct err *e)
@@ -440,6 +439,5 @@ uint64_t os_disk_bytes(int dir)
 
 bool os_sync(int dir, struct err *e)
 {
-    return syncfs(dir) == 0 ||
-           err_set(e, ERR_IO, "cannot make lasting what was written: %m");
+    return syncfs(dir) == 0 || err_set(e, ERR_IO, "cannot sync to disk: %m");
 }

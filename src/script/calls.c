@@ -13,7 +13,7 @@
 
 /* ---- performing --------------------------------------------------------- */
 
-/* What a call's function, or what went on with it, has answered. */
+/* Checks the answer of a call's function, or of its continuation. */
 static bool check_answer(bool ok, struct buf *out, struct err *e)
 {
     if (!ok || !buf_check(out, "the answer", e))
@@ -164,7 +164,7 @@ void run_send_slow(struct run *r)
     workers_put(r->script->workers, r, &r->slow);
 }
 
-/* Those behind one that was put off wait for it: they keep their order. */
+/* Tasks behind one that was put off wait for it: they keep their order. */
 static bool perform_one(struct run *r, struct script_task *t)
 {
     pthread_mutex_lock(&r->lock);
@@ -226,7 +226,7 @@ bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
     if (cancelled)
         return err_set(e, ERR_CANCELLED, "cancelled while it was waiting");
     if (hopeless && os_mono_ns() < run_wait_until(r))
-        return err_set(e, ERR_GUEST, "the code waits for an answer that cannot come");
+        return err_set(e, ERR_GUEST, "the code awaits a promise that can never settle");
     if (os_mono_ns() >= run_wait_until(r))
         return err_set(e, ERR_TIMEOUT,
                        "took longer than %llu ms in all, waiting included",
@@ -310,8 +310,8 @@ static bool is_all_back(struct run *r)
     return back;
 }
 
-/* What waits learns that it is over, and comes to its end here: not behind what others
- * have for the pool's threads to do. */
+/* Waiting tasks learn that the run is over, and end here: not behind others' work for the
+ * pool's threads. */
 static void end_waiting(struct run *r)
 {
     struct workers *p = r->script->workers;
@@ -323,7 +323,7 @@ static void end_waiting(struct run *r)
     }
 }
 
-/* Those on other threads use this run: it does not end before them. */
+/* Tasks on other threads use this run: it does not end before them. */
 void run_end_calls(struct run *r)
 {
     struct queue unbegun;

@@ -9,7 +9,7 @@
 #define FRAME_COLUMNS 120u
 #define PREVIEW_MAX 2000u
 
-static void put_line(struct buf *out, uint32_t number, struct str line, bool marked)
+static void frame_put_line(struct buf *out, uint32_t number, struct str line, bool marked)
 {
     bool cut = line.n > FRAME_COLUMNS;
     buf_printf(out, "%s %4u | %.*s%s\n", marked ? ">" : " ", number,
@@ -39,7 +39,7 @@ void explain_frame(struct str code, uint32_t line, uint32_t column, struct buf *
         if (text.n && text.at[text.n - 1] == '\r')
             text.n--;
         if (number + FRAME_LINES >= line) {
-            put_line(out, number, text, number == line);
+            frame_put_line(out, number, text, number == line);
             if (number == line && column && column < FRAME_COLUMNS)
                 put_caret(out, text, column);
         }
@@ -50,9 +50,9 @@ void explain_frame(struct str code, uint32_t line, uint32_t column, struct buf *
         out->n--;
 }
 
-/* Which of our kinds is an error that ended the code? A name alone is the code's to
+/* The error code for an error that ended the code. A name alone is the code's to
  * choose. */
-static enum err_code kind_of(const struct json *v, uint32_t failed)
+static enum err_code failure_kind(const struct json *v, uint32_t failed)
 {
     struct str name = json_str(json_get(v, "name"));
     struct str message = json_str(json_get(v, "message"));
@@ -69,7 +69,7 @@ static enum err_code kind_of(const struct json *v, uint32_t failed)
     return !from_host ? ERR_GUEST : named ? named : ERR_HOST_CALL;
 }
 
-/* What stands around the code is ours: a place in it is the code's end. */
+/* The text around the code is ours: a place in it is the code's end. */
 static bool lies_behind(struct str code, uint32_t *line, uint32_t *column)
 {
     uint32_t lines = 1, chars = 1;
@@ -104,7 +104,7 @@ static void explain_syntax(struct script_outcome *out, struct str code)
 }
 
 /* As much of it as there is room for. */
-static void put_text(struct buf *out, struct str s)
+static void message_put_text(struct buf *out, struct str s)
 {
     buf_str(out, str_cut(s, out->ceiling));
 }
@@ -142,10 +142,10 @@ void explain_error(struct script_outcome *out, struct str code, struct str json,
     scoped(arena_free) struct arena *a = arena_new(json.n * 4 + 65536);
     const struct json *v = json_read(json, a, &e);
     out->success = false;
-    out->type = answer->result_cut ? ERR_OUTPUT : kind_of(v, answer->failed);
-    put_text(&out->name, json_str(json_get(v, "name")));
-    put_text(&out->message, json_str(json_get(v, "message")));
-    put_text(&out->stack, json_str(json_get(v, "stack")));
+    out->type = answer->result_cut ? ERR_OUTPUT : failure_kind(v, answer->failed);
+    message_put_text(&out->name, json_str(json_get(v, "name")));
+    message_put_text(&out->message, json_str(json_get(v, "message")));
+    message_put_text(&out->stack, json_str(json_get(v, "stack")));
     put_problem(out, v);
     out->line = (uint32_t)json_int(json_get(v, "line"), 0);
     out->column = (uint32_t)json_int(json_get(v, "column"), 0);
@@ -169,7 +169,7 @@ void explain_limit(struct script_outcome *out, const struct err *why)
 
 /* ---- injected values ---------------------------------------------------- */
 
-/* What code would no longer find, besides the table's own names: words of the
+/* Names that an injected value must not hide, besides the table's own: words of the
  * language, and the globals of the guest. */
 static const char taken[] =
     " "
@@ -194,7 +194,7 @@ static const char taken[] =
     "queueMicrotask require setInterval setTimeout sleep structuredClone "
     "unescape ";
 
-static bool is_taken(struct str key)
+static bool key_is_taken(struct str key)
 {
     char word[64];
     if (key.n > sizeof word - 3)
@@ -252,7 +252,7 @@ static bool check_key(const struct script *s, struct str key, struct err *e)
         return err_set(e, ERR_INVALID,
                        "context.%.*s: a key must be an identifier, such as 'my_value'",
                        STR_ARGS(shown));
-    return is_taken(key) || hides_a_call(s, key)
+    return key_is_taken(key) || hides_a_call(s, key)
                ? err_set(e, ERR_INVALID,
                          "context.%.*s would hide what the code needs under that name; "
                          "choose another",

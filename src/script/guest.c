@@ -132,7 +132,7 @@ static void write_table(const struct script *s, struct buf *out)
     json_close(&j);
 }
 
-/* What the host has to know of a world whose table is installed. */
+/* The host's notes on a world whose table is installed. */
 enum { NOTE_INPUT, NOTE_LOGS, NOTE_SOURCES };
 _Static_assert(NOTE_SOURCES < BAKED_NOTES, "");
 
@@ -163,7 +163,7 @@ static bool open_module(struct script *s, struct engine *g, const char *guest_di
     uint64_t notes[BAKED_NOTES] = {0};
     struct run none = {.script = s};
     scoped_buf struct buf table;
-    buf_init(&table, (size_t)1 << 20);
+    buf_init(&table, BUF_LIST);
     write_table(s, &table);
     struct baked_first first = {
         .text = buf_view(&table), .prepare = install_table, .arg = &table, .data = &none};

@@ -100,7 +100,7 @@ struct run_tasks {
     bool listed, over;
 };
 
-/* ---- one evaluation ----------------------------------------------------- */
+/* ---- an evaluation ------------------------------------------------------ */
 
 struct run {
     struct script *script;
@@ -150,11 +150,11 @@ void run_end_calls(struct run *r);
 
 /* Notes a call: its number, or MADE_NONE where there are too many. */
 uint32_t made_add(struct run *r, const struct script_call *c, struct str args);
-/* What became of it; ERR_NONE where it went well. */
+/* Notes its outcome; ERR_NONE where it went well. */
 void made_end(struct run *r, uint32_t index, const struct made_times *t,
               enum err_code failed, size_t answer_size);
 
-/* What the guest has counted of further sources; of one that was stopped, too. */
+/* Reads the guest's counts of further sources; of a stopped guest, too. */
 void sources_read(struct run *r, struct world *w, bool stopped);
 
 #define INPUT_READY 4096u /* bytes of input that need no call */
@@ -163,7 +163,7 @@ void sources_read(struct run *r, struct world *w, bool stopped);
 bool run_perform(struct script_task *t);
 /* A task is back. */
 void run_done(struct script_task *t);
-/* One goes on, when the run is over. */
+/* Wakes a waiting task, when the run is over. */
 void run_poke(struct run *r);
 
 /* ---- errors for people -------------------------------------------------- */

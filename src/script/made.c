@@ -9,7 +9,7 @@ static uint64_t hash_of(struct str s)
     return s.n > HASHED_MAX ? 0 : hash_fnv(HASH_FNV, s) | 1;
 }
 
-static bool has_room(struct script_outcome *o)
+static bool made_have_room(struct script_outcome *o)
 {
     if (o->made_count < o->made_capacity)
         return true;
@@ -27,7 +27,7 @@ static bool has_room(struct script_outcome *o)
 uint32_t made_add(struct run *r, const struct script_call *c, struct str args)
 {
     struct script_outcome *o = r->out;
-    if (!has_room(o)) {
+    if (!made_have_room(o)) {
         o->made_dropped++;
         return MADE_NONE;
     }

@@ -1,5 +1,5 @@
-/* Which name of the agent's code is not there. The engine says "not a function" and
- * where (own.sed); what ends at that place in the code is "notes.serach". */
+/* The name in the agent's code that is not there. The engine says "not a function" and
+ * where (own.sed); the text that ends at that place is "notes.serach". */
 #include <ctype.h>
 
 #include "script/internal.h"
@@ -151,8 +151,8 @@ static void name_callee(struct str code, size_t from, struct script_outcome *out
                is_behind(code, from, "new") ? "constructor" : "function");
 }
 
-/* What is looked into: the place is that of the property, or where a bracket follows, of
- * the last name before it. */
+/* Names the object that is accessed: the place is that of the property, or where a
+ * bracket follows, of the last name before it. */
 static void name_object(struct str code, size_t from, struct str message, struct buf *out)
 {
     struct chain chain;

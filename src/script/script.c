@@ -46,8 +46,8 @@ void script_outcome_done(struct script_outcome *o)
 
 static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
 
-static void tell(struct run *r, size_t at, const struct script_log *head,
-                 struct str message)
+static void run_report_log(struct run *r, size_t at, const struct script_log *head,
+                           struct str message)
 {
     if (!r->q->wrote || at < r->told)
         return;
@@ -72,7 +72,7 @@ static bool next_log(struct str all, size_t *at, struct script_log *head,
     return true;
 }
 
-/* What it has written so far, while it waits. */
+/* Reports the logs written so far, while it waits. */
 static void tell_logs(struct run *r, struct world *w)
 {
     struct script_logs view;
@@ -87,7 +87,7 @@ static void tell_logs(struct run *r, struct world *w)
     for (size_t from = 0, next = 0;
          rows && next_log((struct str){rows, view.size}, &next, &head, &message);
          from = next)
-        tell(r, from, &head, message);
+        run_report_log(r, from, &head, message);
 }
 
 /* The rows of struct script_log as a JSON array. */
@@ -98,7 +98,7 @@ static void write_logs(struct run *r, struct str all, uint32_t dropped)
     struct script_log head;
     struct str message;
     for (size_t from = 0, next = 0; next_log(all, &next, &head, &message); from = next) {
-        tell(r, from, &head, message);
+        run_report_log(r, from, &head, message);
         json_open_object(&j);
         json_pair_cstr(&j, "level", levels[head.level < LENGTH(levels) ? head.level : 0]);
         json_pair_str(&j, "message", message);
@@ -118,7 +118,7 @@ static bool read_logs(struct run *r, struct world *w, const struct script_answer
     return true;
 }
 
-/* What a guest that was stopped had written until then. */
+/* Saves the logs of a guest that was stopped. */
 static void salvage_logs(struct run *r, struct world *w)
 {
     struct script_logs view;
@@ -303,7 +303,7 @@ static void run_end(struct run *r, struct world *w)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* Which of the three it was, and what the time went into. */
+/* Says which of the three limits it was, and where the time went. */
 static void explain_timeout(const struct run *r, struct err *why)
 {
     const struct script_request *q = r->q;

@@ -10,7 +10,7 @@
 
 /* ---- the guest with its table ------------------------------------------- */
 
-/* One host call, reached in code by its dotted name; without a dot it is a global. */
+/* A host call, reached in code by its dotted name; without a dot it is a global. */
 struct script_row {
     const char *name; /* "notes.get" */
     bool sync;        /* answers at once instead of with a promise; must be quick */
@@ -149,7 +149,7 @@ struct script_request {
     struct str (*source)(void *arg, struct str file);
 };
 
-/* One host call that was made. */
+/* A host call that was made. */
 struct script_made {
     uint32_t row, line; /* line: 0 without `trace`, and of synchronous calls */
     uint32_t from;      /* the source that it stands in; 0: the code */
@@ -172,7 +172,7 @@ struct script_stats {
 };
 
 #define SCRIPT_FILE_MAX 160u /* bytes of a source's name, with its NUL */
-/* What came of it. All texts live in the buf `text` or are constants. */
+/* The outcome. All texts live in the buf `text` or are constants. */
 struct script_outcome {
     bool success;
     struct buf result; /* JSON text, when success */
@@ -190,9 +190,9 @@ struct script_outcome {
     struct script_visit *visits; /* each of them, with `trace` */
     size_t visit_count, visits_dropped;
     uint64_t begun_ns; /* of the monotonic clock, as theirs */
-    /* Of a session that goes on from here: after code that ended by itself, well or with
-     * an error. Empty after limits, traps and cancellation, and where `unsaved` says why:
-     * the session is then what it was before. */
+    /* The state of a session that goes on from here: after code that ended by itself,
+     * well or with an error. Empty after limits, traps and cancellation, and where
+     * `unsaved` says why: the session is then what it was before. */
     struct buf saved;
     struct err unsaved;
     bool unrestored; /* it did not run, because of `saved` */
@@ -205,8 +205,8 @@ struct script_outcome {
     struct buf stack;   /* frames in the agent's code, one a line, or empty */
     struct buf frame;   /* the lines of code around the place, or empty */
     struct buf preview; /* of a result that was too large, or empty */
-    /* Of an error that was made with kit.error: its `status` and its `problem`, JSON;
-     * 0 and empty where it has none. */
+    /* `status` and `problem` (JSON) of an error that was made with kit.error; else 0 and
+     * empty. */
     int status;
     struct buf problem;
     /* The dotted name in the code that is not defined, is no function, or is undefined or
@@ -231,8 +231,8 @@ bool script_run(struct script *s, const struct script_request *q,
 
 /* ---- code of another language ------------------------------------------- */
 
-/* What an evaluation's code, or a further source, was made of. `place` turns a place of the
- * code into one of the source (line 0: it has none); lines and columns count from 1,
+/* The origin of an evaluation's code, or of a further source. `place` turns a place of
+ * the code into one of the source (line 0: it has none); lines and columns count from 1,
  * columns in characters. */
 struct script_origin {
     struct str source;

@@ -1,6 +1,6 @@
-/* What the guest has counted of further sources' calls. It stands in the guest's memory,
- * which is whatever the code's own bugs made of it: nothing here is believed but that
- * numbers are numbers. */
+/* The guest's counts of further sources' calls. They stand in the guest's memory, which
+ * is whatever the code's own bugs made of it: nothing here is believed but that numbers
+ * are numbers. */
 #include <math.h>
 
 #include "script/internal.h"

@@ -17,7 +17,7 @@
 #define STACK_SIZE ENGINE_THREAD_STACK /* what they do may run a guest */
 #define TIMER_STACK ((size_t)256 << 10)
 
-/* What a principal has of the threads. */
+/* A principal's share of the threads. */
 struct share {
     struct share *next;
     char *principal;
@@ -207,7 +207,7 @@ static void unlist_run(struct run *r)
 
 static bool may_run(const struct workers *p, const struct share *s)
 {
-    /* Those that wait for a person do not count. */
+    /* Threads that wait for a person do not count. */
     size_t running = p->running > p->lent ? p->running - p->lent : 0;
     size_t mine = s->running > s->lent ? s->running - s->lent : 0;
     size_t idle = running < THREADS_MAX ? THREADS_MAX - running : 0;
@@ -259,7 +259,7 @@ static struct script_task *next_task(struct workers *p)
 
 /* ---- threads ---------------------------------------------------------------------- */
 
-static void *work(void *arg);
+static void *workers_thread(void *arg);
 
 /* Somebody shall come, where there is something to do for one more. */
 static void call_worker(struct workers *p)
@@ -275,7 +275,7 @@ static void call_worker(struct workers *p)
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_SIZE);
-    p->starting = pthread_create(&p->threads[p->count], &attr, work, p) == 0;
+    p->starting = pthread_create(&p->threads[p->count], &attr, workers_thread, p) == 0;
     if (p->starting)
         (void)pthread_setname_np(p->threads[p->count++], "host-call");
     pthread_attr_destroy(&attr);
@@ -316,7 +316,7 @@ static void park(struct workers *p, struct script_task *t)
     call_worker(p);
 }
 
-static void *work(void *arg)
+static void *workers_thread(void *arg)
 {
     struct workers *p = arg;
     pthread_mutex_lock(&p->lock);

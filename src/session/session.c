@@ -338,10 +338,9 @@ static bool lose(struct session *x, const char *file, struct err *e)
 {
     struct err none = {0};
     (void)os_remove_file(x->in->dir, file, &none);
-    return err_set(
-        e, ERR_CONFLICT,
-        "the session was damaged on disk and is lost; nothing was run, and the same "
-        "call begins it anew");
+    return err_set(e, ERR_CONFLICT,
+                   "the session's saved state was corrupt and was deleted; nothing was "
+                   "run; repeat the call to start a new session");
 }
 
 static bool read_session(struct session *x, struct str name, struct err *e)

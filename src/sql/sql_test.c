@@ -346,7 +346,7 @@ static void a_file_that_was_replaced_is_not_read(void **state)
     source.inode = st.inode;
     answers("SELECT count(*) AS n FROM notes", "[{\"n\":0}]");
     source.inode++;
-    fails("SELECT 1", ERR_BUSY, "anew");
+    fails("SELECT 1", ERR_BUSY, "rebuilt");
 }
 
 static void params_come_as_they_are(void **state)

@@ -183,7 +183,7 @@ static bool open_source(struct worker *w, const struct json *open, struct err *e
     (void)snprintf(path, sizeof path, "%.*s", STR_ARGS(given));
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
         st.st_ino != (uint64_t)json_int(json_get(open, "inode"), 0))
-        return err_set(e, ERR_BUSY, "the index is being made anew; try again");
+        return err_set(e, ERR_BUSY, "the index is being rebuilt; try again");
     w->db = db_open_apart(path, e);
     return w->db != NULL;
 }

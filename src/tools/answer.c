@@ -7,7 +7,7 @@
 #define SAID_MAX ((size_t)65536)   /* bytes of a parameter's description */
 #define CHOICES_MAX ((size_t)7500) /* of all of its choices */
 
-/* ---- what a tool takes -------------------------------------------------- */
+/* ---- a tool's parameters ------------------------------------------------ */
 
 /* Clients take choices of strings alone, none of them empty, and not too much of them. */
 static bool choices_suit_clients(const struct tool_parameter *p)
@@ -43,13 +43,13 @@ static const char *const item_schemas[] = {
     [TOOL_OBJECT] =
         "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"}}}"};
 
-static void put_parameter(const struct tool *t, const struct tool_parameter *p,
-                          struct json_writer *w)
+static void tool_put_parameter(const struct tool *t, const struct tool_parameter *p,
+                               struct json_writer *w)
 {
     scoped_buf struct buf said;
     buf_init(&said, SAID_MAX);
     buf_cstr(&said, p->description ? p->description : "");
-    /* Of a tool of ours, whoever writes `args` himself need not give it. */
+    /* A built-in tool does not require it where the caller writes `args` itself. */
     if (p->required && t->builtin)
         buf_printf(&said, "%s(required, unless args is given)", said.n ? " " : "");
     bool choices = p->choices && choices_suit_clients(p);
@@ -69,8 +69,8 @@ static void put_parameter(const struct tool *t, const struct tool_parameter *p,
     json_close(w);
 }
 
-/* What every call may have, as far as no parameter has that name. Clients take one type a
- * value, or an anyOf that stands alone, and of an object's keys at least one by name. */
+/* Keys that every call may have, where no parameter has that name. Clients take one type
+ * a value, or an anyOf that stands alone, and at least one key of an object by name. */
 static void put_shared(const struct tool *t, struct json_writer *w)
 {
     static const struct {
@@ -107,7 +107,7 @@ void tool_input_schema(const struct tool *t, struct json_writer *out)
     json_open_object(out);
     size_t required = 0;
     for (size_t i = 0; i < t->parameter_count; i++) {
-        put_parameter(t, &t->parameters[i], out);
+        tool_put_parameter(t, &t->parameters[i], out);
         required += must_be_given(t, &t->parameters[i]);
     }
     put_shared(t, out);
@@ -123,7 +123,7 @@ void tool_input_schema(const struct tool *t, struct json_writer *out)
     json_close(out);
 }
 
-/* ---- what a call says --------------------------------------------------- */
+/* ---- a call's arguments ------------------------------------------------- */
 
 /* Behind those that the world has: each stage of a pipeline may bring some. */
 static bool read_files(const struct json *files, struct arena *a,
@@ -194,9 +194,9 @@ bool tool_call_read(const struct tool *t, const struct json *arguments, struct a
            (!timeout || read_timeout(timeout, stage, e));
 }
 
-/* ---- what came of it ---------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
-/* What is told of an output: bytes that were cut may end within a character. */
+/* The reported part of an output: bytes that were cut may end within a character. */
 struct told {
     struct str text;
     uint64_t lost; /* bytes behind it */
@@ -213,8 +213,8 @@ static struct told told_of(const struct buf *kept, uint64_t lost)
 }
 
 /* As all answers tell of what is left out of a command's output. */
-static void put_text(struct json_writer *w, const char *key, const struct buf *kept,
-                     uint64_t missing)
+static void output_put_text(struct json_writer *w, const char *key,
+                            const struct buf *kept, uint64_t missing)
 {
     struct told t = told_of(kept, missing);
     struct str s = t.text;
@@ -335,7 +335,7 @@ static void put_stages(const struct tool_result *r, const struct tool_stage *sta
         json_open_object(w);
         json_pair_cstr(w, "tool", stages[i].tool->name);
         json_pair_int(w, "exitCode", o->exit_code);
-        put_text(w, "stderr", &o->errors, o->stderr_lost);
+        output_put_text(w, "stderr", &o->errors, o->stderr_lost);
         put_stats(w, o->wall_ms, o->compute_ms, o->memory_peak);
         json_close(w);
     }
@@ -347,7 +347,7 @@ static void put_errors(const struct tool_result *r, const struct sums *s,
                        struct json_writer *w)
 {
     if (r->stage_count == 1) {
-        put_text(w, "stderr", &r->stages[0].errors, s->stderr_lost);
+        output_put_text(w, "stderr", &r->stages[0].errors, s->stderr_lost);
         return;
     }
     size_t all = 1;
@@ -357,7 +357,7 @@ static void put_errors(const struct tool_result *r, const struct sums *s,
     buf_init(&text, all);
     for (size_t i = 0; i < r->stage_count; i++)
         buf_str(&text, buf_view(&r->stages[i].errors));
-    put_text(w, "stderr", &text, s->stderr_lost);
+    output_put_text(w, "stderr", &text, s->stderr_lost);
 }
 
 /* Is it what the manifest promises? Whoever wants the value reads it out of stdout: the
@@ -400,7 +400,7 @@ static void put_output(const struct tool_result *r, const struct sums *sums,
                        struct json_writer *out)
 {
     if (told_of(&r->output, sums->stdout_lost).is_text) {
-        put_text(out, "stdout", &r->output, sums->stdout_lost);
+        output_put_text(out, "stdout", &r->output, sums->stdout_lost);
     } else {
         put_base64(out, "stdout", buf_view(&r->output));
         json_pair_cstr(out, "stdoutEncoding", "base64");

@@ -8,7 +8,7 @@
 #include "crypto/crypto.h"
 #include "tools/internal.h"
 
-/* What every call may have beside the parameters; one of the manifest's own goes first. */
+/* Keys that every call may have; one of the manifest's own goes first. */
 static const char *const shared_keys[] = {"args", "stdin", "files", "cwd", "timeout"};
 
 struct value {
@@ -30,7 +30,7 @@ struct layout {
     size_t bytes;
 };
 
-/* ---- what is given ------------------------------------------------------ */
+/* ---- given arguments ---------------------------------------------------- */
 
 static const struct tool_parameter *parameter_named(const struct tool *t, struct str name)
 {
@@ -59,10 +59,10 @@ static bool is_given(const struct json *v)
     return v && !json_is(v, JSON_NULL);
 }
 
-static bool refuse_unknown(const struct tool *t, struct str key, struct err *e)
+static bool argument_refuse_unknown(const struct tool *t, struct str key, struct err *e)
 {
     scoped_buf struct buf known;
-    buf_init(&known, 280);
+    buf_init(&known, BUF_LINE);
     for (size_t i = 0; i < t->parameter_count; i++)
         buf_printf(&known, "%s, ", t->parameters[i].name);
     for (size_t i = 0; i < LENGTH(shared_keys); i++)
@@ -83,7 +83,7 @@ static bool check_number(const struct tool_parameter *p, const struct json *spel
         if (json_equal(it.value, v))
             return true;
     scoped_buf struct buf text;
-    buf_init(&text, 300);
+    buf_init(&text, BUF_LINE);
     struct json_writer w = json_writer(&text);
     for (it = json_iter(p->choices); json_next(&it);) {
         buf_cstr(&text, text.n ? ", " : "");
@@ -113,7 +113,7 @@ static bool check_given(const struct layout *l, struct err *e)
     while (json_next(&it)) {
         const struct tool_parameter *p = parameter_named(l->tool, it.key);
         if (!p && !argument_is_shared(l->tool, it.key))
-            return refuse_unknown(l->tool, it.key, e);
+            return argument_refuse_unknown(l->tool, it.key, e);
         if (p && is_given(it.value) && !check_value(l, p, it.value, e))
             return false;
     }
@@ -213,7 +213,7 @@ static void put_item(struct buf *b, const struct json *v)
 }
 
 /* As JavaScript's String() has it; of an array its items, between commas. */
-static void put_text(struct buf *b, const struct json *v)
+static void argument_put_text(struct buf *b, const struct json *v)
 {
     struct json_iter it = json_iter(v);
     if (!json_is(v, JSON_ARRAY))
@@ -232,7 +232,7 @@ static bool add_value(struct layout *l, const char *before, const struct json *v
     scoped_buf struct buf text;
     buf_init(&text, WASI_STRINGS_MAX);
     buf_cstr(&text, before);
-    put_text(&text, v);
+    argument_put_text(&text, v);
     return buf_check(&text, "an argument", e) && add_word(l, buf_view(&text), e);
 }
 
@@ -427,7 +427,7 @@ static bool put_input(struct layout *l, struct err *e)
                      : "arguments.stdin gives, too");
     scoped_buf struct buf text;
     buf_init(&text, RUN_MEMORY / 4);
-    put_text(&text, l->input);
+    argument_put_text(&text, l->input);
     if (!buf_check(&text, "standard input", e))
         return false;
     l->out->input =
@@ -457,7 +457,7 @@ static bool add_input(struct layout *l, struct err *e)
 
 /* ---- altogether --------------------------------------------------------- */
 
-/* What a tool of the style json takes is one word, where its input is something else. */
+/* A tool of the style json takes one word, where its input is something else. */
 static bool place_json(struct layout *l, struct err *e)
 {
     struct str word = {0};

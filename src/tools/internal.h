@@ -18,8 +18,8 @@ struct command {
     bool by_json;   /* that is the arguments themselves, as an object */
 };
 
-/* Of a stage's arguments, checked against the manifest; in `a`. `piped`: it reads another
- * stage's output. ERR_INVALID, ERR_LIMIT. */
+/* Makes the command of a stage's arguments, checked against the manifest; in `a`.
+ * `piped`: it reads another stage's output. ERR_INVALID, ERR_LIMIT. */
 bool command_make(const struct tool_stage *s, bool piped, struct arena *a,
                   struct command *out, struct err *e);
 /* Does one of its words, or the object that it reads as its arguments, have this in it? */
@@ -43,11 +43,11 @@ struct tree {
 bool tree_make(const struct tool_world *w, const struct tool *t, struct arena *a,
                struct tree *out, struct err *e);
 void tree_done(struct tree *t);
-/* What was made or changed in /work, put behind the result's files. */
+/* Appends the files made or changed in /work to the result's files. */
 bool tree_collect(struct tree *t, const struct tool_world *w, struct tool_result *out,
                   struct err *e);
 
-/* ---- one stage (stage.c) ------------------------------------------------ */
+/* ---- a stage (stage.c) -------------------------------------------------- */
 
 struct stage {
     const struct tool_stage *what;
@@ -66,7 +66,7 @@ struct stage {
     bool on_thread;
 };
 
-/* Of its world and its tree, in `a`. */
+/* Makes the environment of its world and its tree, in `a`. */
 bool stage_environment(struct stage *s, struct arena *a, struct err *e);
 /* Bytes that it may have at most. */
 uint64_t stage_memory(const struct tool_stage *s);

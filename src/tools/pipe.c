@@ -46,7 +46,7 @@ static bool wait_until(struct pipe *p, pthread_cond_t *news, uint64_t until_ns)
     return pthread_cond_timedwait(news, &p->lock, &until) != ETIMEDOUT;
 }
 
-static void wait_for(struct pipe *p, pthread_cond_t *news)
+static void pipe_wait(struct pipe *p, pthread_cond_t *news)
 {
     if (!p->until_ns)
         pthread_cond_wait(news, &p->lock);
@@ -74,7 +74,7 @@ int pipe_read(struct pipe *p, void *to, size_t n, size_t *done)
 {
     pthread_mutex_lock(&p->lock);
     while (n && !p->n && !p->write_ended && !p->stopped)
-        wait_for(p, &p->filled);
+        pipe_wait(p, &p->filled);
     int failed = p->stopped ? EINTR : 0;
     *done = failed ? 0 : n < p->n ? n : p->n;
     copy_out(p, to, *done);
@@ -92,7 +92,7 @@ int pipe_ready(struct pipe *p, uint64_t until_ns, size_t *bytes)
     pthread_mutex_lock(&p->lock);
     while (in_time && !p->n && !p->write_ended && !p->stopped) {
         if (ends_first)
-            wait_for(p, &p->filled);
+            pipe_wait(p, &p->filled);
         else
             in_time = wait_until(p, &p->filled, until_ns);
     }
@@ -103,7 +103,7 @@ int pipe_ready(struct pipe *p, uint64_t until_ns, size_t *bytes)
 }
 
 /* Puts in what there is room for. Called with the lock held. */
-static size_t put_some(struct pipe *p, const char *from, size_t n)
+static size_t pipe_put_some(struct pipe *p, const char *from, size_t n)
 {
     size_t room = PIPE_BYTES - p->n;
     n = n < room ? n : room;
@@ -117,12 +117,12 @@ int pipe_write(struct pipe *p, const void *from, size_t n, size_t *done)
     *done = 0;
     pthread_mutex_lock(&p->lock);
     while (*done < n && !p->read_ended && !p->stopped) {
-        size_t put = put_some(p, (const char *)from + *done, n - *done);
+        size_t put = pipe_put_some(p, (const char *)from + *done, n - *done);
         *done += put;
         if (put)
             pthread_cond_signal(&p->filled);
         else
-            wait_for(p, &p->drained);
+            pipe_wait(p, &p->drained);
     }
     int failed = p->stopped ? EINTR : p->read_ended ? EPIPE : 0;
     pthread_mutex_unlock(&p->lock);

@@ -1,4 +1,4 @@
-/* One stage: a world of its own, its streams, its limits, and what became of it. */
+/* A stage: a world of its own, its streams, its limits, and what became of it. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -50,8 +50,9 @@ static int is_input_ready(void *arg, uint64_t until_ns, size_t *bytes)
     return 0;
 }
 
-/* What is over the cap is counted; the tool need not know. */
-static int keep(struct buf *to, uint64_t *lost, const void *from, size_t n, size_t *done)
+/* Bytes over the cap are counted; the tool need not know. */
+static int output_keep(struct buf *to, uint64_t *lost, const void *from, size_t n,
+                       size_t *done)
 {
     size_t room = to->ceiling - to->n, taken = n < room ? n : room;
     *done = n;
@@ -68,7 +69,7 @@ static int write_output(void *arg, const void *from, size_t n, size_t *done)
         return end_unread(s, pipe_write(s->out, from, n, done));
     if (s->world->write)
         return end_unread(s, s->world->write(s->world->stream_arg, from, n, done));
-    return keep(s->output, &s->outcome->stdout_lost, from, n, done);
+    return output_keep(s->output, &s->outcome->stdout_lost, from, n, done);
 }
 
 static int write_errors(void *arg, const void *from, size_t n, size_t *done)
@@ -76,10 +77,10 @@ static int write_errors(void *arg, const void *from, size_t n, size_t *done)
     struct stage *s = arg;
     if (s->world->write_error)
         return end_unread(s, s->world->write_error(s->world->stream_arg, from, n, done));
-    return keep(&s->outcome->errors, &s->outcome->stderr_lost, from, n, done);
+    return output_keep(&s->outcome->errors, &s->outcome->stderr_lost, from, n, done);
 }
 
-/* ---- what became of it --------------------------------------------------- */
+/* ---- outcomes ------------------------------------------------------------ */
 
 static uint32_t exit_of(enum err_code why)
 {
@@ -104,7 +105,7 @@ static bool is_outcome(enum err_code why)
            why == ERR_STACK || why == ERR_MEMORY;
 }
 
-static void tell(struct stage *s, const struct err *why)
+static void stage_report_failure(struct stage *s, const struct err *why)
 {
     struct tool_outcome *o = s->outcome;
     if (s->outcome->unread && why->code == ERR_CANCELLED) {
@@ -150,7 +151,7 @@ bool stage_environment(struct stage *s, struct arena *a, struct err *e)
     return true;
 }
 
-/* What the manifest allows, or less; more only where a person says so. */
+/* The manifest's limit, or less; more only where a person says so. */
 static uint64_t narrowed(uint64_t most, uint64_t wished, bool widened)
 {
     return wished && (wished < most || widened) ? wished : most;
@@ -166,7 +167,7 @@ static uint64_t timeout_ns(const struct tool_stage *s)
     return narrowed(s->tool->execution.timeout_ms, s->timeout_ms, s->widened) * 1000000u;
 }
 
-/* Who is given nothing to read finds that out before reading. */
+/* A tool without input finds that out before reading. */
 static enum wasi_stream input_kind(const struct stage *s)
 {
     if (s->in || s->command.has_input)
@@ -227,9 +228,9 @@ void stage_run(struct stage *s)
     bool ok = run_world(s, &why);
     /* At the end of all, what waits goes on for the moment until the watchdog stops it. */
     if (ok && s->world->until_ns && os_mono_ns() >= s->world->until_ns)
-        ok = err_set(&why, ERR_TIMEOUT, "the whole call took longer than it may");
+        ok = err_set(&why, ERR_TIMEOUT, "the call exceeded its total time limit");
     if (!ok)
-        tell(s, &why);
+        stage_report_failure(s, &why);
     s->outcome->wall_ms = (double)(os_mono_ns() - began) / 1e6;
     if (s->in)
         pipe_end_reading(s->in);

@@ -176,7 +176,7 @@ static bool run_stages(struct run *r, struct err *e)
 {
     struct cancel_stop stop;
     if (!cancel_on(r->cancel, &stop, stop_all, r))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+        return err_set(e, ERR_CANCELLED, "cancelled before the call started");
     bool ok = true;
     for (size_t i = 0; ok && i + 1 < r->count; i++)
         ok = begin_thread(&r->stages[i], e);

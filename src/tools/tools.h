@@ -34,8 +34,8 @@ struct tool_file {
     uint64_t size;    /* of one found: its true size */
 };
 
-/* What the stages of a run share. Zero means the default. Each stage has a file tree of
- * its own: what one writes is seen by another only through a mount that is no overlay. */
+/* The settings that all stages share. Zero means the default. Each has its own file tree:
+ * what one writes is seen by another only through a mount that is no overlay. */
 struct tool_world {
     const struct vfs_mount *mounts; /* more of the file tree; what may be done there is
                                        narrowed by each stage's fileAccess */
@@ -69,7 +69,7 @@ struct tool_world {
         *watch; /* over compiling, where that is needed; NULL: nobody */
 };
 
-/* One stage: a tool, and what it is called with. */
+/* A stage: a tool and its arguments. */
 struct tool_stage {
     const struct tool *tool;
     /* An object: the parameters as the manifest names them; `args`, an array of strings
@@ -114,9 +114,9 @@ struct tool_result {
 };
 void tool_result_end(struct tool_result *r); /* one of zeros is fine */
 
-/* What tools_run() would refuse the arguments for, before anybody is asked or waits. */
+/* Checks the arguments as tools_run() would, before anybody is asked or waits. */
 bool tools_check(const struct tool_stage *stages, size_t count, struct err *e);
-/* What the arguments tell, before anything runs: is the first stage given what it reads
+/* Inspects the arguments before anything runs: is the first stage given what it reads
  * (*fed), and has a word of any stage, or what one reads as its arguments, one of these
  * paths in it (*named)? false: the arguments are wrong, as tools_check() says. */
 bool tools_look(const struct tool_stage *stages, size_t count, const char *const *paths,
@@ -143,9 +143,9 @@ void tool_input_schema(const struct tool *t, struct json_writer *out);
 bool argument_bytes(const struct json *v, const char *place, struct arena *a,
                     struct str *out, struct err *e);
 
-/* What `arguments` say about the call as a whole, unless they are parameters of the tool:
- * `files` ({name: text or {base64}}), `cwd` and `timeout` (ms, the least counts). Sets
- * those of *world and *stage, files behind those that are there; in `a`. ERR_INVALID, ERR_LIMIT. */
+/* Reads `arguments` about the whole call, unless they are parameters of the tool: `files`
+ * ({name: text or {base64}}), `cwd` and `timeout` (ms, the least counts). Sets those of
+ * *world and *stage, files behind those there; in `a`. ERR_INVALID, ERR_LIMIT. */
 bool tool_call_read(const struct tool *t, const struct json *arguments, struct arena *a,
                     struct tool_world *world, struct tool_stage *stage, struct err *e);
 

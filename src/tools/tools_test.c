@@ -149,7 +149,7 @@ static void an_end_of_all_ends_it(void **state)
     (void)state;
     world.until_ns = os_mono_ns() + 30000000u;
     RUN({"probe", {"sleep", "900"}});
-    assert_stopped(0, ERR_TIMEOUT, 124, "whole call");
+    assert_stopped(0, ERR_TIMEOUT, 124, "total time limit");
 }
 
 static void memory_ends_where_the_limit_is(void **state)
@@ -213,7 +213,7 @@ static void a_cancel_ends_all_stages(void **state)
         for (size_t i = 0; i < count; i++)
             assert_stopped(i, ERR_CANCELLED, 130, "cancelled");
     }
-    REFUSED(ERR_CANCELLED, "before it began", {"probe", {"yes"}});
+    REFUSED(ERR_CANCELLED, "before the call started", {"probe", {"yes"}});
 }
 
 static void who_waits_for_its_input_is_told_when_it_is_there(void **state)
@@ -236,7 +236,7 @@ static void waiting_for_input_ends_when_all_does(void **state)
     (void)state;
     world.until_ns = os_mono_ns() + 50000000;
     RUN({"probe", {"spin"}}, {"probe", {"look"}});
-    assert_stopped(1, ERR_TIMEOUT, 124, "longer than it may");
+    assert_stopped(1, ERR_TIMEOUT, 124, "total time limit");
 }
 
 static void who_is_not_heard_ends_as_by_sigpipe(void **state)
@@ -475,7 +475,7 @@ static void the_end_of_all_ends_all_stages(void **state)
     world.until_ns = os_mono_ns() + 50000000u;
     RUN({"probe", {"sleep", "900"}}, {"probe", {"cat"}}, {"probe", {"cat"}});
     for (size_t i = 0; i < 3; i++)
-        assert_stopped(i, ERR_TIMEOUT, 124, "whole call");
+        assert_stopped(i, ERR_TIMEOUT, 124, "total time limit");
 }
 
 static void sixteen_stages_are_the_most(void **state)

@@ -10,7 +10,7 @@
 
 /* ---- making ------------------------------------------------------------- */
 
-/* What is mounted, as far as the tool's fileAccess goes. */
+/* Mounts the folders that the tool's fileAccess allows. */
 static bool add_mounts(struct vfs *v, const struct tool_world *w, const struct tool *t,
                        struct err *e)
 {
@@ -51,7 +51,7 @@ static int make_parents(struct vfs *v, struct str path)
     return failed;
 }
 
-static bool is_name(struct str name)
+static bool file_is_name(struct str name)
 {
     bool fine = name.n > 0 && name.n < VFS_PATH_MAX && name.at[0] != '/' &&
                 !memchr(name.at, 0, name.n);
@@ -65,10 +65,10 @@ static bool is_name(struct str name)
     return fine && name.at[name.n - 1] != '/';
 }
 
-static bool put_file(struct vfs *v, const struct tool_file *f, struct arena *a,
-                     struct err *e)
+static bool tree_put_file(struct vfs *v, const struct tool_file *f, struct arena *a,
+                          struct err *e)
 {
-    if (!is_name(f->name))
+    if (!file_is_name(f->name))
         return err_set(e, ERR_INVALID,
                        "a file is named '%.*s'; a name relative to " WORK
                        ", without '..', is accepted",
@@ -92,7 +92,7 @@ static bool add_files(struct vfs *v, const struct tool_world *w, struct arena *a
                        "files are put into " WORK
                        ", where a folder is mounted: give one or the other");
     for (size_t i = 0; i < w->file_count; i++)
-        if (!put_file(v, &w->files[i], a, e))
+        if (!tree_put_file(v, &w->files[i], a, e))
             return false;
     return true;
 }
@@ -245,7 +245,7 @@ static bool read_whole(struct vfs_file *file, uint64_t size, struct arena *a,
     return to != NULL;
 }
 
-static bool add_file(struct search *s, struct str path, struct err *e)
+static bool search_add(struct search *s, struct str path, struct err *e)
 {
     struct vfs_stat st;
     scoped(vfs_close) struct vfs_file *file = NULL;
@@ -280,7 +280,7 @@ static bool search_folder(struct search *s, const char *path, struct err *e)
                                                             path, STR_ARGS(entry->name));
         if (entry->type == VFS_FOLDER && name && !push_folder(s, name, e))
             return false;
-        if (entry->type == VFS_FILE && name && !add_file(s, str_of(name), e))
+        if (entry->type == VFS_FILE && name && !search_add(s, str_of(name), e))
             return false;
         if (e->code)
             return false;

@@ -84,7 +84,8 @@ bool esbuild_transform(struct guest_world *w, struct str source, struct arena *a
         return false;
     if (answer.failed)
         return out->message_count > 0 ||
-               err_set(e, ERR_GUEST, "the TypeScript guest failed without a word");
+               err_set(e, ERR_GUEST,
+                       "the TypeScript guest failed without an error message");
     return copy_text(w, answer.code_at, answer.code_size, a, &out->javascript, e) &&
            copy_text(w, answer.map_at, answer.map_size, a, &map, e) &&
            read_map(map, out, a, e);

@@ -1,4 +1,4 @@
-/* What differs between an overlay and the host's folder beneath it.
+/* The differences between an overlay and the host's folder beneath it.
  *
  * Folders to be looked at wait in a queue, because a guest decides how deep its own lie.
  * A folder that is where the host has it is compared, entry by entry; all that is in one
@@ -29,7 +29,7 @@ struct changes {
     size_t queue_count, queue_next;
 };
 
-/* One walk over an overlay. */
+/* A walk over an overlay. */
 struct finding {
     struct vfs *vfs;
     struct mounted *of;
@@ -58,7 +58,7 @@ SCOPED(changes, changes_free);
         grown_ != NULL;                                                               \
     }))
 
-static int put(struct changes *c, const struct vfs_change *x)
+static int changes_put(struct changes *c, const struct vfs_change *x)
 {
     if (c->gone_count + c->there_count == CHANGES_MAX)
         return EOVERFLOW;
@@ -98,14 +98,14 @@ static struct str join(struct changes *c, struct str folder, struct str name)
     return (struct str){path, n};
 }
 
-/* ---- what is gone ------------------------------------------------------- */
+/* ---- removed entries ---------------------------------------------------- */
 
 static int remove_entry(struct finding *f, struct str name, const struct vfs_stat *was)
 {
     struct str path = join(f->to, f->now.old, name);
     if (!path.at)
         return EOVERFLOW;
-    int failed = put(
+    int failed = changes_put(
         f->to, &(struct vfs_change){
                    .what = VFS_REMOVED, .type = was->type, .path = path, .before = *was});
     if (!failed && was->type == VFS_FOLDER)
@@ -138,10 +138,10 @@ static int remove_all(struct finding *f)
     return fd < 0 ? 0 : host_list(fd, f->of, look_and_remove, f);
 }
 
-/* ---- what is there ------------------------------------------------------ */
+/* ---- entries that are there --------------------------------------------- */
 
-static int tell(struct finding *f, enum vfs_changed what, struct node *n, struct str path,
-                const struct vfs_stat *before)
+static int finding_report(struct finding *f, enum vfs_changed what, struct node *n,
+                          struct str path, const struct vfs_stat *before)
 {
     int failed = lower_load(f->vfs, n, true);
     if (failed)
@@ -153,7 +153,7 @@ static int tell(struct finding *f, enum vfs_changed what, struct node *n, struct
                            .modified_ns = n->modified_ns};
     if (before)
         x.before = *before;
-    return put(f->to, &x);
+    return changes_put(f->to, &x);
 }
 
 static int look_in(struct finding *f, struct node *n, struct str path, bool moved)
@@ -166,7 +166,7 @@ static int look_in(struct finding *f, struct node *n, struct str path, bool move
 
 static int make_entry(struct finding *f, struct node *n, struct str path)
 {
-    int failed = tell(f, VFS_MADE, n, path, NULL);
+    int failed = finding_report(f, VFS_MADE, n, path, NULL);
     return failed || n->type != VFS_FOLDER ? failed : look_in(f, n, path, true);
 }
 
@@ -183,7 +183,7 @@ static int compare_entry(struct finding *f, struct node *n, struct str name,
     if (!n->kept)
         return 0;
     if (was && was->before.type == n->type && n->type == VFS_FILE)
-        return tell(f, VFS_CHANGED, n, path, &was->before);
+        return finding_report(f, VFS_CHANGED, n, path, &was->before);
     if (in_place && n->type == VFS_LINK)
         return 0; /* its times */
     int failed = was ? remove_entry(f, name, &was->before) : 0;
@@ -207,7 +207,7 @@ static int compare_all(struct finding *f)
     return failed;
 }
 
-/* What showed through becomes a node of our own first, so that it stays. */
+/* An entry that shows through becomes a node of our own first, so that it stays. */
 static int bring_in(void *arg, struct str name, const struct vfs_stat *st, bool shown)
 {
     struct finding *f = arg;

@@ -56,7 +56,7 @@ static bool may_read(const struct place *p, unsigned how)
     return p->node && !p->node->lower && !p->node->secret;
 }
 
-/* What can be told before anything is opened. */
+/* The checks that need no open file. */
 static int may_open(const struct vfs *v, const struct place *p, unsigned how)
 {
     unsigned changes = how & (VFS_WRITE | VFS_TRUNCATE);
@@ -115,7 +115,7 @@ static int host_flags(const struct place *p, unsigned how)
     if (p->exists && p->stat.type == VFS_FOLDER)
         return flags | O_RDONLY | O_DIRECTORY;
     flags |= !(how & VFS_WRITE) ? O_RDONLY : how & VFS_READ ? O_RDWR : O_WRONLY;
-    /* What must not be read must be ours. */
+    /* A file that must not be read must be ours. */
     if (!p->exists)
         flags |= O_CREAT | (how & VFS_EXCLUSIVE || p->in.mount->write_only ? O_EXCL : 0);
     return flags;
@@ -225,7 +225,7 @@ static int write_node(struct vfs_file *f, uint64_t offset, const void *from, siz
     return 0;
 }
 
-/* What the file grows by counts, too: a gap is not free. */
+/* The whole growth of the file counts: a gap is not free. */
 static int spend_for(struct vfs_file *f, uint64_t offset, uint64_t n)
 {
     struct stat st;
@@ -301,8 +301,8 @@ static int order_names(const void *a, const void *b)
 }
 
 /* Names are kept as offsets until all are there: the buf moves while it grows. */
-static int put_entry(struct vfs_file *f, struct buf *names, struct str name,
-                     const struct vfs_stat *st)
+static int file_put_entry(struct vfs_file *f, struct buf *names, struct str name,
+                          const struct vfs_stat *st)
 {
     if (f->entry_count == ENTRIES_MAX)
         return EOVERFLOW;
@@ -326,7 +326,7 @@ struct filling {
 static int fill_in(void *arg, struct str name, const struct vfs_stat *st, bool shown)
 {
     struct filling *f = arg;
-    return shown ? put_entry(f->folder, f->names, name, st) : 0;
+    return shown ? file_put_entry(f->folder, f->names, name, st) : 0;
 }
 
 static int list_node(struct vfs_file *f, struct buf *names)
@@ -335,7 +335,7 @@ static int list_node(struct vfs_file *f, struct buf *names)
     for (size_t i = 0; !failed && i < f->node->count; i++) {
         struct vfs_stat st;
         node_stat(f->node->children[i].node, &st);
-        failed = put_entry(f, names, str_of(f->node->children[i].name), &st);
+        failed = file_put_entry(f, names, str_of(f->node->children[i].name), &st);
     }
     return failed ? failed : lower_list(f->node, fill_in, &(struct filling){f, names});
 }
@@ -345,7 +345,7 @@ static int list_host(struct vfs_file *f, struct buf *names)
     return host_list(f->fd, f->mount, fill_in, &(struct filling){f, names});
 }
 
-static int list(struct vfs_file *f)
+static int file_read_names(struct vfs_file *f)
 {
     scoped_buf struct buf names;
     buf_init(&names, (size_t)ENTRIES_MAX * (VFS_NAME_MAX + 1));
@@ -374,7 +374,7 @@ int vfs_entry(struct vfs_file *folder, uint64_t index, const struct vfs_entry **
                                                          : NULL;
     if (hidden && hidden->write_only)
         return EACCES;
-    int failed = index == 0 || !folder->listed ? list(folder) : 0;
+    int failed = index == 0 || !folder->listed ? file_read_names(folder) : 0;
     if (failed)
         return failed;
     if (index >= folder->entry_count)

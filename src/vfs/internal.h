@@ -77,7 +77,7 @@ void node_stat(const struct node *n, struct vfs_stat *out);
 
 /* ---- folders of the host ------------------------------------------------ */
 
-/* One that is mounted, shown through an overlay, or the data beneath the root. */
+/* A folder that is mounted, shown through an overlay, or the data beneath the root. */
 struct mounted {
     struct mounted *next;
     struct node *point;
@@ -93,8 +93,8 @@ struct stat;
 bool host_stat(const struct mounted *m, const struct stat *st, struct vfs_stat *out);
 
 #define HOST_OPEN (O_NOFOLLOW | O_CLOEXEC)
-/* What lies beneath the mount by its path without links, "" for the mount itself: a
- * descriptor of the caller's, -1 and errno. HOST_OPEN is added to the flags. */
+/* Opens the entry beneath the mount with this path without links, "" for the mount
+ * itself: a descriptor of the caller's, -1 and errno. HOST_OPEN is added to the flags. */
 int host_open(const struct mounted *m, const char *path, int flags);
 int host_folder(const struct mounted *m, const char *path); /* only to look beneath it */
 int host_listed(const struct mounted *m, const char *path); /* for host_list() */
@@ -106,7 +106,7 @@ typedef int host_entry_fn(void *arg, struct str name, const struct vfs_stat *st,
                           bool shown);
 int host_list(int folder, const struct mounted *m, host_entry_fn *each, void *arg);
 
-/* ---- what shows through ------------------------------------------------- */
+/* ---- entries that show through ------------------------------------------ */
 
 /* An entry of the host that is no longer shown at its place, and what it was then. */
 struct covered {
@@ -114,8 +114,8 @@ struct covered {
     struct vfs_stat before;
 };
 
-/* Of a node: what it has on the host. A file's contents, as long as nobody has changed
- * them; a folder's entries, but for those that are covered. */
+/* The host's part of a node: a file's contents, as long as nobody has changed them; a
+ * folder's entries, but for those that are covered. */
 struct lower {
     struct mounted *of;
     struct covered *covered; /* by name */
@@ -158,8 +158,8 @@ struct where {
     char path[VFS_PATH_MAX]; /* from the mount to it, without links, "" for itself */
 };
 
-/* What a path leads to: `name` in the folder `in`; with an empty name the folder
- * itself. */
+/* The place that a path leads to: `name` in the folder `in`; with an empty name the
+ * folder itself. */
 struct place {
     struct where in;
     size_t name_n;

@@ -1,4 +1,4 @@
-/* What of the host shows through folders in memory: overlays, and data beneath the root.
+/* Host entries that show through folders in memory: overlays, data beneath the root.
  *
  * A name that is not in memory is looked up on the host, and becomes a node for as long
  * as somebody holds it: so there is never more than one for a file, all that is done with
@@ -44,7 +44,7 @@ void lower_attach(struct node *folder, struct mounted *m)
 
 /* ---- covered names ------------------------------------------------------ */
 
-static size_t find(const struct lower *l, struct str name, bool *found)
+static size_t lower_find_name(const struct lower *l, struct str name, bool *found)
 {
     size_t from = 0, to = l->count;
     *found = false;
@@ -63,14 +63,14 @@ static size_t find(const struct lower *l, struct str name, bool *found)
 const struct covered *lower_covered(const struct lower *l, struct str name)
 {
     bool found;
-    size_t i = find(l, name, &found);
+    size_t i = lower_find_name(l, name, &found);
     return found ? &l->covered[i] : NULL;
 }
 
 static bool cover(struct lower *l, struct str name, const struct vfs_stat *before)
 {
     bool found;
-    size_t i = find(l, name, &found);
+    size_t i = lower_find_name(l, name, &found);
     must(!found);
     if (l->count == l->room) {
         size_t room = l->room ? 2 * l->room : 4;
@@ -121,8 +121,8 @@ static int read_target(struct node *link, int fd)
     return 0;
 }
 
-/* What stands on the host, looked at through one descriptor. */
-static int look(struct node *n, int fd)
+/* Reads the host's entry through one descriptor. */
+static int node_stat_host(struct node *n, int fd)
 {
     struct stat st;
     struct vfs_stat seen;
@@ -152,7 +152,7 @@ static int show(struct node *folder, struct str name, struct node **out)
     n->home = in->of;
     n->parent = folder;
     scoped_fd int fd = host_open(in->of, n->lower->path, O_PATH);
-    int failed = fd < 0 ? errno : look(n, fd);
+    int failed = fd < 0 ? errno : node_stat_host(n, fd);
     if (failed)
         return failed == ENOENT ? 0 : failed;
     if (!node_insert(folder, name, n))
@@ -238,7 +238,7 @@ struct listing {
     void *arg;
 };
 
-static int pass_on(void *arg, struct str name, const struct vfs_stat *st, bool shown)
+static int entry_pass(void *arg, struct str name, const struct vfs_stat *st, bool shown)
 {
     const struct listing *l = arg;
     if (lower_covered(l->folder->lower, name) || node_child(l->folder, name))
@@ -253,7 +253,7 @@ int lower_list(const struct node *folder, host_entry_fn *each, void *arg)
     if (!in)
         return 0;
     scoped_fd int fd = host_listed(in->of, in->path);
-    return fd < 0 ? errno : host_list(fd, in->of, pass_on, &l);
+    return fd < 0 ? errno : host_list(fd, in->of, entry_pass, &l);
 }
 
 static int is_there(void *arg, struct str name, const struct vfs_stat *st, bool shown)

@@ -70,7 +70,7 @@ static void node_free(struct vfs *v, struct node *n)
     free(n);
 }
 
-/* One reference less; true when it was the last one. */
+/* Drops a reference; true when it was the last one. */
 static bool release(struct node *n)
 {
     must(n->refs > 0);
@@ -117,7 +117,7 @@ void node_drop(struct vfs *v, struct node *n)
 }
 
 /* Where the name is, or would be. */
-static size_t find(const struct node *folder, struct str name, bool *found)
+static size_t entry_find(const struct node *folder, struct str name, bool *found)
 {
     size_t from = 0, to = folder->count;
     *found = false;
@@ -136,11 +136,11 @@ static size_t find(const struct node *folder, struct str name, bool *found)
 struct node *node_child(const struct node *folder, struct str name)
 {
     bool found;
-    size_t i = find(folder, name, &found);
+    size_t i = entry_find(folder, name, &found);
     return found ? folder->children[i].node : NULL;
 }
 
-static bool make_room(struct node *folder)
+static bool entries_reserve(struct node *folder)
 {
     if (folder->count < folder->room)
         return true;
@@ -156,9 +156,9 @@ static bool make_room(struct node *folder)
 bool node_insert(struct node *folder, struct str name, struct node *n)
 {
     bool found;
-    size_t i = find(folder, name, &found);
+    size_t i = entry_find(folder, name, &found);
     must(!found);
-    char *copy = make_room(folder) ? strndup(name.at, name.n) : NULL;
+    char *copy = entries_reserve(folder) ? strndup(name.at, name.n) : NULL;
     if (!copy)
         return false;
     memmove(folder->children + i + 1, folder->children + i,
@@ -184,7 +184,7 @@ int node_add(struct node *folder, struct str name, struct node *n)
 struct node *node_take_out(struct node *folder, struct str name)
 {
     bool found;
-    size_t i = find(folder, name, &found);
+    size_t i = entry_find(folder, name, &found);
     must(found);
     struct node *n = folder->children[i].node;
     free(folder->children[i].name);
@@ -207,7 +207,7 @@ void node_remove(struct vfs *v, struct node *folder, struct str name)
 void node_replace(struct vfs *v, struct node *folder, struct str name, struct node *n)
 {
     bool found;
-    size_t i = find(folder, name, &found);
+    size_t i = entry_find(folder, name, &found);
     must(found);
     struct node *old = folder->children[i].node;
     folder->children[i].node = n;

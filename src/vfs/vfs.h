@@ -59,7 +59,7 @@ struct vfs_mount {
     int dir;        /* the host's open folder; duplicated */
     bool writable;  /* else every change in it is EROFS */
     bool dots;      /* are names that begin with a dot shown? */
-    /* What was there before can neither be read nor listed (EACCES), only, with
+    /* Entries that were there before can neither be read nor listed (EACCES), only, with
      * `writable`, be replaced and removed; what the guest made itself can be read. */
     bool write_only;
     bool owner_only; /* new files are 0600, else 0666 less the umask */
@@ -159,7 +159,7 @@ struct vfs_entry {
 };
 int vfs_entry(struct vfs_file *folder, uint64_t index, const struct vfs_entry **out);
 
-/* ---- what was changed in an overlay ------------------------------------- */
+/* ---- changes of an overlay ---------------------------------------------- */
 
 enum vfs_changed { VFS_MADE, VFS_CHANGED, VFS_REMOVED };
 

@@ -120,7 +120,7 @@ static int go_up(struct walker *k)
     return 0;
 }
 
-static int begin(struct walker *k, bool absolute)
+static int walker_begin(struct walker *k, bool absolute)
 {
     struct vfs_file *base = k->base;
     k->depth = 0;
@@ -152,8 +152,8 @@ static struct str next_name(struct walker *k, bool *last, bool *slash)
     return name;
 }
 
-/* What stands under that name in the folder where we are. */
-static int look(struct walker *k, struct place *p)
+/* Looks the name up in the current folder. */
+static int place_look_up(struct walker *k, struct place *p)
 {
     struct where *w = k->at;
     p->exists = false;
@@ -198,7 +198,7 @@ static int splice_link(struct walker *k, const struct place *p)
     k->next = 0;
     if (k->vfs->anywhere)
         k->base = NULL;
-    return target[0] == '/' ? begin(k, true) : 0;
+    return target[0] == '/' ? walker_begin(k, true) : 0;
 }
 
 static int step(struct walker *k, struct place *p, bool *done)
@@ -217,7 +217,7 @@ static int step(struct walker *k, struct place *p, bool *done)
     memcpy(p->name, name.at, name.n);
     p->name[name.n] = '\0';
     p->name_n = name.n;
-    int failed = look(k, p);
+    int failed = place_look_up(k, p);
     if (failed)
         return failed;
     p->wants_folder = last && slash;
@@ -293,7 +293,7 @@ int walk(struct vfs *v, struct vfs_file *base, struct str path, unsigned how,
         return EINVAL;
     memcpy(k.todo, path.at, path.n);
     k.todo_n = path.n;
-    int failed = begin(&k, path.at[0] == '/');
+    int failed = walker_begin(&k, path.at[0] == '/');
     while (!failed && !done)
         failed = step(&k, out, &done);
     if (!failed)

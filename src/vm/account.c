@@ -25,7 +25,7 @@ struct accounts *accounts_new(void)
     return a;
 }
 
-static void forget(struct account **at)
+static void account_forget(struct account **at)
 {
     struct account *k = *at;
     *at = k->next;
@@ -38,7 +38,7 @@ void accounts_free(struct accounts *a)
     if (!a)
         return;
     while (a->first)
-        forget(&a->first);
+        account_forget(&a->first);
     pthread_mutex_destroy(&a->lock);
     free(a);
 }
@@ -63,19 +63,19 @@ static uint64_t sum(const struct account *k)
     return all;
 }
 
-/* Those that are as if they had never been. */
-static void tidy(struct accounts *a, uint64_t now_ns)
+/* Drops the accounts that hold nothing and have used nothing. */
+static void accounts_drop_idle(struct accounts *a, uint64_t now_ns)
 {
     for (struct account **at = &a->first; *at;) {
         pass_time(*at, now_ns);
         if ((*at)->holds == 0 && sum(*at) == 0)
-            forget(at);
+            account_forget(at);
         else
             at = &(*at)->next;
     }
 }
 
-static struct account *add(struct accounts *a, struct str name)
+static struct account *account_new(struct accounts *a, struct str name)
 {
     struct account *k = mem_new(sizeof *k);
     k->in = a;
@@ -101,12 +101,12 @@ static uint64_t wait_ns(const struct account *k, uint64_t max_ns, uint64_t now_n
 struct account *account_enter(struct accounts *a, struct str name, uint64_t now_ns)
 {
     pthread_mutex_lock(&a->lock);
-    tidy(a, now_ns);
+    accounts_drop_idle(a, now_ns);
     struct account *k = a->first;
     while (k && !str_is(name, k->name))
         k = k->next;
     if (!k)
-        k = add(a, name);
+        k = account_new(a, name);
     k->holds++;
     pthread_mutex_unlock(&a->lock);
     return k;

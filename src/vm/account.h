@@ -15,7 +15,7 @@ struct accounts;
 struct accounts *accounts_new(void);
 void accounts_free(struct accounts *a); /* none is held; NULL is fine */
 
-/* That of the name, made where there is none; held until account_leave(). */
+/* The account of that name, made where there is none; held until account_leave(). */
 struct account;
 struct account *account_enter(struct accounts *a, struct str name, uint64_t now_ns);
 void account_leave(struct account *k); /* NULL is fine */

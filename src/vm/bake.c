@@ -9,7 +9,7 @@
 #define REST_INSTRUCTIONS 40000000ull    /* idle time passes in leaps: many seconds */
 #define INBOX_MAX ((size_t)1 << 20)
 
-/* What the kernel is told. Pages that are free are reported singly, so that they become
+/* The kernel's command line. Pages that are free are reported singly, so that they become
  * holes of the image; of files only their contents are kept, and not what they were
  * decompressed from, which would be a fifth of it; after a panic nothing is to come. */
 static const char arguments[] =
@@ -17,9 +17,9 @@ static const char arguments[] =
     "init=/sbin/cloche-init console=hvc0 loglevel=4 panic=-1 "
     "page_reporting.page_reporting_order=0 random.trust_bootloader=on";
 
-/* What is run once before the machine is copied: an agent's first commands then find their
- * files in memory, and the shell of the first session waiting. Files are read without much
- * of what lies behind, which makes the image a tenth smaller. */
+/* The commands run once before the machine is copied: an agent's first commands then find
+ * their files in memory, and the shell of the first session waiting. Files are read
+ * without much of what lies behind, which makes the image a tenth smaller. */
 static const char *const warm[] = {
     "echo 3 >/proc/sys/vm/drop_caches; echo 8 >/sys/block/vda/queue/read_ahead_kb",
     "echo a | { read -r x; printf '%s\\n' \"$x\"; } >/dev/null; x=$((1+1)); [ -d /tmp ]",
@@ -38,7 +38,7 @@ struct baker {
     struct err failure;
 };
 
-static size_t hear(void *arg, char *to, size_t n)
+static size_t baker_hear(void *arg, char *to, size_t n)
 {
     struct baker *b = arg;
     size_t left = b->inbox.n - b->heard;
@@ -118,7 +118,8 @@ static bool run_until(struct baker *b, const uint32_t *count, uint32_t want,
             return fail(b, doing, e);
         bool rests = wake_ns != COMPUTER_RUNS && b->inbox.n == 0;
         if (rests && *count != want)
-            err_set(&b->failure, ERR_GUEST, "it waits for nothing that could come");
+            err_set(&b->failure, ERR_GUEST,
+                    "deadlock: the machine is idle with no pending event");
         if (n > BOOT_INSTRUCTIONS)
             err_set(&b->failure, ERR_TIMEOUT, "it does not come to an end");
         if (b->failure.code)
@@ -128,7 +129,7 @@ static bool run_until(struct baker *b, const uint32_t *count, uint32_t want,
 }
 
 /* The kernel reports free pages some seconds after they were freed. */
-static bool rest(struct baker *b, struct err *e)
+static bool baker_rest(struct baker *b, struct err *e)
 {
     uint64_t wake_ns = COMPUTER_RUNS;
     for (uint64_t n = 0; n < REST_INSTRUCTIONS && wake_ns == COMPUTER_RUNS; n += SLICE)
@@ -159,7 +160,7 @@ static bool come_up(struct baker *b, struct err *e)
         if (!warm_up(b, i + 1, e))
             return false;
     frame_put(&b->inbox, 0, VM_QUIESCE, STR(""));
-    return run_until(b, &b->ready, 3, "coming to rest", e) && rest(b, e);
+    return run_until(b, &b->ready, 3, "coming to rest", e) && baker_rest(b, e);
 }
 
 struct computer *bake_machine(const struct bake *o, struct err *e)
@@ -170,7 +171,7 @@ struct computer *bake_machine(const struct bake *o, struct err *e)
         .disks = {o->disks[0], o->disks[1]},
         .memory_bytes = VM_RAM_AT + ((uint64_t)o->ram_mb << 20),
         .cancel = o->cancel,
-        .wires = {hear, said, &b},
+        .wires = {baker_hear, said, &b},
         .foreseeable = true,
     };
     buf_init(&b.inbox, INBOX_MAX);

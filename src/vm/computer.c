@@ -23,7 +23,7 @@ struct computer {
     uint64_t foreseen; /* bytes of such entropy given so far */
 };
 
-/* ---- what the emulator imports ------------------------------------------------ */
+/* ---- the emulator's imports --------------------------------------------------- */
 
 /* Bytes of its memory: a pointer and length that the emulator made, which we trust in
  * nothing. */
@@ -248,7 +248,7 @@ static bool put_bytes(struct computer *c, uint64_t at, struct str bytes, struct 
     return true;
 }
 
-static bool begin(struct computer *c, uint32_t ram_mb, struct err *e)
+static bool computer_begin(struct computer *c, uint32_t ram_mb, struct err *e)
 {
     uint64_t cells[3] = {ram_mb};
     if (ram_mb < VM_RAM_MIN_MB || ram_mb > VM_RAM_MAX_MB)
@@ -284,7 +284,7 @@ bool computer_boot(struct computer *c, uint32_t ram_mb, struct str kernel,
     size_t n = strlen(arguments) + 1;
     if (n > ARGUMENTS_MAX)
         return err_set(e, ERR_INVALID, "a kernel's command line of %zu bytes", n);
-    if (!begin(c, ram_mb, e) || !put_bytes(c, KERNEL_AT, kernel, e) ||
+    if (!computer_begin(c, ram_mb, e) || !put_bytes(c, KERNEL_AT, kernel, e) ||
         !call(c, "vm_arguments", &cell, 0, e) ||
         !put_bytes(c, (uint32_t)cell, (struct str){arguments, n}, e))
         return false;
@@ -296,7 +296,7 @@ bool computer_start(struct computer *c, uint32_t ram_mb, struct str program,
                     struct err *e)
 {
     uint64_t cell = 0x80000000u;
-    return begin(c, ram_mb, e) && put_bytes(c, VM_RAM_AT, program, e) &&
+    return computer_begin(c, ram_mb, e) && put_bytes(c, VM_RAM_AT, program, e) &&
            call(c, "vm_start", &cell, 1, e);
 }
 

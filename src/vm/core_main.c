@@ -92,7 +92,7 @@ static void write_stub(char *to, uint64_t entry)
     memcpy(to, stub, sizeof stub);
 }
 
-static bool run(struct computer *c, struct str program, struct err *e)
+static bool core_run(struct computer *c, struct str program, struct err *e)
 {
     if (!computer_start(c, RAM_MB, STR(""), e))
         return false;
@@ -117,7 +117,7 @@ static bool run(struct computer *c, struct str program, struct err *e)
            fflush(stdout) == 0;
 }
 
-static bool read_all(struct buf *program, struct err *e)
+static bool program_read(struct buf *program, struct err *e)
 {
     char piece[65536];
     ssize_t n;
@@ -127,7 +127,7 @@ static bool read_all(struct buf *program, struct err *e)
     return n == 0 || err_set(e, ERR_IO, "cannot read the program: %m");
 }
 
-static void *work(void *unused)
+static void *core_thread_main(void *unused)
 {
     (void)unused;
     static struct err e;
@@ -138,7 +138,8 @@ static void *work(void *unused)
     scoped(module_close) struct module *m = g ? open_emulator(g, &e) : NULL;
     scoped(computer_close) struct computer *c =
         m ? computer_open(&(struct computer_options){.module = m}, &e) : NULL;
-    if (c && read_all(&program, &e) && !run(c, buf_view(&program), &e) && !e.code)
+    if (c && program_read(&program, &e) && !core_run(c, buf_view(&program), &e) &&
+        !e.code)
         err_set(&e, ERR_IO, "cannot write the signature");
     buf_done(&program);
     return e.code ? e.msg : NULL;
@@ -156,7 +157,7 @@ int main(int argc, char **argv)
     }
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
-    must(pthread_create(&thread, &attr, work, NULL) == 0);
+    must(pthread_create(&thread, &attr, core_thread_main, NULL) == 0);
     pthread_join(thread, &wrong);
     pthread_attr_destroy(&attr);
     if (wrong)

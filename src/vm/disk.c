@@ -59,7 +59,7 @@ static void set_bit(uint8_t *bits, uint64_t n, bool on)
     bits[n / 8] = (uint8_t)(on ? bits[n / 8] | mask : bits[n / 8] & ~mask);
 }
 
-/* Which of the image's blocks it is; SIZE_MAX: none. */
+/* The index of the block in the image's delta; SIZE_MAX: none. */
 static size_t in_delta(const struct disk *d, uint64_t block)
 {
     size_t from = 0, to = d->o.delta.count;
@@ -91,7 +91,7 @@ static enum layer layer_of(const struct disk *d, uint64_t block, uint64_t *at)
 }
 
 /* Behind the file's end are zeros. */
-static bool read_all(int fd, uint64_t at, char *to, size_t n)
+static bool image_read(int fd, uint64_t at, char *to, size_t n)
 {
     while (n > 0) {
         ssize_t got = pread(fd, to, n, (off_t)at);
@@ -146,7 +146,7 @@ bool disk_read(struct disk *d, uint64_t at, void *to, uint64_t n)
         while (run < n && layer_of(d, ++block, &next) == l && next == from + within + run)
             run += DISK_BLOCK;
         run = run < n ? run : n;
-        if (!read_all(fds[l], from + within, out, (size_t)run))
+        if (!image_read(fds[l], from + within, out, (size_t)run))
             return false;
         out += run;
         at += run;
@@ -173,7 +173,7 @@ static bool begin_own(struct disk *d)
 }
 
 /* Makes room for a block of the machine's own, or says that there is none. */
-static bool make_room(struct disk *d, uint64_t block)
+static bool blocks_reserve(struct disk *d, uint64_t block)
 {
     if (has_bit(d->takes_room, block))
         return true;
@@ -190,8 +190,8 @@ static bool write_part(struct disk *d, uint64_t at, const char *from, size_t n)
     char whole[DISK_BLOCK];
     uint64_t block = at / DISK_BLOCK;
     if (has_bit(d->own, block))
-        return make_room(d, block) && write_all(d->own_fd, at, from, n);
-    if (!disk_read(d, block * DISK_BLOCK, whole, DISK_BLOCK) || !make_room(d, block))
+        return blocks_reserve(d, block) && write_all(d->own_fd, at, from, n);
+    if (!disk_read(d, block * DISK_BLOCK, whole, DISK_BLOCK) || !blocks_reserve(d, block))
         return false;
     memcpy(whole + at % DISK_BLOCK, from, n);
     if (!write_all(d->own_fd, block * DISK_BLOCK, whole, DISK_BLOCK))
@@ -204,7 +204,7 @@ static bool write_part(struct disk *d, uint64_t at, const char *from, size_t n)
 static bool write_blocks(struct disk *d, uint64_t at, const char *from, uint64_t n)
 {
     uint64_t first = at / DISK_BLOCK, count = 0;
-    while (count < n / DISK_BLOCK && make_room(d, first + count))
+    while (count < n / DISK_BLOCK && blocks_reserve(d, first + count))
         count++;
     if (!write_all(d->own_fd, at, from, (size_t)(count * DISK_BLOCK)))
         return false;

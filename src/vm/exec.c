@@ -1,4 +1,4 @@
-/* One command: its frames, its turn in a session, and its end. Whoever waits for it looks
+/* A command: its frames, its turn in a session, and its end. Whoever waits for it looks
  * at it when it is woken, which hands on what was printed, and gives the machine leave to
  * print more. A thread of its own is not needed for that; vm_exec() has one.
  *
@@ -40,7 +40,7 @@ struct vm_command {
     struct batch taken; /* handed on, without the lock */
 };
 
-/* ---- what may be asked for ------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------- */
 
 static bool check_variable(const char *v, struct err *e)
 {
@@ -71,7 +71,7 @@ static bool check_env(const struct vm_exec *of, struct err *e)
                all, VM_ENV_BYTES);
 }
 
-static bool check(const struct vm_exec *of, struct err *e)
+static bool command_check(const struct vm_exec *of, struct err *e)
 {
     if (of->command.n > VM_COMMAND_MAX)
         return err_set(e, ERR_LIMIT,
@@ -140,13 +140,14 @@ static void put_exec(struct vm_command *c, struct buf *out)
     frame_put(out, c->exec.id, VM_EXEC, buf_view(&all));
 }
 
-/* What the machine has to hear goes out in one piece: it is woken once. */
-static bool begin(struct vm_command *c, struct err *e)
+/* All frames for the machine go out in one piece: it is woken once. */
+static bool command_begin(struct vm_command *c, struct err *e)
 {
     struct vm *m = c->vm;
     struct exec *x = &c->exec;
     if (cancel_fired(c->of.cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began; nothing was run");
+        return err_set(e, ERR_CANCELLED,
+                       "cancelled before the command started; nothing was run");
     if (m->exec_count >= VM_EXECS_MAX)
         return err_set(e, ERR_LIMIT,
                        "the machine runs %u commands, as many as it may at once; nothing "
@@ -353,7 +354,7 @@ static void tell_fresh(struct vm_command *c)
 
 /* ---- its stages. With the lock, which is let go while output is handed on -------- */
 
-static void finish(struct vm_command *c, bool ran)
+static void command_finish(struct vm_command *c, bool ran)
 {
     if (c->session)
         session_leave(c->session);
@@ -361,11 +362,11 @@ static void finish(struct vm_command *c, bool ran)
     c->ran = ran;
 }
 
-static void start(struct vm_command *c)
+static void command_start(struct vm_command *c)
 {
     struct vm *m = c->vm;
-    if (!begin(c, &c->why)) {
-        finish(c, false);
+    if (!command_begin(c, &c->why)) {
+        command_finish(c, false);
         return;
     }
     c->stage = STAGE_RUNS;
@@ -382,7 +383,7 @@ static bool miss_turn(struct vm_command *c)
 {
     session_unjoin(c->session, &c->turn, false);
     c->session = NULL;
-    finish(c, false);
+    command_finish(c, false);
     return false;
 }
 
@@ -413,7 +414,7 @@ static uint64_t look_at_turn(struct vm_command *c)
 {
     if (!take_turn(c))
         return c->stage == STAGE_OVER ? 0 : c->until_ns;
-    start(c);
+    command_start(c);
     return 0;
 }
 
@@ -423,7 +424,7 @@ static uint64_t look_at_end(struct vm_command *c)
         return 0;
     if (c->exec.ended || c->vm->over) {
         end(c);
-        finish(c, tell_result(c, &c->why));
+        command_finish(c, tell_result(c, &c->why));
         return 0;
     }
     send_input(c);
@@ -433,7 +434,7 @@ static uint64_t look_at_end(struct vm_command *c)
 
 /* As far as it comes now; true: it is over. Else *look is when to look again, should
  * nothing wake before. */
-static bool go_on(struct vm_command *c, uint64_t *look)
+static bool command_go_on(struct vm_command *c, uint64_t *look)
 {
     *look = 0;
     while (c->stage != STAGE_OVER && *look == 0)
@@ -441,18 +442,18 @@ static bool go_on(struct vm_command *c, uint64_t *look)
     return c->stage == STAGE_OVER;
 }
 
-static void enter(struct vm_command *c)
+static void command_enter(struct vm_command *c)
 {
     struct vm *m = c->vm;
     if (!port_over(m, false, &c->why)) {
-        finish(c, false);
+        command_finish(c, false);
     } else if (is_apart(&c->of)) {
-        start(c);
+        command_start(c);
     } else {
         c->turn.of = &c->exec;
         c->session = session_join(m, c->of.session, &c->turn, &c->why);
         if (!c->session)
-            finish(c, false);
+            command_finish(c, false);
     }
 }
 
@@ -486,7 +487,7 @@ static void command_free(struct vm_command *c)
 struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *of,
                                  void (*wake)(void *arg), void *arg, struct err *e)
 {
-    if (!check(of, e)) {
+    if (!command_check(of, e)) {
         keyboard_detach(of->keyboard);
         return NULL;
     }
@@ -497,12 +498,12 @@ struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *of,
     c->exec.wake_arg = arg;
     if (!cancel_on(of->cancel, &c->stop, cancelled, c)) {
         (void)err_set(&c->why, ERR_CANCELLED,
-                      "cancelled before it began; nothing was run");
+                      "cancelled before the command started; nothing was run");
         c->stage = STAGE_OVER;
         return c;
     }
     pthread_mutex_lock(&m->lock);
-    enter(c);
+    command_enter(c);
     pthread_mutex_unlock(&m->lock);
     return c;
 }
@@ -510,7 +511,7 @@ struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *of,
 bool vm_exec_look(struct vm_command *c, uint64_t *look_ns)
 {
     pthread_mutex_lock(&c->vm->lock);
-    bool over = go_on(c, look_ns);
+    bool over = command_go_on(c, look_ns);
     pthread_mutex_unlock(&c->vm->lock);
     return over;
 }
@@ -578,7 +579,7 @@ bool vm_exec(struct vm *m, const struct vm_exec *of, struct vm_result *r, struct
     if (!c)
         return false;
     pthread_mutex_lock(&m->lock);
-    while (!go_on(c, &look))
+    while (!command_go_on(c, &look))
         (void)cond_wait_until(&c->exec.changed, &m->lock, look);
     pthread_mutex_unlock(&m->lock);
     return vm_exec_end(c, r, e);
@@ -590,7 +591,7 @@ void vm_result_done(struct vm_result *r)
     buf_done(&r->stderr_bytes);
 }
 
-/* ---- those that nobody waits for ---------------------------------------------------- */
+/* ---- abandoned commands ------------------------------------------------------------- */
 
 #define LOOK_NS (SECOND_NS / 50)
 

@@ -16,7 +16,7 @@ void frames_done(struct frames *f)
 }
 
 /* Takes from `in` until `part` has `want` bytes. */
-static bool fill(struct buf *part, struct str *in, size_t want, struct err *e)
+static bool frame_fill(struct buf *part, struct str *in, size_t want, struct err *e)
 {
     size_t n = want > part->n ? want - part->n : 0;
     n = n < in->n ? n : in->n;
@@ -27,7 +27,7 @@ static bool fill(struct buf *part, struct str *in, size_t want, struct err *e)
     return part->n >= want;
 }
 
-static bool check_head(const struct vm_frame *head, struct err *e)
+static bool frame_check_head(const struct vm_frame *head, struct err *e)
 {
     if (head->length > VM_FRAME_MAX)
         return err_set(e, ERR_GUEST,
@@ -51,7 +51,7 @@ static bool take_whole(struct str *in, struct frame *out, struct err *e)
     if (in->n < FRAME_HEAD)
         return false;
     memcpy(&head, in->at, FRAME_HEAD);
-    if (!check_head(&head, e) || in->n - FRAME_HEAD < head.length)
+    if (!frame_check_head(&head, e) || in->n - FRAME_HEAD < head.length)
         return false;
     *out = frame_at(&head, in->at + FRAME_HEAD);
     in->at += FRAME_HEAD + head.length;
@@ -67,12 +67,12 @@ enum frames_found frames_next(struct frames *f, struct str *in, struct frame *ou
         return FRAMES_ONE;
     if (e->code)
         return FRAMES_BROKEN;
-    if (!fill(&f->part, in, FRAME_HEAD, e))
+    if (!frame_fill(&f->part, in, FRAME_HEAD, e))
         return e->code ? FRAMES_BROKEN : FRAMES_NONE;
     memcpy(&head, f->part.at, FRAME_HEAD);
-    if (!check_head(&head, e))
+    if (!frame_check_head(&head, e))
         return FRAMES_BROKEN;
-    if (!fill(&f->part, in, FRAME_HEAD + head.length, e))
+    if (!frame_fill(&f->part, in, FRAME_HEAD + head.length, e))
         return e->code ? FRAMES_BROKEN : FRAMES_NONE;
     *out = frame_at(&head, f->part.at + FRAME_HEAD);
     buf_clear(&f->part); /* its bytes stay until more come */

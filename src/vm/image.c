@@ -58,8 +58,8 @@ static int open_part(int folder, const char *name, uint64_t *bytes, struct err *
     return out;
 }
 
-/* What tells a file from another build's, without reading all of it: no defence against
- * who may write there, for the folder is trusted as the program is. */
+/* The fingerprint that tells a file from another build's, without reading all of it: no
+ * defence against who may write there, for the folder is trusted as the program is. */
 static bool put_fingerprint(struct buf *out, int fd, uint64_t bytes)
 {
     char page[IMAGE_PAGE];
@@ -198,7 +198,7 @@ void images_disks(struct images *i, const struct disk_delta *delta, uint64_t quo
 
 /* ---- modules ------------------------------------------------------------------- */
 
-/* Of the emulator, beginning as `file` says, or (NULL) as it was built. */
+/* Opens the emulator's module, beginning as `file` says, or (NULL) as it was built. */
 static struct module *open_module(struct images *i, const struct image_file *file,
                                   struct err *e)
 {
@@ -235,7 +235,7 @@ static void sum_head(const struct image_head *h, unsigned char out[static CRYPTO
     crypto_blake2b((struct str){(const char *)h, offsetof(struct image_head, sum)}, out);
 }
 
-static bool check_head(const struct images *i, int fd, uint32_t ram_mb,
+static bool head_check(const struct images *i, int fd, uint32_t ram_mb,
                        const struct image_head *h, struct err *e)
 {
     unsigned char sum[CRYPTO_BLAKE2B];
@@ -269,7 +269,7 @@ static bool check_head(const struct images *i, int fd, uint32_t ram_mb,
 static bool read_numbers(struct baked *b, const struct image_head *h, struct err *e)
 {
     size_t n = (size_t)h->block_count * sizeof *b->numbers;
-    b->numbers = mem_new(n + 1); /* bounded by the disk's size, which check_head() did */
+    b->numbers = mem_new(n + 1); /* bounded by the disk's size, which head_check() did */
     if (pread(b->fd, b->numbers, n, (off_t)h->numbers_at) != (ssize_t)n)
         return err_set(e, ERR_IO, "cannot read a machine's image: %m");
     for (uint32_t k = 1; k < h->block_count; k++)
@@ -280,7 +280,7 @@ static bool read_numbers(struct baked *b, const struct image_head *h, struct err
 }
 
 /* NULL with *e; takes the descriptor over. */
-static struct baked *load(struct images *i, int fd, uint32_t ram_mb, struct err *e)
+static struct baked *image_load(struct images *i, int fd, uint32_t ram_mb, struct err *e)
 {
     struct baked *b = mem_new(sizeof *b);
     struct image_head h;
@@ -289,7 +289,7 @@ static struct baked *load(struct images *i, int fd, uint32_t ram_mb, struct err 
     ssize_t n = pread(fd, &h, sizeof h, 0);
     bool ok = (n == (ssize_t)sizeof h ||
                err_set(e, ERR_INVALID, "a machine's image is cut short")) &&
-              check_head(i, fd, ram_mb, &h, e) && read_numbers(b, &h, e);
+              head_check(i, fd, ram_mb, &h, e) && read_numbers(b, &h, e);
     b->memory_bytes = ok ? h.memory_bytes : 0;
     if (ok)
         b->module =
@@ -310,7 +310,7 @@ static struct baked *load_from(struct images *i, int folder, uint32_t ram_mb, bo
     int fd = os_open_beneath(folder, name, O_RDONLY | O_NOFOLLOW, 0, &why);
     if (fd < 0)
         return NULL;
-    return load(i, fd, ram_mb, e);
+    return image_load(i, fd, ram_mb, e);
 }
 
 /* ---- writing them ------------------------------------------------------------------ */
@@ -439,9 +439,9 @@ bool images_bake(struct images *i, uint32_t ram_mb, struct err *e)
     return bake_as(i, ram_mb, i->folder, name, NULL, e);
 }
 
-/* ---- those that are made when they are asked for -------------------------------------- */
+/* ---- images made on demand ------------------------------------------------------------ */
 
-/* One process bakes; the others wait for what it makes. */
+/* Only one process bakes; the others wait for its image. */
 static int wait_for_turn(struct images *i, uint32_t ram_mb, struct cancel *cancel,
                          struct err *e)
 {
@@ -485,7 +485,7 @@ static struct baked *load_or_bake(struct images *i, uint32_t ram_mb,
 
 /* ---- asking --------------------------------------------------------------------------- */
 
-static struct baked *find(struct images *i, uint32_t ram_mb)
+static struct baked *baked_find(struct images *i, uint32_t ram_mb)
 {
     struct baked *b = i->first;
     while (b && b->ram_mb != ram_mb)
@@ -509,11 +509,11 @@ static bool is_room(struct images *i, struct err *e)
                count);
 }
 
-/* What is there already. NULL without *e: nothing of that size. */
+/* The image that is there already. NULL without *e: nothing of that size. */
 static struct baked *find_or_load(struct images *i, uint32_t ram_mb, struct err *e)
 {
     pthread_mutex_lock(&i->lock);
-    struct baked *b = find(i, ram_mb);
+    struct baked *b = baked_find(i, ram_mb);
     if (!b && (b = load_from(i, i->folder, ram_mb, false, e))) {
         b->next = i->first;
         i->first = b;
@@ -522,12 +522,12 @@ static struct baked *find_or_load(struct images *i, uint32_t ram_mb, struct err 
     return b;
 }
 
-static const struct baked *make(struct images *i, uint32_t ram_mb, struct cancel *cancel,
-                                struct err *e)
+static const struct baked *image_make(struct images *i, uint32_t ram_mb,
+                                      struct cancel *cancel, struct err *e)
 {
     pthread_mutex_lock(&i->baking);
     pthread_mutex_lock(&i->lock);
-    struct baked *b = find(i, ram_mb);
+    struct baked *b = baked_find(i, ram_mb);
     pthread_mutex_unlock(&i->lock);
     if (!b && is_room(i, e) && (b = load_or_bake(i, ram_mb, cancel, e))) {
         pthread_mutex_lock(&i->lock);
@@ -557,7 +557,7 @@ const struct baked *images_get(struct images *i, uint32_t ram_mb, struct cancel 
                 ram_mb);
         return NULL;
     }
-    return make(i, ram_mb, cancel, e);
+    return image_make(i, ram_mb, cancel, e);
 }
 
 struct images *images_open(struct engine *g, const char *folder, const char *cache,

@@ -27,7 +27,7 @@ struct image_head {
     uint8_t sum[CRYPTO_BLAKE2B];      /* of all before */
 };
 
-/* One size of RAM, ready to be mapped. Lives as long as the images. */
+/* An image for one size of RAM, ready to be mapped. Lives as long as the images. */
 struct baked {
     struct baked *next;
     uint32_t ram_mb;

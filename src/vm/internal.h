@@ -26,10 +26,10 @@ struct patience {
     uint64_t spare_ns;   /* without use: then it makes place for another */
 };
 
-/* ---- one command under way ------------------------------------------------ */
+/* ---- a command under way -------------------------------------------------- */
 
-/* What it printed and its caller has not taken yet. Bytes keep their order; which of the
- * two streams spoke first is exact for the first BATCH_RUNS turns. */
+/* Output that its caller has not taken yet. Bytes keep their order; which of the two
+ * streams spoke first is exact for the first BATCH_RUNS turns. */
 #define BATCH_RUNS 256u
 struct batch {
     struct buf bytes[2]; /* of each stream */
@@ -67,7 +67,7 @@ struct exec {
 
 /* ---- sessions --------------------------------------------------------------- */
 
-/* Who waits for its turn in a session. */
+/* A command that waits for its turn in a session. */
 struct turn {
     struct turn *next;
     struct exec *of;
@@ -81,7 +81,7 @@ struct session {
     struct turn *first, **last;
 };
 
-/* ---- one machine ------------------------------------------------------------ */
+/* ---- a machine -------------------------------------------------------------- */
 
 struct vm {
     struct vms *in;
@@ -128,7 +128,7 @@ bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns
 void port_said(void *vm, struct str bytes);       /* machine_events, without the lock */
 void port_ended(void *vm, const struct err *why); /* machine_events, without the lock */
 void port_send(struct vm *m, const struct buf *frames);
-/* One frame. */
+/* Sends one frame. */
 void port_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload);
 void port_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number);
 /* Ends it, unless it has: all that wait hear why. `stopped`: not for what it did. */

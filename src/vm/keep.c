@@ -13,7 +13,7 @@ void keep_done(struct keep *k)
     buf_done(&k->tail);
 }
 
-static struct str put_part(struct buf *b, struct str bytes)
+static struct str keep_put_part(struct buf *b, struct str bytes)
 {
     size_t room = b->ceiling - b->n, n = bytes.n < room ? bytes.n : room;
     buf_put(b, bytes.at, n);
@@ -40,8 +40,8 @@ static void put_round(struct keep *k, struct str bytes)
 void keep_put(struct keep *k, struct str bytes)
 {
     k->all += bytes.n;
-    bytes = put_part(&k->head, bytes);
-    bytes = put_part(&k->tail, bytes);
+    bytes = keep_put_part(&k->head, bytes);
+    bytes = keep_put_part(&k->tail, bytes);
     if (bytes.n > 0 && !k->tail.failed)
         put_round(k, bytes);
 }

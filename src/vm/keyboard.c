@@ -1,4 +1,4 @@
-/* What is typed while a command runs. A keyboard's own threads put it into the control port
+/* Input typed while a command runs. A keyboard's own threads put it into the control port
  * themselves, within the window that the machine gives, so that Ctrl-C goes through while
  * the command's caller is busy with its output. */
 #include "vm/internal.h"
@@ -101,9 +101,9 @@ void keyboard_detach(struct vm_keyboard *k)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* The command, if one is under way, which stays until leave(). With k->lock held, which is
+/* The command, if one is under way, which stays until keyboard_leave(). With k->lock held, which is
  * let go: false, and it is still held. */
-static bool enter(struct vm_keyboard *k)
+static bool keyboard_enter(struct vm_keyboard *k)
 {
     if (!k->to || k->over)
         return false;
@@ -113,7 +113,7 @@ static bool enter(struct vm_keyboard *k)
     return true;
 }
 
-static void leave(struct vm_keyboard *k)
+static void keyboard_leave(struct vm_keyboard *k)
 {
     pthread_mutex_unlock(&k->in->lock);
     pthread_mutex_lock(&k->lock);
@@ -146,9 +146,9 @@ bool vm_keyboard_type(struct vm_keyboard *k, struct str bytes)
     pthread_mutex_lock(&k->lock);
     while (!k->to && !k->over && !k->ended)
         pthread_cond_wait(&k->changed, &k->lock);
-    if (enter(k)) {
+    if (keyboard_enter(k)) {
         all = type_all(k->in, k->to, bytes);
-        leave(k);
+        keyboard_leave(k);
     }
     pthread_mutex_unlock(&k->lock);
     return all;
@@ -158,9 +158,9 @@ size_t vm_keyboard_offer(struct vm_keyboard *k, struct str bytes)
 {
     size_t n = 0;
     pthread_mutex_lock(&k->lock);
-    if (enter(k)) {
+    if (keyboard_enter(k)) {
         n = listens(k->in, k->to) ? input_send(k->in, k->to, bytes) : 0;
-        leave(k);
+        keyboard_leave(k);
     }
     pthread_mutex_unlock(&k->lock);
     return n;
@@ -171,9 +171,9 @@ void vm_keyboard_end(struct vm_keyboard *k)
     pthread_mutex_lock(&k->lock);
     k->ended = true;
     pthread_cond_broadcast(&k->changed);
-    if (enter(k)) {
+    if (keyboard_enter(k)) {
         input_end(k->in, k->to);
-        leave(k);
+        keyboard_leave(k);
     }
     pthread_mutex_unlock(&k->lock);
 }
@@ -183,9 +183,9 @@ void vm_keyboard_resize(struct vm_keyboard *k, uint16_t rows, uint16_t columns)
     pthread_mutex_lock(&k->lock);
     k->rows = rows;
     k->columns = columns;
-    if (enter(k)) {
+    if (keyboard_enter(k)) {
         tell_resize(k->in, k->to, rows, columns);
-        leave(k);
+        keyboard_leave(k);
     }
     pthread_mutex_unlock(&k->lock);
 }
@@ -195,9 +195,9 @@ void vm_keyboard_signal(struct vm_keyboard *k, int number)
     if (number < 1 || number > 63)
         return;
     pthread_mutex_lock(&k->lock);
-    if (enter(k)) {
+    if (keyboard_enter(k)) {
         port_tell_u32(k->in, k->to->id, VM_SIGNAL, (uint32_t)number);
-        leave(k);
+        keyboard_leave(k);
     } else {
         k->signals |= (uint64_t)1 << number;
     }

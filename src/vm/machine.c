@@ -36,7 +36,7 @@ struct machine {
 
 /* ---- its thread ------------------------------------------------------------------ */
 
-static size_t hear(void *arg, char *to, size_t n)
+static size_t machine_hear(void *arg, char *to, size_t n)
 {
     struct machine *m = arg;
     pthread_mutex_lock(&m->lock);
@@ -61,7 +61,7 @@ static void said(void *arg, struct str bytes)
 }
 
 /* false and *why: it may not go on. */
-static bool look(struct machine *m, struct err *why)
+static bool machine_wait_change(struct machine *m, struct err *why)
 {
     struct computer_usage u = computer_usage(m->computer);
     uint64_t cpu_ns = os_thread_cpu_ns();
@@ -73,7 +73,7 @@ static bool look(struct machine *m, struct err *why)
 }
 
 /* The clock of `wake`. */
-static void sleep_until(struct machine *m, uint64_t wake_ns)
+static void machine_sleep_until(struct machine *m, uint64_t wake_ns)
 {
     struct timespec t = {.tv_sec = (time_t)(wake_ns / 1000000000u),
                          .tv_nsec = (long)(wake_ns % 1000000000u)};
@@ -83,8 +83,8 @@ static void sleep_until(struct machine *m, uint64_t wake_ns)
         (void)pthread_cond_timedwait(&m->wake, &m->lock, &t);
 }
 
-/* What it has no room for now makes no noise: it is offered anew a little later. */
-static void rest(struct machine *m, uint64_t wake_ns)
+/* Bytes it has no room for raise no event: they are offered again a little later. */
+static void machine_rest(struct machine *m, uint64_t wake_ns)
 {
     uint64_t now = os_mono_ns();
     pthread_mutex_lock(&m->lock);
@@ -94,7 +94,7 @@ static void rest(struct machine *m, uint64_t wake_ns)
         wake_ns = now + UNHEARD_NS;
     while (!m->stopping && (deaf ? m->inbox.n == known : m->inbox.n == 0) &&
            os_mono_ns() < wake_ns)
-        sleep_until(m, wake_ns);
+        machine_sleep_until(m, wake_ns);
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -106,7 +106,7 @@ static bool is_stopping(struct machine *m)
     return stopping;
 }
 
-static void run(struct machine *m, struct err *why)
+static void machine_loop(struct machine *m, struct err *why)
 {
     uint64_t wake_ns;
     bool runs = computer_resume(m->computer, why);
@@ -114,9 +114,9 @@ static void run(struct machine *m, struct err *why)
         m->took = false;
         runs = computer_run(m->computer, SLICE, &wake_ns, why);
         if (runs && os_mono_ns() - m->looked_ns > LOOK_NS)
-            runs = look(m, why);
+            runs = machine_wait_change(m, why);
         if (runs && wake_ns != COMPUTER_RUNS)
-            rest(m, wake_ns);
+            machine_rest(m, wake_ns);
     }
 }
 
@@ -127,8 +127,8 @@ static void *live(void *arg)
     pthread_mutex_lock(&m->lock);
     m->lives = pthread_getcpuclockid(pthread_self(), &m->clock) == 0;
     pthread_mutex_unlock(&m->lock);
-    run(m, &why);
-    (void)look(m, &late);
+    machine_loop(m, &why);
+    (void)machine_wait_change(m, &late);
     pthread_mutex_lock(&m->lock);
     m->lives = false;
     if (m->stopping)
@@ -198,7 +198,7 @@ struct machine *machine_open(struct images *i, const struct machine_options *o,
         .memory_bytes = b->memory_bytes,
         .cpu_ns = o->cpu_ns == UINT64_MAX ? 0 : o->cpu_ns,
         .cancel = &m->cancel,
-        .wires = {hear, said, m},
+        .wires = {machine_hear, said, m},
     };
     m->computer = computer_open(&options, e);
     if (m->computer && begin_thread(m, e))

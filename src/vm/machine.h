@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "engine/engine.h"
 
-/* ---- what machines begin as ---------------------------------------------- */
+/* ---- first states of machines -------------------------------------------- */
 
 /* The installed image: the emulator's module, kernel, root, disk, and the memory of a
  * machine that was booted, of one size of RAM; of other sizes made when first asked for
@@ -27,7 +27,7 @@ SCOPED(images, images_close);
 /* Both on the machine's thread, never at the same time; they must not wait for long, nor
  * call machine_close(). */
 struct machine_events {
-    /* What came out of the control port: in order, cut anywhere. */
+    /* Output of the control port: in order, cut anywhere. */
     void (*said)(void *arg, struct str bytes);
     /* The last call, once, also after machine_stop(): why it runs no more, in words for an
      * agent. ERR_GUEST (panic, powered off, halted, a trap), ERR_LIMIT (computing time,

@@ -499,7 +499,7 @@ static void an_image_that_is_cut_short_costs_its_machines_alone(void **state)
                    top, top);
     assert_int_equal(system(command), 0);
     tell(s, "print hello");
-    assert_ends(s, ERR_IO, "cut short");
+    assert_ends(s, ERR_IO, "was truncated");
     scoped(speaker_free) struct speaker *whole = speaker_new(i);
     assert_string_equal(ask(whole, "print hello"), "hello");
 }

@@ -164,7 +164,7 @@ bool vms_ready(struct vms *s, struct err *e)
     return ready;
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- listing --------------------------------------------------------------------------------- */
 
 static struct vm *find_handle(struct vms *s, struct str owner, struct str handle)
 {
@@ -218,7 +218,7 @@ void vm_release(struct vm *m)
 void vm_stop(struct vm *m)
 {
     struct err why = {0};
-    (void)err_set(&why, ERR_CANCELLED, "the machine was stopped, as was asked for");
+    (void)err_set(&why, ERR_CANCELLED, "the machine was stopped on request");
     pthread_mutex_lock(&m->lock);
     port_end(m, true, &why);
     pthread_mutex_unlock(&m->lock);
@@ -237,7 +237,7 @@ const char *vm_state_name(enum vm_state s)
 }
 
 /* With the machine's lock. */
-static void tell(struct vm *m, struct vm_info *out)
+static void machine_describe(struct vm *m, struct vm_info *out)
 {
     uint64_t now = os_mono_ns();
     struct machine_usage usage = m->machine ? machine_usage(m->machine) : m->usage;
@@ -264,7 +264,7 @@ static void tell(struct vm *m, struct vm_info *out)
 void vm_look(struct vm *m, struct vm_info *out)
 {
     pthread_mutex_lock(&m->lock);
-    tell(m, out);
+    machine_describe(m, out);
     pthread_mutex_unlock(&m->lock);
 }
 

@@ -166,7 +166,7 @@ static void one_that_ended_is_told_of_by_its_handle(void **state)
     vm_stop(other);
     vm_stop(other);
     expect_none("ann", handle, ERR_NOT_FOUND, "has ended: Kernel panic");
-    expect_none("ann", stopped, ERR_NOT_FOUND, "as was asked for");
+    expect_none("ann", stopped, ERR_NOT_FOUND, "on request");
     expect_none("bob", handle, ERR_NOT_FOUND, "you have no machine");
     vm_release(m);
     vm_release(other);

@@ -1,5 +1,5 @@
-/* What a machine and its host say to each other on the control port: frames come in on the
- * machine's thread and are checked; whoever waits for what they bring is woken. */
+/* The control port, between a machine and its host: frames come in on the machine's
+ * thread and are checked; whoever waits for what they bring is woken. */
 #include "vm/internal.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns
     return pthread_cond_timedwait(c, lock, &until) == 0;
 }
 
-/* ---- what is said ---------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------- */
 
 void port_send(struct vm *m, const struct buf *frames)
 {
@@ -141,7 +141,7 @@ uint64_t port_check(struct vm *m)
     return m->asked_ns + p->answer_ns;
 }
 
-/* ---- what is heard ---------------------------------------------------------------- */
+/* ---- receiving -------------------------------------------------------------------- */
 
 void batch_init(struct batch *b)
 {

@@ -4,7 +4,7 @@
 
 #include "os/os.h"
 
-static bool check_name(struct str name, struct err *e)
+static bool session_check_name(struct str name, struct err *e)
 {
     bool fine = name.n <= VM_SESSION_NAME_MAX;
     for (size_t i = 0; i < name.n && fine; i++)
@@ -17,7 +17,7 @@ static bool check_name(struct str name, struct err *e)
                            VM_SESSION_NAME_MAX);
 }
 
-static struct session *find(struct vm *m, struct str name)
+static struct session *session_find(struct vm *m, struct str name)
 {
     struct session *s = m->sessions;
     while (s && !str_is(name, s->name))
@@ -25,7 +25,7 @@ static struct session *find(struct vm *m, struct str name)
     return s;
 }
 
-static struct session *make(struct vm *m, struct str name, struct err *e)
+static struct session *session_make(struct vm *m, struct str name, struct err *e)
 {
     if (m->session_count >= VM_SESSIONS_MAX) {
         err_set(
@@ -45,7 +45,7 @@ static struct session *make(struct vm *m, struct str name, struct err *e)
     return s;
 }
 
-static void forget(struct vm *m, struct session *s)
+static void session_remove(struct vm *m, struct session *s)
 {
     struct session **at = &m->sessions;
     while (*at != s)
@@ -72,11 +72,11 @@ struct session *session_join(struct vm *m, struct str name, struct turn *t, stru
 {
     if (name.n == 0)
         name = STR("default");
-    if (!check_name(name, e))
+    if (!session_check_name(name, e))
         return NULL;
-    struct session *s = find(m, name);
+    struct session *s = session_find(m, name);
     if (!s)
-        s = make(m, name, e);
+        s = session_make(m, name, e);
     if (!s)
         return NULL;
     t->next = NULL;
@@ -111,13 +111,13 @@ void session_leave(struct session *s)
 void session_free_all(struct vm *m)
 {
     while (m->sessions)
-        forget(m, m->sessions);
+        session_remove(m, m->sessions);
 }
 
-/* Who runs in it hears of its end by the machine; who waits goes on in a new shell. */
+/* A running command hears its end from the machine; a waiting one gets a new shell. */
 static bool close_one(struct vm *m, struct str name, struct err *e)
 {
-    struct session *s = find(m, name.n ? name : STR("default"));
+    struct session *s = session_find(m, name.n ? name : STR("default"));
     if (!s)
         return err_set(e, ERR_NOT_FOUND, "the machine has no session \"%.*s\"",
                        STR_ARGS(str_cut(name, VM_SESSION_NAME_MAX)));
@@ -126,15 +126,15 @@ static bool close_one(struct vm *m, struct str name, struct err *e)
     if (s->taken || s->first)
         s->number = ++m->last_session;
     else
-        forget(m, s);
+        session_remove(m, s);
     return port_await_ready(m, os_mono_ns() + m->patience->start_ns, NULL, e);
 }
 
 bool vm_session_close(struct vm *m, struct str session, struct err *e)
 {
     pthread_mutex_lock(&m->lock);
-    bool fine =
-        check_name(session, e) && port_over(m, false, e) && close_one(m, session, e);
+    bool fine = session_check_name(session, e) && port_over(m, false, e) &&
+                close_one(m, session, e);
     pthread_mutex_unlock(&m->lock);
     return fine;
 }

@@ -5,7 +5,7 @@
 #include "os/os.h"
 #include "vm/table.h"
 
-/* ---- what may be asked for ------------------------------------------------------ */
+/* ---- requests ------------------------------------------------------------------- */
 
 static bool fill_options(const struct vm_options *from, struct vm_options *o,
                          struct err *e)
@@ -43,7 +43,7 @@ struct wake {
     pthread_cond_t *cond;
 };
 
-static void wake(void *arg)
+static void machine_wake(void *arg)
 {
     struct wake *w = arg;
     pthread_mutex_lock(w->lock);
@@ -160,7 +160,7 @@ static struct vm *claim_waiting(struct vms *s, struct str owner,
     struct vm *m = NULL;
     struct wake w = {&s->lock, &s->changed};
     struct cancel_stop stop;
-    if (!cancel_on(o->cancel, &stop, wake, &w)) {
+    if (!cancel_on(o->cancel, &stop, machine_wake, &w)) {
         err_set(e, ERR_CANCELLED, "cancelled before a machine was started");
         return NULL;
     }
@@ -187,7 +187,7 @@ static bool await_up(struct vm *m, struct cancel *cancel, struct err *e)
 {
     struct wake w = {&m->lock, &m->ready};
     struct cancel_stop stop;
-    if (!cancel_on(cancel, &stop, wake, &w))
+    if (!cancel_on(cancel, &stop, machine_wake, &w))
         return err_set(e, ERR_CANCELLED, "cancelled while the machine started");
     pthread_mutex_lock(&m->lock);
     if (m->over)
@@ -215,7 +215,7 @@ static bool come_up(struct vm *m, struct cancel *cancel, struct err *e)
     return machine && await_up(m, cancel, e);
 }
 
-/* Of a machine that did not come up nothing stays. */
+/* Nothing stays of a machine that did not come up. */
 static void give_up(struct vm *m, const struct err *why)
 {
     struct vms *s = m->in;

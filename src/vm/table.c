@@ -13,7 +13,7 @@
 #define ENDED_PER_OWNER 4u /* kept to tell of */
 #define ENDED_MAX 64u
 
-/* ---- one of them -------------------------------------------------------------------- */
+/* ---- a machine ---------------------------------------------------------------------- */
 
 static void make_handle(char out[static VM_HANDLE])
 {

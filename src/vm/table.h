@@ -35,7 +35,7 @@ bool table_owns(const struct vm *m, struct str owner);
 bool table_is_over(struct vm *m);
 /* The owner's last default machine of those that are over, or not; or NULL. */
 struct vm *table_default(struct vms *s, struct str owner, bool over);
-/* What runs, of an account, or (NULL) of all; then also what is just being ended. */
+/* The running machines of an account, or (NULL) of all, with those just being ended. */
 struct table_sum {
     unsigned machines, others; /* of them, of other owners */
     uint64_t ram_bytes;

@@ -11,7 +11,7 @@
 
 #define NAMES_MAX 4096u /* a folder with more is looked at in part */
 
-static DIR *open_folder(int folder)
+static DIR *images_open_folder(int folder)
 {
     int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -31,7 +31,7 @@ void tidy_drafts(int folder, uint32_t ram_mb)
 {
     char begin[32];
     (void)snprintf(begin, sizeof begin, ".machine-%u-", ram_mb);
-    DIR *d = open_folder(folder);
+    DIR *d = images_open_folder(folder);
     for (struct dirent *at; d && (at = readdir(d));)
         if (is_like(at->d_name, begin, ".tmp"))
             (void)unlinkat(folder, at->d_name, 0);
@@ -57,7 +57,7 @@ static size_t list_images(int folder, struct image *out)
 {
     size_t count = 0;
     struct stat st;
-    DIR *d = open_folder(folder);
+    DIR *d = images_open_folder(folder);
     for (struct dirent *at; d && count < NAMES_MAX && (at = readdir(d));) {
         if (!is_like(at->d_name, "machine-", ".mem") ||
             strlen(at->d_name) >= sizeof out->name ||

@@ -7,7 +7,7 @@
 #pragma once
 #include <stdint.h>
 
-/* What others began of images of that size and did not end. With that size's lock. */
+/* Removes unfinished images of that size that others began. With that size's lock. */
 void tidy_drafts(int folder, uint32_t ram_mb);
 /* All images but the `keep` that were used last (tidy_used()). */
 void tidy_images(int folder, unsigned keep);

@@ -51,7 +51,7 @@ SCOPED(vms, vms_close);
 /* Is an image installed? false and what vm_start() would fail with. */
 bool vms_ready(struct vms *s, struct err *e);
 
-/* ---- one machine ---------------------------------------------------------- */
+/* ---- a machine ------------------------------------------------------------ */
 
 #define VM_DISK_MAX \
     ((uint64_t)2 << 30) /* bytes that it may write: so large it is formatted */
@@ -59,7 +59,7 @@ bool vms_ready(struct vms *s, struct err *e);
 #define VM_CPU_DEFAULT_NS ((uint64_t)3600 * 1000000000) /* computing time in all */
 #define VM_HANDLE 26u /* "vm_", 22 characters of base64url, and a NUL */
 
-/* Who pays for a machine, which may be several owners together, and what all machines of
+/* The payer of a machine, which may be several owners together, and what all machines of
  * that payer may be and do. Zero: no limit. */
 struct vm_budget {
     struct str payer;  /* empty: the owner */
@@ -69,7 +69,7 @@ struct vm_budget {
     const char *hint;  /* a constant, told with what was used up; may be NULL */
 };
 
-/* What a new machine is like. Zero means the default. */
+/* The settings of a new machine. Zero means the default. */
 struct vm_options {
     uint32_t ram_mb;     /* another than the image's is booted at first use, and kept */
     uint64_t disk_bytes; /* of its own: over the image, gone with it */
@@ -144,7 +144,7 @@ struct vms_totals vms_total(struct vms *s);
 
 enum vm_stream { VM_STREAM_OUT, VM_STREAM_ERR };
 
-/* What is typed while a command runs: bytes for its standard input, its end, the size of
+/* Input typed while a command runs: bytes for its standard input, its end, the size of
  * the terminal, signals; from any thread. Made before the command, and of use for one. */
 struct vm_keyboard;
 struct vm_keyboard *vm_keyboard_new(void);
@@ -177,7 +177,7 @@ struct vm_exec {
     bool unkept;
     bool pty; /* a terminal: stdin, stdout and stderr are one. Implies apart */
     uint16_t rows, columns; /* of it; 24 and 80 */
-    /* What it prints, as it does, on the caller's thread. One that is slow holds up this
+    /* Receives output as it is printed, on the caller's thread. A slow one holds up this
      * command alone. */
     void (*output)(void *arg, enum vm_stream which, struct str bytes);
     void *output_arg;
@@ -202,8 +202,8 @@ struct vm_result {
     bool fresh;         /* first of its machine, though the owner had one before */
     char before[256];   /* when fresh: how that one ended */
     uint64_t wall_ns;   /* as the machine tells */
-    /* That this computer spent on the machine meanwhile. Where others ran in it at the same
-     * time, no more of it than the machine says that its processes had. */
+    /* CPU time that this computer spent on the machine meanwhile. Where others ran in it
+     * at the same time, no more of it than the machine says that its processes had. */
     uint64_t cpu_ns;
 };
 void vm_result_done(struct vm_result *r); /* one of zeros is fine */

@@ -42,7 +42,7 @@ int fd_add(struct wasi *s, struct vfs_file *file, const struct fd *like, uint32_
     return 0;
 }
 
-static void drop(struct fd *f)
+static void fd_drop(struct fd *f)
 {
     if (f->kind == FD_OPEN)
         vfs_close(f->file);
@@ -54,7 +54,7 @@ int fd_close(const struct call *c)
     struct fd *f = fd_at(c->wasi, arg32(c, 0));
     if (!f)
         return EBADF;
-    drop(f);
+    fd_drop(f);
     return 0;
 }
 
@@ -66,7 +66,7 @@ int fd_renumber(const struct call *c)
         return EBADF;
     if (from == to)
         return 0;
-    drop(to);
+    fd_drop(to);
     *to = *from;
     *from = (struct fd){.kind = FD_FREE};
     return 0;
@@ -279,7 +279,7 @@ int fd_tell(const struct call *c)
     return failed ? failed : put_u64(c, arg32(c, 1), f->offset);
 }
 
-/* ---- what it is --------------------------------------------------------- */
+/* ---- kind and status ---------------------------------------------------- */
 
 static const uint8_t filetypes[] = {[VFS_FOLDER] = 3, [VFS_FILE] = 4, [VFS_LINK] = 7};
 #define FILETYPE_UNKNOWN 0 /* there is none for pipes */
@@ -385,7 +385,7 @@ int fd_filestat_set_size(const struct call *c)
         failed = EISDIR;
     if (failed)
         return failed;
-    /* Of a file that is open for reading alone, ftruncate() says EINVAL. */
+    /* ftruncate() of a file that is open for reading alone is EINVAL. */
     failed = vfs_resize(f->file, c->cells[1]);
     return failed == EBADF ? EINVAL : failed;
 }
@@ -486,7 +486,8 @@ int fd_prestat_dir_name(const struct call *c)
 }
 
 /* Appends as much as there is room for: an entry that is cut short says "more". */
-static size_t put_some(char *to, size_t size, size_t at, const void *from, size_t n)
+static size_t dirent_put_some(char *to, size_t size, size_t at, const void *from,
+                              size_t n)
 {
     size_t fits = n < size - at ? n : size - at;
     memcpy(to + at, from, fits);
@@ -512,8 +513,8 @@ static int entry_at(struct vfs_file *folder, uint64_t cookie, struct vfs_entry *
     return failed;
 }
 
-static size_t put_entry(char *to, size_t size, size_t at, const struct vfs_entry *x,
-                        uint64_t next)
+static size_t dirent_put(char *to, size_t size, size_t at, const struct vfs_entry *x,
+                         uint64_t next)
 {
     char head[DIRENT_SIZE] = {0};
     uint32_t name_n = (uint32_t)x->name.n;
@@ -521,8 +522,8 @@ static size_t put_entry(char *to, size_t size, size_t at, const struct vfs_entry
     memcpy(head + 8, &x->inode, 8);
     memcpy(head + 16, &name_n, 4);
     head[20] = (char)filetypes[x->type];
-    at = put_some(to, size, at, head, sizeof head);
-    return put_some(to, size, at, x->name.at, x->name.n);
+    at = dirent_put_some(to, size, at, head, sizeof head);
+    return dirent_put_some(to, size, at, x->name.at, x->name.n);
 }
 
 /* A cookie is a place in the folder as it was when its first entry was asked for, so
@@ -541,7 +542,7 @@ int fd_readdir(const struct call *c)
         failed = entry_at(folder, i, &x);
         if (failed)
             break;
-        at = put_entry(to, size, at, &x, i + 1);
+        at = dirent_put(to, size, at, &x, i + 1);
     }
     if (failed && failed != ENOENT)
         return failed;

@@ -35,7 +35,7 @@ struct wasi {
     uint32_t exit_code;
 };
 
-/* One call of the guest: its arguments, and the world whose memory they point to. */
+/* A call of the guest: its arguments, and the world whose memory they point to. */
 struct call {
     struct wasi *wasi;
     struct world *world;
@@ -104,11 +104,11 @@ enum right {
 };
 #define BIT(right) ((uint64_t)1 << (right))
 #define RIGHTS_ALL (BIT(RIGHTS) - 1)
-/* Of all standard streams; besides, the first may be read, the others may be written. */
+/* Rights of all standard streams; the first may also be read, the others written. */
 #define RIGHTS_STREAM (BIT(RIGHT_SET_FLAGS) | BIT(RIGHT_STAT) | BIT(RIGHT_POLL))
 /* The C library takes a device of characters that cannot seek for a terminal. */
 #define RIGHTS_DEVICE (RIGHTS_STREAM | BIT(RIGHT_SEEK) | BIT(RIGHT_TELL))
-/* Those of files that mean nothing for a folder, and the other way round. */
+/* Rights that only files have, and rights that only folders have. */
 #define RIGHTS_NOT_FOLDER                                                     \
     (BIT(RIGHT_READ) | BIT(RIGHT_SEEK) | BIT(RIGHT_TELL) | BIT(RIGHT_WRITE) | \
      BIT(RIGHT_ALLOCATE) | BIT(RIGHT_SET_SIZE) | BIT(RIGHT_SHUTDOWN) |        \

@@ -1,4 +1,4 @@
-/* What is done by path, beneath an open folder. */
+/* Calls that take a path, beneath an open folder. */
 #include <stdio.h>
 
 #include "wasi/internal.h"
@@ -145,7 +145,7 @@ int path_readlink(const struct call *c)
 #define O_EXCLUSIVE 4u
 #define O_CUT 8u
 
-/* What the rights that are asked for need a file to be open for. */
+/* The way a file must be opened for the rights that are asked for. */
 static unsigned how_to_open(const struct call *c)
 {
     uint32_t oflags = arg32(c, 4);

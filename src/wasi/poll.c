@@ -26,7 +26,7 @@ struct subscription {
     bool ended;
 };
 
-/* What can be read from a file that is not standard input, or comes from no one. */
+/* Bytes to be read from any file but a live standard input. */
 static void look_at_file(const struct call *c, struct subscription *s)
 {
     const struct wasi *w = c->wasi;
@@ -75,7 +75,7 @@ static struct subscription read_subscription(const struct call *c, const char *f
 }
 
 /* Until then, or until the guest must end anyway: the engine stops it at our return. */
-static void sleep_until(const struct call *c, uint64_t due_ns)
+static void poll_sleep_until(const struct call *c, uint64_t due_ns)
 {
     const struct wasi *s = c->wasi;
     uint64_t end = s->options.until_ns;
@@ -159,7 +159,7 @@ int poll_oneoff(const struct call *c)
     if (waits)
         wait_for_input(c->wasi, row, n, first);
     else
-        sleep_until(c, first);
+        poll_sleep_until(c, first);
     for (uint32_t i = 0; i < n; i++)
         first = row[i].due_ns < first ? row[i].due_ns : first;
     return put_u32(c, arg32(c, 3), write_events(to, row, n, first));

@@ -307,7 +307,7 @@ const struct engine_import *wasi_imports(size_t *count)
 /* ---- beginning and end -------------------------------------------------- */
 
 /* The folder `path`, which the guest knows by `name`. */
-static bool open_folder(struct wasi *s, const char *path, const char *name, struct err *e)
+static bool folder_open(struct wasi *s, const char *path, const char *name, struct err *e)
 {
     struct vfs_file *folder = NULL;
     uint32_t n = 0;
@@ -329,12 +329,12 @@ static bool open_folders(struct wasi *s, struct err *e)
     const char *const *names = given ? s->options.folders : root;
     size_t count = given ? s->options.folder_count : s->options.vfs != NULL;
     for (size_t i = 0; i < count; i++) {
-        if (!open_folder(s, names[i], names[i], e))
+        if (!folder_open(s, names[i], names[i], e))
             return false;
         if (!strcmp(names[i], "/"))
             vfs_follow_anywhere(s->options.vfs);
     }
-    return !s->options.here || open_folder(s, s->options.here, ".", e);
+    return !s->options.here || folder_open(s, s->options.here, ".", e);
 }
 
 static uint64_t rights_of_stream(unsigned i, enum wasi_stream kind)

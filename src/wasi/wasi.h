@@ -32,9 +32,9 @@ typedef int wasi_write_fn(void *arg, const void *from, size_t n, size_t *done);
  * there at least, 0 at the end; EAGAIN: none yet. */
 typedef int wasi_ready_fn(void *arg, uint64_t until_ns, size_t *bytes);
 
-/* What a standard stream is to the guest. Programs look: one that finds a terminal asks
- * for confirmation and colours what it prints; one that finds no pipe on its input looks
- * for files instead. */
+/* The kind of a standard stream. Programs look at it: one that finds a terminal asks for
+ * confirmation and colours what it prints; one that finds no pipe on its input looks for
+ * files instead. */
 enum wasi_stream {
     WASI_PIPE,
     WASI_TERMINAL, /* isatty() */
@@ -51,8 +51,8 @@ struct wasi_options {
      * own names. None: "/" alone, where there is a vfs. */
     const char *const *folders;
     size_t folder_count;
-    /* One more, behind those, by the name ".": what relative names begin at, for programs
-     * that know nothing of a working directory. NULL: none. */
+    /* A further folder, after those, with the name ".": the base of relative names, for
+     * programs that know of no working directory. NULL: none. */
     const char *here;
     /* The guest may see the whole tree, so ".." leads out of those folders, up to "/". Else
      * it is kept in each (EPERM). */

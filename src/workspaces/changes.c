@@ -142,7 +142,8 @@ bool workspaces_hear(struct workspaces *w, workspaces_change_fn *fn, void *arg,
         }
     pthread_rwlock_unlock(&w->hearing);
     if (!heard)
-        return err_set(e, ERR_LIMIT, "%u hear of changes already", HEARERS_MAX);
+        return err_set(e, ERR_LIMIT, "the maximum of %u change listeners is reached",
+                       HEARERS_MAX);
     if (watch_as_needed(w, e))
         return true;
     workspaces_unhear(w, fn, arg);

@@ -401,7 +401,7 @@ static bool choose_type(struct route_call *c, struct err *e)
         return true;
     c->refusal = 406;
     return err_set(
-        e, ERR_INVALID, "Accept allows none of what there is: %s",
+        e, ERR_INVALID, "no representation matches Accept; available: %s",
         c->route->flags & ROUTE_MARKDOWN_OUT ? "application/json and text/markdown"
         : c->route->flags & ROUTE_EVENTS     ? "application/json and text/event-stream"
                                              : "application/json");
@@ -423,7 +423,7 @@ static bool read_body(struct route_call *c, struct err *e)
     if (!markdown && !is_json(c->rq->type)) {
         c->refusal = 415;
         return err_set(e, ERR_INVALID,
-                       "the body is \"%.*s\"; taken are application/json%s",
+                       "unsupported media type \"%.*s\"; supported: application/json%s",
                        STR_ARGS(str_cut(c->rq->type, 60)),
                        r->flags & ROUTE_MARKDOWN_IN ? " and text/markdown" : "");
     }
