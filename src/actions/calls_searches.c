@@ -20,7 +20,7 @@ static bool call_sql(struct calling *x, struct json_writer *out, struct err *e)
     scoped(vault_close) struct vault *vault = read_vault(x, e);
     const struct caller *who = x->v->who;
     const struct sql_caller by = {
-        .pool = vault ? actions_sql(x->v->actions, e) : NULL,
+        .pool = vault ? services_sql(x->v->actions->services, e) : NULL,
         .cancels = {who->cancel, calling_cancel(x)},
         .principal = who->grant ? who->grant->principal : NULL,
     };

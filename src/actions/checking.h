@@ -8,9 +8,6 @@
 #include "checker/checker.h"
 #include "lint/lint.h"
 
-/* Made when first needed. NULL and *e. */
-struct checker *actions_checker(struct actions *a, struct err *e);
-
 /* What the checker says of the evaluation that the arguments tell of: `code`, `language`,
  * `context`, `session`, `enableNetwork`, `enableFileSystem`. NULL and *e as
  * checker_check(). */

@@ -115,7 +115,7 @@ bool function_allowed(const struct evaluation *v, struct str name, struct err *e
 static const struct typescript_code *translate(struct evaluation *v,
                                                const struct function *fn, struct err *e)
 {
-    struct typescript *t = actions_typescript(v->actions, e);
+    struct typescript *t = services_typescript(v->actions->services, e);
     struct typescript_limits limits = {.compute_ms = permit_timeout_ms(&v->here->permit),
                                        .until_ns = v->until_ns,
                                        .cancel = v->who->cancel};

@@ -27,7 +27,7 @@ struct machines {
 /* Beside the folder of the guests. */
 static char *image_folder(struct actions *a, struct err *e)
 {
-    const char *guests = actions_guests(a, e);
+    const char *guests = services_guests(a->services, e);
     char *path = NULL;
     if (guests)
         must(asprintf(&path, "%s/../vm", guests) > 0);
@@ -49,7 +49,7 @@ static char *image_cache(void)
 static void *open_machines(void *arg, struct err *e)
 {
     struct actions *a = arg;
-    struct engine *engine = actions_engine(a, e);
+    struct engine *engine = services_engine(a->services, e);
     scoped(free) char *image = engine ? image_folder(a, e) : NULL;
     scoped(free) char *cache = image_cache();
     if (!image)

@@ -12,7 +12,7 @@
 static void *make_catalogue(void *arg, struct err *e)
 {
     const char *guests;
-    struct engine *g = actions_engine_at(arg, &guests, e);
+    struct engine *g = services_engine_at(((struct actions *)arg)->services, &guests, e);
     return g ? catalogue_open(&(struct catalogue_options){
                    .guest_dir = guests, .engine = g, .taken = actions_name_taken})
              : NULL;
