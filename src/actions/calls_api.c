@@ -179,6 +179,5 @@ static const struct action_row action_rows[] = {
 static const struct action_group discovery = {action_rows, LENGTH(action_rows),
                                               .order = 40};
 
-static const struct host_call_group *const calls[] = {&api_calls, NULL};
-static const struct action_group *const actions[] = {&discovery, NULL};
-const struct capability discovery_capability = {.calls = calls, .actions = actions};
+const struct capability discovery_capability = {.calls = CALLS(&api_calls),
+                                                .actions = ACTIONS(&discovery)};

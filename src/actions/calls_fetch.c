@@ -366,5 +366,5 @@ static const struct feature feature = {
 static const struct host_call_group fetch_calls = {
     .order = 100, .rows = rows, .count = LENGTH(rows), .feature = &feature};
 
-static const struct host_call_group *const calls[] = {&fetch_calls, NULL};
-const struct capability fetch_capability = {.calls = calls, .end = network_close};
+const struct capability fetch_capability = {.calls = CALLS(&fetch_calls),
+                                            .end = network_close};

@@ -671,5 +671,5 @@ static void files_close(struct evaluation *v)
     free(f);
 }
 
-static const struct host_call_group *const calls[] = {&fs_calls, NULL};
-const struct capability files_capability = {.calls = calls, .end = files_close};
+const struct capability files_capability = {.calls = CALLS(&fs_calls),
+                                            .end = files_close};

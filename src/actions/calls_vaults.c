@@ -227,5 +227,4 @@ static const struct host_call rows[] = {
 static const struct host_call_group vaults_calls = {
     .order = 90, .rows = rows, .count = LENGTH(rows), .subject = "vault"};
 
-static const struct host_call_group *const calls[] = {&vaults_calls, NULL};
-const struct capability vaults_capability = {.calls = calls};
+const struct capability vaults_capability = {.calls = CALLS(&vaults_calls)};

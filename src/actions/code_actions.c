@@ -171,7 +171,6 @@ static const struct action_row script_rows[] = {
 static const struct action_group scripts = {script_rows, LENGTH(script_rows),
                                             .order = 80};
 
-static const struct host_call_group *const calls[] = {&utils_calls, NULL};
-static const struct action_group *const actions[] = {&evaluating, &checking, &leftovers,
-                                                     &scripts, NULL};
-const struct capability code_capability = {.calls = calls, .actions = actions};
+const struct capability code_capability = {
+    .calls = CALLS(&utils_calls),
+    .actions = ACTIONS(&evaluating, &checking, &leftovers, &scripts)};

@@ -7,6 +7,7 @@
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/places.h"
+#include "audit/audit.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
 
@@ -97,6 +98,60 @@ struct vms_totals machines_total(struct actions *a)
     struct machines *m = once_peek(&a->machines);
     return m ? vms_total(m->all) : (struct vms_totals){0};
 }
+
+/* ---- records ------------------------------------------------------------------- */
+
+struct machine_row {
+    struct machine_deed d;
+    char machine[13], command[65]; /* hashes; "": none */
+};
+
+static void put_row(const void *row, struct json_writer *w)
+{
+    const struct machine_row *m = row;
+    const struct machine_deed *d = &m->d;
+    json_pair_cstr(w, "call", d->call);
+    if (*m->machine)
+        json_pair_cstr(w, "machine", m->machine);
+    json_pair_cstr(w, "result", account_word(d->outcome));
+    json_pair_number(w, "ms", (double)d->wall_ns / 1e6);
+    if (*m->command) {
+        json_pair_cstr(w, "command", m->command);
+        json_pair_int(w, "command_bytes", (int64_t)d->command.n);
+        json_pair_int(w, "exit", d->exit_code);
+        json_pair_number(w, "compute_ms", (double)d->cpu_ns / 1e6);
+        json_pair_int(w, "stdin_bytes", (int64_t)d->input_bytes);
+        json_pair_int(w, "stdout_bytes", (int64_t)d->stdout_bytes);
+        json_pair_int(w, "stderr_bytes", (int64_t)d->stderr_bytes);
+    }
+}
+
+const struct account_list machines_record = {.name = "machines",
+                                             .more = "more_machines",
+                                             .size = sizeof(struct machine_row),
+                                             .put = put_row};
+
+void machine_account(const struct tool_call *c, const struct machine_deed *d)
+{
+    struct err none = {0};
+    struct account_part *p = c->place->part;
+    struct machine_row m = {.d = *d};
+    char hex[CRYPTO_HASH_HEX] = "";
+    if (!p)
+        return;
+    if (d->command.at)
+        crypto_sha256_hex(d->command, m.command);
+    if (d->command.at && p->keep_code) /* what it was is kept where code is */
+        (void)trail_keep(ward_trail(p->ward), m.command, d->command, &none);
+    if (d->machine && *d->machine) /* a handle opens it */
+        crypto_hash_hex(str_of(d->machine), hex);
+    (void)snprintf(m.machine, sizeof m.machine, "%.12s", hex);
+    m.d.command.at = m.d.machine = NULL; /* its caller's */
+    account_row(p, &machines_record, &m);
+    telemetry_machine(c->actions->telemetry, d->call, d->outcome, d->wall_ns);
+}
+
+/* ---- whose they are ------------------------------------------------------------- */
 
 static void hash_names(const char *const *names, size_t n, char out[static MACHINE_OWNER])
 {
@@ -319,11 +374,10 @@ bool machines_start(const struct tool_call *c, const struct json *options,
         vm_look(m, &info);
         put_machine(&info, out);
     }
-    account_machine(c->place->part,
-                    &(struct account_machine_deed){.call = "vm.start",
-                                                   .machine = m ? info.handle : "",
-                                                   .outcome = e->code,
-                                                   .wall_ns = os_mono_ns() - begun_ns});
+    machine_account(c, &(struct machine_deed){.call = "vm.start",
+                                              .machine = m ? info.handle : "",
+                                              .outcome = e->code,
+                                              .wall_ns = os_mono_ns() - begun_ns});
     return m != NULL && buf_check(out->out, "the answer", e);
 }
 
@@ -393,12 +447,11 @@ bool machines_stop(const struct tool_call *c, const struct json *options,
     enum permission word;
     uint64_t begun_ns = os_mono_ns();
     bool ok = machine_use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
-    account_machine(
-        c->place->part,
-        &(struct account_machine_deed){.call = "vm.stop",
-                                       .machine = json_cstr(json_get(options, "machine")),
-                                       .outcome = e->code,
-                                       .wall_ns = os_mono_ns() - begun_ns});
+    machine_account(
+        c, &(struct machine_deed){.call = "vm.stop",
+                                  .machine = json_cstr(json_get(options, "machine")),
+                                  .outcome = e->code,
+                                  .wall_ns = os_mono_ns() - begun_ns});
     return ok && buf_check(out->out, "the answer", e);
 }
 

@@ -82,6 +82,8 @@ struct machine_live {
 void machine_live_output(void *live, enum vm_stream which, struct str bytes);
 void machine_live_end(struct machine_live *l); /* tells what is held */
 
+/* What was done with them, in records of the audit. */
+extern const struct account_list machines_record;
 /* The calls of which counters tell. */
 extern const char *const machine_calls[];
 extern const size_t machine_call_count;

@@ -239,8 +239,7 @@ static const struct action_row rows[] = {
 };
 static const struct action_group plain = {rows, LENGTH(rows), .order = 20};
 
-static const struct host_call_group *const calls[] = {
-    &notes_calls, &writing_calls,   &search_calls,        &note_types_calls,
-    &links_calls, &hierarchy_calls, &relationships_calls, NULL};
-static const struct action_group *const actions[] = {&plain, NULL};
-const struct capability notes_capability = {.calls = calls, .actions = actions};
+const struct capability notes_capability = {
+    .calls = CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
+                   &links_calls, &hierarchy_calls, &relationships_calls),
+    .actions = ACTIONS(&plain)};

@@ -80,6 +80,9 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
 bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t *count,
                     struct err *e);
 
+/* Its runs, in records of the audit. */
+extern const struct account_list tools_record;
+
 /* ---- the vault --------------------------------------------------------------- */
 
 #define TOOL_VAULT "/vault" /* where a tool finds it */

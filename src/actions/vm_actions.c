@@ -152,7 +152,8 @@ static const struct action_row rows[] = {
 };
 static const struct action_group machines = {rows, LENGTH(rows), .order = 70};
 
-static const struct host_call_group *const calls[] = {&vm_calls, NULL};
-static const struct action_group *const actions[] = {&machines, NULL};
-const struct capability machines_capability = {
-    .calls = calls, .actions = actions, .close = machines_close, .doctor = check_machine};
+const struct capability machines_capability = {.calls = CALLS(&vm_calls),
+                                               .actions = ACTIONS(&machines),
+                                               .close = machines_close,
+                                               .doctor = check_machine,
+                                               .records = RECORDS(&machines_record)};
