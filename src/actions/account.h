@@ -18,18 +18,6 @@ void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who
                     enum err_code outcome, uint64_t ns);
 void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome,
                     uint64_t ns);
-/* A call of a custom function, `own` or a library's; an attempt to keep one. */
-void telemetry_function(struct telemetry *t, bool own, enum err_code outcome,
-                        uint64_t ns);
-void telemetry_trial(struct telemetry *t, unsigned how, uint64_t ns);
-/* A run of a command-line tool. */
-void telemetry_run(struct actions *a, const struct tool *tool, enum err_code outcome,
-                   uint64_t ns);
-
-/* What was done with a Linux machine: a call of the table ("vm.exec"). */
-void telemetry_machine(struct telemetry *t, const char *call, enum err_code outcome,
-                       uint64_t ns);
-
 /* ---- what a call comes to ------------------------------------------------ */
 
 struct call_count {

@@ -19,7 +19,6 @@
 #include "actions/watching.h"
 #include "audit/audit.h"
 #include "caller/caller.h"
-#include "egress/egress.h"
 #include "os/os.h"
 #include "reconcile/reconcile.h"
 #include "sql/sql.h"
@@ -107,8 +106,6 @@ static bool add_rows(struct actions *a, const struct actions_options *o, struct 
 struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_mutex_init(&a->functions_lock, NULL);
     a->services = services_open(&(struct services_options){.guest_dir = o->guest_dir,
                                                            .rows = host_call_rows,
                                                            .metered = run_script_rows,
@@ -118,8 +115,9 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     a->results = results_new();
     a->cache = answers_new();
     a->granted = granted_new();
-    a->repeating = repeating_new();
-    a->loop = egress_loop_new();
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->open)
+            a->own[i] = capabilities[i]->open(a);
     if (!add_rows(a, o, e))
         return NULL;
     struct guard_options guard = actions_guard_options();
@@ -157,10 +155,9 @@ void actions_close(struct actions *a)
     if (!a)
         return;
     watching_free(a->watching);
-    later_free(once_peek(&a->later));
     for (size_t i = 0; i < capability_count; i++)
         if (capabilities[i]->close)
-            capabilities[i]->close(a);
+            capabilities[i]->close(a->own[i]);
     services_close(a->services);
     sessions_close(once_peek(&a->sessions));
     vault_set_close(a->vaults);
@@ -168,25 +165,15 @@ void actions_close(struct actions *a)
     telemetry_free(a->telemetry);
     arena_free(a->schemas);
     granted_free(a->granted);
-    repeating_free(a->repeating);
-    egress_loop_free(a->loop);
     results_free(a->results);
     cache_free(a->cache);
-    pthread_mutex_destroy(&a->lock);
     free(a);
-}
-
-static void *make_later(void *arg, struct err *e)
-{
-    (void)e;
-    return later_new(arg);
 }
 
 /* Only what lives long has things checked in the background. */
 void actions_serves(struct actions *a)
 {
-    struct err none = {0};
-    (void)once_need(&a->later, make_later, a, &none);
+    atomic_store(&a->serves, true);
 }
 
 void actions_warm(struct actions *a)

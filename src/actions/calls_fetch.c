@@ -122,7 +122,7 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
         &(struct egress_options){.rules = rules,
                                  .own_port = atomic_load(&v->actions->own_port),
                                  .cancel = &v->stopping,
-                                 .loop = v->actions->loop,
+                                 .loop = v->actions->own[CAPABILITY_fetch],
                                  .tell = tell_host,
                                  .tell_arg = n});
     v->parts[CAPABILITY_fetch] = n;
@@ -366,5 +366,19 @@ static const struct feature feature = {
 static const struct host_call_group fetch_calls = {
     .order = 100, .rows = rows, .count = LENGTH(rows), .feature = &feature};
 
+/* One loop drives all fetches. */
+static void *open_loop(struct actions *a)
+{
+    (void)a;
+    return egress_loop_new();
+}
+
+static void close_loop(void *own)
+{
+    egress_loop_free(own);
+}
+
 const struct capability fetch_capability = {.calls = CALLS(&fetch_calls),
+                                            .open = open_loop,
+                                            .close = close_loop,
                                             .end = network_close};

@@ -24,7 +24,10 @@ struct capability {
     const struct host_call_group *const *calls; /* up to a NULL; or NULL */
     const struct action_group *const *actions;  /* the same */
     const struct account_list *const *records;  /* of the audit's records; the same */
-    void (*close)(struct actions *a);           /* NULL: it has opened nothing */
+    /* What is its own of all calls, actions.own[]; NULL: nothing is. */
+    void *(*open)(struct actions *a);
+    void (*close)(void *own);
+    void (*metrics)(struct actions *a, struct buf *out); /* NULL: it counts nothing */
     void (*end)(struct evaluation *v); /* NULL: nothing of an evaluation is its own */
     /* Puts its rows into the doctor's report, by check_put(); NULL: it has none. */
     void (*doctor)(struct actions *a, struct check_list *l);

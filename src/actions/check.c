@@ -306,7 +306,7 @@ static struct lint *lint_for(const struct action_call *c, const struct script_re
                  !str_is(buf_view(&o->result), "null");
     if (c->place->permit.policy->lint == POLICY_LINT_OFF || q->code.n > WARN_MAX || small)
         return NULL;
-    if (once_peek(&c->actions->later)) /* a server: it is being loaded */
+    if (atomic_load(&c->actions->serves)) /* a server: it is being loaded */
         return services_lint_soon(c->actions->services, WARN_WAIT_MS);
     return o->stats.host_calls && (may_lack_await(q->code, answered) ||
                                    may_hold_promise(q->code, buf_view(&o->result)))

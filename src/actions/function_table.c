@@ -344,6 +344,8 @@ static const struct action_group group = {rows, LENGTH(rows), .order = 90,
 const struct capability functions_capability = {
     .calls = CALLS(&functions_calls),
     .actions = ACTIONS(&group),
+    .open = functioning_open,
     .close = functioning_close,
+    .metrics = functioning_metrics,
     .end = functions_forget,
     .records = RECORDS(&functions_record, &changed_record)};

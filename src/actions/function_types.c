@@ -167,7 +167,8 @@ bool checking_put_shapes(struct actions *a, const struct function *fn,
         checker_known(checker, &k.question);
     end_asking(&k);
     if (!known) {
-        later_check(once_peek(&a->later), fn, among);
+        if (atomic_load(&a->serves))
+            later_check(functioning_of(a)->later, fn, among);
         return false;
     }
     scoped(arena_free) struct arena *arena = arena_new(SHAPES_MEMORY);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "actions/actions.h"
+#include "actions/capabilities.h"
 #include "actions/services.h"
 #include "engine/engine.h"
 #include "notes/notes.h"
@@ -22,16 +23,11 @@ struct account_part;
 struct checker;
 struct evaluation;
 struct host_call;
-struct later;
-struct machines;
 struct place;
 struct action_call;
 struct resolved;
 struct calling;
-struct catalogue;
-struct egress_loop;
 struct tool;
-struct tool_action;
 struct tool_stage;
 struct tool_outcome;
 struct consent;
@@ -86,26 +82,18 @@ struct actions {
     struct services *services; /* its patterns are the vaults', too */
     struct guard *guard;
     struct telemetry *telemetry;
-    pthread_mutex_t functions_lock;   /* guards the next */
-    struct function_shelf *functions; /* of the vaults where they were asked for */
-    _Atomic uint16_t own_port;        /* where this program listens; 0: nowhere */
+    atomic_bool serves;          /* it lives long: some work is done in the background */
+    void *own[CAPABILITY_COUNT]; /* what each capability has opened */
+    _Atomic uint16_t own_port;   /* where this program listens; 0: nowhere */
     struct once sessions;
     action_request_fn *on_request; /* NULL: there are no routes */
     void *request_arg;
     actions_record_fn *on_record; /* NULL: nobody wants to hear */
     void *record_arg;
-    pthread_mutex_t lock;             /* guards the tool_actions */
-    struct once later;                /* checks in the background; not made: no server */
-    struct cache *cache;              /* of answers; own lock */
-    struct repeating *repeating;      /* code that comes again; own lock */
-    struct results *results;          /* too large for their answers; own lock */
-    struct watching *watching;        /* who tells of changes; own lock */
-    struct granted *granted;          /* what persons allowed for sessions; own lock */
-    struct once catalogue;            /* of command-line tools (tooling.h) */
-    struct egress_loop *loop;         /* that drives all fetches; made at the start */
-    struct once machines;             /* Linux machines (machines.h) */
-    struct tool_action *tool_actions; /* made when first called, under the lock */
-    size_t tool_action_count;
+    struct cache *cache;       /* of answers; own lock */
+    struct results *results;   /* too large for their answers; own lock */
+    struct watching *watching; /* who tells of changes; own lock */
+    struct granted *granted;   /* what persons allowed for sessions; own lock */
     /* All actions, ours first: nothing of this changes after the start. */
     size_t count;
     struct action_row rows[ACTIONS_MAX];

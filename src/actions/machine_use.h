@@ -15,11 +15,10 @@ struct machine_deed {
 };
 void machine_account(const struct tool_call *c, const struct machine_deed *d);
 
-struct machines;
 struct machine_use {
     const struct tool_call *call;
     const struct policy *policy;
-    struct machines *machines;
+    struct vms *all;
     char owner[MACHINE_OWNER], payer[MACHINE_OWNER];
 };
 /* `call`: "vm.exec". `word`: the policy's. false and *e, as permit_machine(). */

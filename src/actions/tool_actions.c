@@ -209,5 +209,7 @@ static const struct action_group running = {rows, LENGTH(rows), .order = 60};
 
 const struct capability tools_capability = {.calls = CALLS(&tools_calls),
                                             .actions = ACTIONS(&running),
+                                            .open = tooling_open,
                                             .close = tooling_close,
+                                            .metrics = tooling_metrics,
                                             .records = RECORDS(&tools_record)};

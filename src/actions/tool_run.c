@@ -290,7 +290,7 @@ static void account_all(struct tool_run *r, const struct tool_result *result,
             i < result->stage_count ? &result->stages[i] : NULL;
         enum err_code outcome = failed ? failed : outcome_of(result, i);
         account_stage(r->call->place->part, &r->stages[i], o, outcome);
-        telemetry_run(r->call->actions, r->stages[i].tool, outcome,
+        tooling_count(r->call->actions, r->stages[i].tool, outcome,
                       o ? (uint64_t)(o->wall_ms * 1e6) : 0);
     }
 }

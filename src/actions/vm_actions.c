@@ -154,6 +154,8 @@ static const struct action_group machines = {rows, LENGTH(rows), .order = 70};
 
 const struct capability machines_capability = {.calls = CALLS(&vm_calls),
                                                .actions = ACTIONS(&machines),
+                                               .open = machines_open,
                                                .close = machines_close,
+                                               .metrics = machines_metrics,
                                                .doctor = check_machine,
                                                .records = RECORDS(&machines_record)};
