@@ -37,6 +37,7 @@ typedef bool action_fn(const struct action_call *c, struct answer *out, struct e
 typedef bool action_resolve_fn(const struct action_call *c, struct resolved *out,
                                struct err *e);
 
+#define SHOWN(...) .shown = {__VA_ARGS__} /* the first member of a row */
 struct action_row {
     struct action shown;
     action_fn *run;

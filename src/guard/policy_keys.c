@@ -9,57 +9,24 @@ static const char *const permission_words[] = {"always", "ask", "never", NULL};
 static const char *const usual_words[] = {"usual", "always", "ask", "never", NULL};
 
 #define AT(field) offsetof(struct policy, field)
-#define LEVEL_KEY(name, number, ms, mb)                                      \
-    {"levels." name ".timeout",                                              \
-     KEY_INT,                                                                \
-     RULE_LOWER,                                                             \
-     AT(levels[number].timeout_ms),                                          \
-     1,                                                                      \
-     300000,                                                                 \
-     NULL,                                                                   \
-     ms,                                                                     \
-     "computing time that code at the level '" name "' may ask for, in ms"}, \
-        {"levels." name ".memoryLimit",                                      \
-         KEY_INT,                                                            \
-         RULE_LOWER,                                                         \
-         AT(levels[number].memory_mb),                                       \
-         8,                                                                  \
-         1024,                                                               \
-         NULL,                                                               \
-         mb,                                                                 \
-         "memory that code at the level '" name "' may ask for, in MB"}
-#define WAY_KEY(name, way)                     \
-    {"callers." name, KEY_WORD,   RULE_HIGHER, \
-     AT(ways[way]),   0,          0,           \
-     level_words,     "\"full\"", "how far callers by " name " are trusted"}
-#define ALERT_KEY(name, kind, n, seconds_, pause_, what) \
-    {"alerts." name ".count",                            \
-     KEY_INT,                                            \
-     RULE_USER,                                          \
-     AT(alerts[kind].count),                             \
-     0,                                                  \
-     100000,                                             \
-     NULL,                                               \
-     n,                                                  \
-     "an alert at so many " what "; 0: never"},          \
-        {"alerts." name ".seconds",                      \
-         KEY_INT,                                        \
-         RULE_USER,                                      \
-         AT(alerts[kind].seconds),                       \
-         1,                                              \
-         86400,                                          \
-         NULL,                                           \
-         seconds_,                                       \
-         "within so many seconds"},                      \
-        {"alerts." name ".pause",                        \
-         KEY_BOOL,                                       \
-         RULE_USER,                                      \
-         AT(alerts[kind].pause),                         \
-         0,                                              \
-         0,                                              \
-         NULL,                                           \
-         pause_,                                         \
-         "then pause the caller until a person lifts it"}
+#define KEY(...) {__VA_ARGS__}
+#define LEVEL_KEY(name, number, ms, mb)                                                \
+    KEY("levels." name ".timeout", KEY_INT, RULE_LOWER, AT(levels[number].timeout_ms), \
+        1, 300000, NULL, ms,                                                           \
+        "computing time that code at the level '" name "' may ask for, in ms"),        \
+        KEY("levels." name ".memoryLimit", KEY_INT, RULE_LOWER,                        \
+            AT(levels[number].memory_mb), 8, 1024, NULL, mb,                           \
+            "memory that code at the level '" name "' may ask for, in MB")
+#define WAY_KEY(name, way)                                                        \
+    KEY("callers." name, KEY_WORD, RULE_HIGHER, AT(ways[way]), 0, 0, level_words, \
+        "\"full\"", "how far callers by " name " are trusted")
+#define ALERT_KEY(name, kind, n, seconds_, pause_, what)                                \
+    KEY("alerts." name ".count", KEY_INT, RULE_USER, AT(alerts[kind].count), 0, 100000, \
+        NULL, n, "an alert at so many " what "; 0: never"),                             \
+        KEY("alerts." name ".seconds", KEY_INT, RULE_USER, AT(alerts[kind].seconds), 1, \
+            86400, NULL, seconds_, "within so many seconds"),                           \
+        KEY("alerts." name ".pause", KEY_BOOL, RULE_USER, AT(alerts[kind].pause), 0, 0, \
+            NULL, pause_, "then pause the caller until a person lifts it")
 
 /* Those of one group stand together. */
 const struct key policy_keys[] = {
