@@ -8,24 +8,20 @@
 
 #include "actions/calls.h"
 #include "actions/places.h"
-#include "actions/tooling.h"
 #include "audit/audit.h"
-#include "crypto/crypto.h"
-#include "functions/functions.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
 
 void account_begin(struct account *a, const struct actions *of, const char *action,
                    const struct json *arguments, const struct caller *who)
 {
-    memset(a, 0, offsetof(struct account, first) + offsetof(struct account_part, tools));
-    a->actions = of;
-    a->action = action;
-    a->arguments = arguments;
-    a->who = who;
-    a->level = who->level;
+    *a = (struct account){.actions = of,
+                          .action = action,
+                          .arguments = arguments,
+                          .who = who,
+                          .level = who->level,
+                          .begun_ns = os_mono_ns()};
     pthread_mutex_init(&a->lock, NULL);
-    a->begun_ns = os_mono_ns();
 }
 
 /* ---- before a change ------------------------------------------------------ */
@@ -179,91 +175,24 @@ void account_host(struct account_part *p, const char *host)
 
 /* ---- what else it does ----------------------------------------------------- */
 
-void account_tool(struct account_part *p, const struct tool_stage *stage,
-                  const struct tool_outcome *o, enum err_code outcome)
+void account_row(struct account_part *p, const struct account_list *l, const void *row)
 {
-    char hex[CRYPTO_SHA256_HEX];
     if (!p)
         return;
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 20);
-    struct json_writer w = json_writer(&text);
-    json_put(&w, stage->arguments);
-    crypto_sha256_hex(buf_view(&text), hex);
     pthread_mutex_lock(&p->of->lock);
-    if (p->tool_count++ < ACCOUNT_LISTED) {
-        struct account_tool *t = &p->tools[p->tool_count - 1];
-        (void)snprintf(t->name, sizeof t->name, "%s", stage->tool->name);
-        (void)snprintf(t->version, sizeof t->version, "%s", stage->tool->version);
-        memcpy(t->digest, hex, sizeof t->digest - 1);
-        t->digest[sizeof t->digest - 1] = 0;
-        t->exit_code = o ? o->exit_code : 0;
-        t->ms = o ? o->wall_ms : 0;
-        t->outcome = outcome;
+    struct account_rows *r = p->rows;
+    while (r && r->list != l)
+        r = r->next;
+    if (!r) {
+        r = mem_new(sizeof *r + ACCOUNT_LISTED * l->size);
+        r->list = l;
+        r->next = p->rows;
+        p->rows = r;
     }
-    pthread_mutex_unlock(&p->of->lock);
-}
-
-static void fill_machine(struct account_machine *m, const struct account_machine_deed *d,
-                         const char *command)
-{
-    char hex[CRYPTO_HASH_HEX] = "";
-    if (d->machine && *d->machine) /* a handle opens it */
-        crypto_hash_hex(str_of(d->machine), hex);
-    *m = (struct account_machine){.call = d->call,
-                                  .outcome = d->outcome,
-                                  .exit_code = d->exit_code,
-                                  .ms = (double)d->wall_ns / 1e6,
-                                  .compute_ms = (double)d->cpu_ns / 1e6,
-                                  .command_bytes = d->command.n,
-                                  .input_bytes = d->input_bytes,
-                                  .stdout_bytes = d->stdout_bytes,
-                                  .stderr_bytes = d->stderr_bytes};
-    (void)snprintf(m->machine, sizeof m->machine, "%.12s", hex);
-    (void)snprintf(m->command, sizeof m->command, "%s", command);
-}
-
-void account_machine(struct account_part *p, const struct account_machine_deed *d)
-{
-    struct err none = {0};
-    char command[CRYPTO_SHA256_HEX] = "";
-    if (!p)
-        return;
-    if (d->command.at)
-        crypto_sha256_hex(d->command, command);
-    if (d->command.at && p->keep_code) /* what it was is kept where code is */
-        (void)trail_keep(ward_trail(p->ward), command, d->command, &none);
-    pthread_mutex_lock(&p->of->lock);
-    if (p->machine_count++ < ACCOUNT_LISTED)
-        fill_machine(&p->machines[p->machine_count - 1], d, command);
-    pthread_mutex_unlock(&p->of->lock);
-    telemetry_machine(p->of->actions->telemetry, d->call, d->outcome, d->wall_ns);
-}
-
-void account_function(struct account_part *p, const struct account_function *f,
-                      struct str name)
-{
-    if (!p || p->function_count++ >= ACCOUNT_LISTED)
-        return;
-    struct account_function *kept = &p->functions[p->function_count - 1];
-    *kept = *f;
-    (void)snprintf(kept->name, sizeof kept->name, "%.*s",
-                   STR_ARGS(str_cut(name, sizeof kept->name - 1)));
-}
-
-void account_kept(struct account_part *p, const char *deed, struct str name,
-                  uint32_t version)
-{
-    if (!p)
-        return;
-    pthread_mutex_lock(&p->of->lock);
-    p->changed = true;
-    if (p->kept_count++ < ACCOUNT_LISTED) {
-        struct account_kept *k = &p->kept[p->kept_count - 1];
-        *k = (struct account_kept){.deed = deed, .version = version};
-        (void)snprintf(k->name, sizeof k->name, "%.*s",
-                       STR_ARGS(str_cut(name, sizeof k->name - 1)));
-    }
+    if (r->count < ACCOUNT_LISTED)
+        memcpy(r->at + r->count * l->size, row, l->size);
+    r->count++;
+    p->changed |= l->changes;
     pthread_mutex_unlock(&p->of->lock);
 }
 
@@ -356,6 +285,10 @@ void account_end(struct account *a)
         observe(p);
         tally_done(&p->notes);
         tally_done(&p->hosts);
+        for (struct account_rows *r = p->rows, *after; r; r = after) {
+            after = r->next;
+            free(r);
+        }
         if (p != &a->first)
             free(p);
     }

@@ -1,6 +1,8 @@
 /* actions/account.h - what is counted, and what is recorded of a call. Private to
  * actions. */
 #pragma once
+#include <stddef.h>
+
 #include "actions/internal.h"
 #include "effect/effect.h"
 #include "notes/notes.h"
@@ -16,18 +18,6 @@ void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who
                     enum err_code outcome, uint64_t ns);
 void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome,
                     uint64_t ns);
-/* A call of a custom function, `own` or a library's; an attempt to keep one. */
-void telemetry_function(struct telemetry *t, bool own, enum err_code outcome,
-                        uint64_t ns);
-void telemetry_trial(struct telemetry *t, unsigned how, uint64_t ns);
-/* A run of a command-line tool. */
-void telemetry_run(struct actions *a, const struct tool *tool, enum err_code outcome,
-                   uint64_t ns);
-
-/* What was done with a Linux machine: a call of the table ("vm.exec"). */
-void telemetry_machine(struct telemetry *t, const char *call, enum err_code outcome,
-                       uint64_t ns);
-
 /* ---- what a call comes to ------------------------------------------------ */
 
 struct call_count {
@@ -36,28 +26,12 @@ struct call_count {
 #define ACCOUNT_LISTED 32u /* rows of one kind that a record tells; the rest is counted */
 #define ACCOUNT_ID_HEX 25u /* of a call that changes something, with its NUL */
 
-struct account_tool {
-    char name[65], version[40], digest[13]; /* of its arguments */
-    uint32_t exit_code;
-    enum err_code outcome;
-    double ms;
-};
-struct account_function {
-    char name[65]; /* its beginning */
-    uint32_t version, calls, failed;
-};
-struct account_machine {
-    const char *call;              /* "vm.exec" */
-    char machine[13], command[65]; /* hashes; "": none */
-    enum err_code outcome;
-    int exit_code;
-    double ms, compute_ms;
-    uint64_t command_bytes, input_bytes, stdout_bytes, stderr_bytes;
-};
-struct account_kept {
-    char name[100];
-    const char *deed; /* "registered" */
-    uint32_t version; /* that it is now; 0: not said */
+/* A list that a capability adds to records, each row an object. */
+struct account_list {
+    const char *name, *more; /* "tools"; how many there were besides: "more_tools" */
+    size_t size;             /* of a row */
+    bool changes;            /* what it tells of are changes */
+    void (*put)(const void *row, struct json_writer *w); /* pairs of the open object */
 };
 
 /* What a call did in one vault: of that, and of nothing else, the vault's record tells. */
@@ -78,13 +52,12 @@ struct account_part {
     uint32_t asked, allowed; /* persons, and how often they said yes */
     struct tally notes;      /* and other things that it changed */
     struct tally hosts;      /* that it asked for something */
-    size_t tool_count, function_count, machine_count, kept_count; /* all there were */
-    /* Not cleared before the first: most calls have none. */
-    struct account_tool tools[ACCOUNT_LISTED]; /* that ran */
-    struct account_function
-        functions[ACCOUNT_LISTED];                   /* custom ones that code looked up */
-    struct account_machine machines[ACCOUNT_LISTED]; /* what it did with Linux machines */
-    struct account_kept kept[ACCOUNT_LISTED];        /* custom functions it changed */
+    struct account_rows {
+        const struct account_list *list;
+        struct account_rows *next;
+        size_t count;                    /* all there were */
+        _Alignas(max_align_t) char at[]; /* ACCOUNT_LISTED rows */
+    } *rows;                             /* of the lists that have any */
 };
 
 /* Of one call, until its records are written. */
@@ -119,26 +92,8 @@ void account_place(struct account *a, struct place *p, const struct policy *poli
 void account_call(struct account_part *p, uint32_t row, const struct host_call *c,
                   enum err_code outcome, const struct outcome *did);
 void account_host(struct account_part *p, const char *host);
-/* A command-line tool has run (`o`; NULL: it was refused). */
-void account_tool(struct account_part *p, const struct tool_stage *stage,
-                  const struct tool_outcome *o, enum err_code outcome);
-/* Something was done with a Linux machine. */
-struct account_machine_deed {
-    const char *call;    /* a constant */
-    const char *machine; /* its handle; "" or NULL: none, or the default one */
-    struct str command;  /* without a pointer: it is none */
-    enum err_code outcome;
-    int exit_code;
-    uint64_t wall_ns, cpu_ns;
-    uint64_t input_bytes, stdout_bytes, stderr_bytes;
-};
-void account_machine(struct account_part *p, const struct account_machine_deed *d);
-/* Its code has looked up a custom function, and called it so often. */
-void account_function(struct account_part *p, const struct account_function *f,
-                      struct str name);
-/* A custom function was registered, changed ...; `deed` is a constant. */
-void account_kept(struct account_part *p, const char *deed, struct str name,
-                  uint32_t version);
+/* One more row of a list, which is copied. */
+void account_row(struct account_part *p, const struct account_list *l, const void *row);
 /* This was changed; empty: something without a name. */
 void account_change(struct account_part *p, struct str name);
 /* The same as an effect_fn, of a part. */
@@ -153,6 +108,8 @@ const struct vault_author *account_author(struct account_part *p);
 /* A person was asked, and said yes or did not. */
 void account_asked(struct account_part *p, bool allowed);
 void account_script(struct account *a, const struct script_outcome *o);
+/* As records tell it: "success", "Timeout". */
+const char *account_word(enum err_code outcome);
 /* Writes the records; when it returns they outlast this process and, where something was
  * changed, a power failure. */
 void account_end(struct account *a);

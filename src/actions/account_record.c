@@ -1,11 +1,10 @@
 /* A call's record, as JSON. Its fixed part is bounded; its lists are shortened until the
  * whole fits, and say how many more there were. */
 #include "actions/account.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "audit/audit.h"
 #include "caller/caller.h"
 #include "crypto/crypto.h"
-#include "functions/functions.h"
 #include "os/os.h"
 
 /* What the trail puts around the members: number, MAC, the line's end. */
@@ -13,51 +12,88 @@
 
 /* ---- lists ----------------------------------------------------------------- */
 
-enum list {
-    LIST_CALLS,
-    LIST_DENIED,
-    LIST_FAILED,
-    LIST_TOOLS,
-    LIST_MACHINES,
-    LIST_FUNCTIONS,
-    LIST_KEPT,
-    LIST_NOTES,
-    LIST_HOSTS,
-    LISTS
-};
+#define LISTS_MAX 16u
 
-/* How many rows of each are told, and what these take. */
-struct shown {
-    size_t most[LISTS], rows[LISTS], bytes[LISTS];
-};
-
-static const struct {
+/* One list of a record, and how much of it is told. */
+struct listed {
     const char *name, *more;
-} lists[LISTS] = {
-    [LIST_CALLS] = {"calls", "more_calls"},
-    [LIST_DENIED] = {"denied", "more_denied"},
-    [LIST_FAILED] = {"failed", "more_failed"},
-    [LIST_TOOLS] = {"tools", "more_tools"},
-    [LIST_MACHINES] = {"machines", "more_machines"},
-    [LIST_FUNCTIONS] = {"functions", "more_functions"},
-    [LIST_KEPT] = {"functions_changed", "more_functions_changed"},
-    [LIST_NOTES] = {"notes", "more_notes"},
-    [LIST_HOSTS] = {"hosts", "more_hosts"},
+    size_t counts;                   /* of calls: which of their numbers */
+    const struct tally *tally;       /* or these names */
+    const struct account_rows *rows; /* or these rows */
+    size_t all, most;                /* rows that there were, and that may be told */
+    size_t told, bytes;              /* as it was written last */
+};
+struct listing {
+    struct listed at[LISTS_MAX];
+    size_t count, late; /* `late`: the first that stands behind the facts of a change */
 };
 
-static unsigned count_of(const struct account_part *p, size_t call, enum list which)
+static unsigned count_of(const struct account_part *p, size_t call, size_t which)
 {
     const struct call_count *n = &p->calls[call];
     const atomic_uint *numbers[] = {&n->done, &n->denied, &n->failed};
     return atomic_load_explicit(numbers[which], memory_order_relaxed);
 }
 
+static void add_counts(struct listing *l, const struct account_part *p, const char *name,
+                       const char *more)
+{
+    size_t count, which = l->count;
+    (void)host_calls(&count);
+    struct listed *one = &l->at[l->count++];
+    *one = (struct listed){.name = name, .more = more, .counts = which};
+    for (size_t i = 0; p->has_calls && i < count; i++)
+        one->all += count_of(p, i, which) > 0;
+    one->most = one->all;
+}
+
+static void add_tally(struct listing *l, const struct tally *t, const char *name,
+                      const char *more)
+{
+    size_t most = t->kept < ACCOUNT_LISTED ? t->kept : ACCOUNT_LISTED;
+    l->at[l->count++] = (struct listed){
+        .name = name, .more = more, .tally = t, .all = t->count, .most = most};
+}
+
+static void add_rows(struct listing *l, const struct account_part *p,
+                     const struct account_list *which)
+{
+    const struct account_rows *r = p->rows;
+    while (r && r->list != which)
+        r = r->next;
+    if (!r)
+        return;
+    must(l->count < LISTS_MAX);
+    l->at[l->count++] =
+        (struct listed){.name = which->name,
+                        .more = which->more,
+                        .rows = r,
+                        .all = r->count,
+                        .most = r->count < ACCOUNT_LISTED ? r->count : ACCOUNT_LISTED};
+}
+
+static void find_lists(struct listing *l, const struct account_part *p)
+{
+    *l = (struct listing){0};
+    add_counts(l, p, "calls", "more_calls");
+    add_counts(l, p, "denied", "more_denied");
+    add_counts(l, p, "failed", "more_failed");
+    for (size_t i = 0; i < capability_count; i++)
+        for (const struct account_list *const *of = capabilities[i]->records; of && *of;
+             of++)
+            add_rows(l, p, *of);
+    l->late = l->count;
+    add_tally(l, &p->notes, "notes", "more_notes");
+    add_tally(l, &p->hosts, "hosts", "more_hosts");
+}
+
 /* By the method's name. */
-static void put_counts(const struct account_part *p, enum list which, size_t most,
+static void put_counts(const struct account_part *p, size_t which, size_t most,
                        struct json_writer *w)
 {
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
+    json_open_object(w);
     for (size_t i = 0; i < count && most; i++) {
         unsigned n = count_of(p, i, which);
         if (n) {
@@ -65,138 +101,39 @@ static void put_counts(const struct account_part *p, enum list which, size_t mos
             most--;
         }
     }
+    json_close(w);
 }
 
-static void put_tally(const struct tally *t, size_t most, struct json_writer *w)
+static void put_elements(const struct listed *l, struct json_writer *w)
 {
     const char *name = NULL;
-    for (size_t i = 0; i < most && (name = tally_next(t, name)); i++)
-        json_put_cstr(w, name);
-}
-
-static const char *word_of(enum err_code outcome)
-{
-    return outcome == ERR_NONE ? "success" : err_kind(outcome)->name;
-}
-
-static void put_tool(const struct account_tool *t, struct json_writer *w)
-{
-    json_open_object(w);
-    json_pair_cstr(w, "tool", t->name);
-    json_pair_cstr(w, "version", t->version);
-    json_pair_cstr(w, "arguments", t->digest);
-    json_pair_cstr(w, "result", word_of(t->outcome));
-    if (t->outcome == ERR_NONE)
-        json_pair_int(w, "exit", t->exit_code);
-    json_pair_number(w, "ms", t->ms);
-    json_close(w);
-}
-
-static void put_machine(const struct account_machine *m, struct json_writer *w)
-{
-    json_open_object(w);
-    json_pair_cstr(w, "call", m->call);
-    if (*m->machine)
-        json_pair_cstr(w, "machine", m->machine);
-    json_pair_cstr(w, "result", word_of(m->outcome));
-    json_pair_number(w, "ms", m->ms);
-    if (*m->command) {
-        json_pair_cstr(w, "command", m->command);
-        json_pair_int(w, "command_bytes", (int64_t)m->command_bytes);
-        json_pair_int(w, "exit", m->exit_code);
-        json_pair_number(w, "compute_ms", m->compute_ms);
-        json_pair_int(w, "stdin_bytes", (int64_t)m->input_bytes);
-        json_pair_int(w, "stdout_bytes", (int64_t)m->stdout_bytes);
-        json_pair_int(w, "stderr_bytes", (int64_t)m->stderr_bytes);
-    }
-    json_close(w);
-}
-
-/* As the guest counted their calls. */
-static void put_function(const struct account_function *f, struct json_writer *w)
-{
-    json_open_object(w);
-    json_pair_cstr(w, "name", f->name);
-    json_pair_int(w, "version", f->version);
-    json_pair_int(w, "calls", f->calls);
-    json_pair_int(w, "failed", f->failed);
-    json_close(w);
-}
-
-static void put_kept(const struct account_kept *k, struct json_writer *w)
-{
-    json_open_object(w);
-    json_pair_cstr(w, "name", k->name);
-    json_pair_cstr(w, "action", k->deed);
-    if (k->version)
-        json_pair_int(w, "version", k->version);
-    json_close(w);
-}
-
-static size_t methods_in(const struct account_part *p, enum list which)
-{
-    size_t count, n = 0;
-    (void)host_calls(&count);
-    for (size_t i = 0; p->has_calls && i < count; i++)
-        n += count_of(p, i, which) > 0;
-    return n;
-}
-
-/* How many rows it has, and `*kept` of them to be told. */
-static size_t rows_in(const struct account_part *p, enum list list, size_t *kept)
-{
-    size_t all = list <= LIST_FAILED      ? methods_in(p, list)
-                 : list == LIST_TOOLS     ? p->tool_count
-                 : list == LIST_MACHINES  ? p->machine_count
-                 : list == LIST_FUNCTIONS ? p->function_count
-                 : list == LIST_KEPT      ? p->kept_count
-                 : list == LIST_NOTES     ? p->notes.count
-                                          : p->hosts.count;
-    size_t there = list == LIST_NOTES   ? p->notes.kept
-                   : list == LIST_HOSTS ? p->hosts.kept
-                                        : all;
-    bool bounded = list > LIST_FAILED && there > ACCOUNT_LISTED;
-    *kept = bounded ? ACCOUNT_LISTED : there;
-    return all;
-}
-
-static void put_rows(const struct account_part *p, enum list list, size_t n,
-                     struct json_writer *w)
-{
-    if (list <= LIST_FAILED)
-        put_counts(p, list, n, w);
-    else if (list == LIST_NOTES || list == LIST_HOSTS)
-        put_tally(list == LIST_NOTES ? &p->notes : &p->hosts, n, w);
-    for (size_t i = 0; i < n && list > LIST_FAILED; i++) {
-        if (list == LIST_TOOLS)
-            put_tool(&p->tools[i], w);
-        else if (list == LIST_MACHINES)
-            put_machine(&p->machines[i], w);
-        else if (list == LIST_FUNCTIONS)
-            put_function(&p->functions[i], w);
-        else if (list == LIST_KEPT)
-            put_kept(&p->kept[i], w);
-    }
-}
-
-static void put_list(const struct account_part *p, enum list list, struct shown *s,
-                     struct json_writer *w)
-{
-    size_t before = w->out->n, kept, all = rows_in(p, list, &kept);
-    size_t n = kept < s->most[list] ? kept : s->most[list];
-    s->rows[list] = n;
-    if (n) {
-        json_key(w, lists[list].name);
-        if (list <= LIST_FAILED)
-            json_open_object(w);
-        else
-            json_open_array(w);
-        put_rows(p, list, n, w);
+    json_open_array(w);
+    for (size_t i = 0; i < l->told; i++) {
+        if (l->tally && (name = tally_next(l->tally, name)))
+            json_put_cstr(w, name);
+        if (!l->rows)
+            continue;
+        json_open_object(w);
+        l->rows->list->put(l->rows->at + i * l->rows->list->size, w);
         json_close(w);
     }
-    if (all > n)
-        json_pair_int(w, lists[list].more, (int64_t)(all - n));
-    s->bytes[list] = n ? w->out->n - before : 0;
+    json_close(w);
+}
+
+static void put_list(const struct account_part *p, struct listed *l,
+                     struct json_writer *w)
+{
+    size_t before = w->out->n;
+    l->told = l->most;
+    if (l->told)
+        json_key(w, l->name);
+    if (l->told && (l->tally || l->rows))
+        put_elements(l, w);
+    else if (l->told)
+        put_counts(p, l->counts, l->told, w);
+    l->bytes = l->told ? w->out->n - before : 0;
+    if (l->all > l->told)
+        json_pair_int(w, l->more, (int64_t)(l->all - l->told));
 }
 
 /* ---- the fixed part ---------------------------------------------------------- */
@@ -296,17 +233,22 @@ static void put_head(const struct account_part *p, const char *event,
     json_pair_cstr(w, "level", level_name(a->level));
 }
 
-static void write_whole(struct account_part *p, struct shown *s, struct buf *out)
+const char *account_word(enum err_code outcome)
+{
+    return outcome == ERR_NONE ? "success" : err_kind(outcome)->name;
+}
+
+static void write_whole(struct account_part *p, struct listing *l, struct buf *out)
 {
     const struct account *a = p->of;
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     put_head(p, "call", &w);
-    json_pair_cstr(&w, "result", word_of(a->outcome));
+    json_pair_cstr(&w, "result", account_word(a->outcome));
     json_pair_number(&w, "ms", (double)(os_mono_ns() - a->begun_ns) / 1e6);
     put_stats(p, &w);
-    for (enum list i = LIST_CALLS; i <= LIST_KEPT; i++)
-        put_list(p, i, s, &w);
+    for (size_t i = 0; i < l->late; i++)
+        put_list(p, &l->at[i], &w);
     if (p->asked) { /* persons */
         json_pair_int(&w, "asked", p->asked);
         json_pair_int(&w, "allowed", p->allowed);
@@ -315,30 +257,28 @@ static void write_whole(struct account_part *p, struct shown *s, struct buf *out
         json_pair_bool(&w, "changed", true);
     if (p->revision)
         json_pair_int(&w, "revision", p->revision);
-    for (enum list i = LIST_NOTES; i < LISTS; i++)
-        put_list(p, i, s, &w);
+    for (size_t i = l->late; i < l->count; i++)
+        put_list(p, &l->at[i], &w);
     json_close(&w);
 }
 
 /* Halves the list that takes most. */
-static void shorten(struct shown *s)
+static void shorten(struct listing *l)
 {
-    size_t longest = 0;
-    for (size_t i = 1; i < LISTS; i++)
-        if (s->bytes[i] > s->bytes[longest])
-            longest = i;
-    s->most[longest] = s->rows[longest] / 2;
+    struct listed *longest = l->at;
+    for (struct listed *one = l->at; one < l->at + l->count; one++)
+        longest = one->bytes > longest->bytes ? one : longest;
+    longest->most = longest->told / 2;
 }
 
 void account_write(struct account_part *p, struct buf *out)
 {
-    struct shown s;
+    struct listing l;
     scoped_buf struct buf text;
     buf_init(&text, 256 * AUDIT_RECORD_MAX);
-    for (size_t i = 0; i < LISTS; i++)
-        s.most[i] = HOST_CALLS_MAX;
-    for (write_whole(p, &s, &text); text.n > ROOM + 2; write_whole(p, &s, &text)) {
-        shorten(&s);
+    find_lists(&l, p);
+    for (write_whole(p, &l, &text); text.n > ROOM + 2; write_whole(p, &l, &text)) {
+        shorten(&l);
         buf_clear(&text);
     }
     buf_put(out, text.at + 1, text.n - 2);

@@ -9,7 +9,10 @@
 #include <cmocka.h>
 
 #include "actions/calls.h"
+#include "actions/function_actions.h"
+#include "actions/function_load.h"
 #include "actions/home_test.h"
+#include "actions/machine_use.h"
 #include "actions/places.h"
 #include "audit/audit.h"
 
@@ -90,6 +93,7 @@ static void a_record_fits_whatever_its_names_are(void **state)
 {
     (void)state;
     char name[5000];
+    assert_true(functions_record.size <= 128);
     for (unsigned i = 0; i < 100; i++) {
         memset(name, i % 2 ? 0x1b : 'x', sizeof name); /* one byte becomes six */
         (void)snprintf(name, 20, "%u", i);
@@ -97,11 +101,14 @@ static void a_record_fits_whatever_its_names_are(void **state)
         name[sizeof name - 1] = '\0';
         account_change(place.part, str_of(name));
         account_host(place.part, name);
-        account_kept(place.part, "registered", str_of(name), i);
-        account_function(place.part, &(struct account_function){.version = i},
-                         str_of(name));
-        account_machine(place.part, &(struct account_machine_deed){
-                                        .call = "vm.exec", .command = str_of(name)});
+        char row[128] = {0}; /* which begins with a name */
+        memset(row, 0x1b, 64);
+        account_row(place.part, &functions_record, row);
+        function_changed(&(struct action_call){.actions = actions, .place = &place},
+                         "registered", str_of(name), i);
+        machine_account(
+            &(struct tool_call){.actions = actions, .place = &place},
+            &(struct machine_deed){.call = "vm.exec", .command = str_of(name)});
     }
     size_t calls;
     (void)host_calls(&calls);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "actions/account.h"
+#include "actions/api.h"
 #include "actions/cache.h"
 #include "actions/capability.h"
 #include "actions/checking.h"
@@ -16,13 +17,9 @@
 #include "actions/shorten.h"
 #include "actions/tooling.h"
 #include "actions/watching.h"
-#include "approvals/approvals.h"
 #include "audit/audit.h"
 #include "caller/caller.h"
-#include "egress/egress.h"
-#include "lint/lint.h"
 #include "os/os.h"
-#include "pattern/pattern.h"
 #include "reconcile/reconcile.h"
 #include "sql/sql.h"
 
@@ -32,15 +29,6 @@ _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
 
 /* ---- opening ------------------------------------------------------------ */
 
-static bool has_guest(const char *dir)
-{
-    struct err none = {0};
-    scoped_fd int fd = os_dir_open(dir, &none);
-    struct os_stat st;
-    return fd >= 0 && os_stat_beneath(fd, "script.bare.wasm", &st, &none);
-}
-
-/* Beside the program, as it is built, or where an installation puts it. */
 bool actions_name_taken(struct str name)
 {
     bool taken = host_call_is_family(name);
@@ -49,26 +37,6 @@ bool actions_name_taken(struct str name)
         for (size_t i = 0; i < g->count; i++)
             taken |= str_is(name, g->rows[i].shown.name);
     return taken;
-}
-
-char *actions_guest_dir(struct err *e)
-{
-    static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};
-    scoped(free) char *program = os_program_dir(e);
-    if (!program)
-        return NULL;
-    for (size_t i = 0; i < LENGTH(places); i++) {
-        char *path = NULL;
-        must(asprintf(&path, "%s/%s", program, places[i]) > 0);
-        if (has_guest(path))
-            return path;
-        free(path);
-    }
-    err_set(e, ERR_NOT_FOUND,
-            "the JavaScript guest is not beside the program (%s/guest); "
-            "build it with 'make'",
-            program);
-    return NULL;
 }
 
 /* Of ours and of somebody else's, but no tool. */
@@ -138,28 +106,25 @@ static bool add_rows(struct actions *a, const struct actions_options *o, struct 
 struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->lint_tried_now, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&a->functions_lock, NULL);
+    a->services = services_open(&(struct services_options){.guest_dir = o->guest_dir,
+                                                           .rows = host_call_rows,
+                                                           .metered = run_script_rows,
+                                                           .put_table = check_put_table,
+                                                           .declare = api_write_part,
+                                                           .parts = CHECKING_PARTS});
     a->results = results_new();
     a->cache = answers_new();
     a->granted = granted_new();
-    a->repeating = repeating_new();
-    a->loop = egress_loop_new();
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->open)
+            a->own[i] = capabilities[i]->open(a);
     if (!add_rows(a, o, e))
         return NULL;
-    if (o->guest_dir)
-        atomic_init(&a->guest_dir.made, mem_strdup(o->guest_dir));
     struct guard_options guard = actions_guard_options();
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
-    a->patterns = patterns_new(actions_engine_at, a);
-    a->vaults = vault_set_open(o, a->patterns, e);
+    a->vaults = vault_set_open(o, services_patterns(a->services), e);
     if (!a->vaults)
         return NULL;
     a->watching = watching_new(a);
@@ -190,174 +155,25 @@ void actions_close(struct actions *a)
     if (!a)
         return;
     watching_free(a->watching);
-    script_close(once_peek(&a->script));
-    script_close(once_peek(&a->runner));
-    lint_close(once_peek(&a->lint));
-    typescript_free(once_peek(&a->typescript));
-    later_free(once_peek(&a->later));
-    checker_free(once_peek(&a->checker));
     for (size_t i = 0; i < capability_count; i++)
         if (capabilities[i]->close)
-            capabilities[i]->close(a);
-    patterns_free(a->patterns);
-    engine_close(once_peek(&a->engine));
+            capabilities[i]->close(a->own[i]);
+    services_close(a->services);
     sessions_close(once_peek(&a->sessions));
     vault_set_close(a->vaults);
     guard_close(a->guard);
     telemetry_free(a->telemetry);
     arena_free(a->schemas);
-    approvals_close(once_peek(&a->approvals));
     granted_free(a->granted);
-    repeating_free(a->repeating);
-    egress_loop_free(a->loop);
     results_free(a->results);
     cache_free(a->cache);
-    sql_pool_free(once_peek(&a->sql));
-    free(once_peek(&a->guest_dir));
-    free(a->ahead);
-    pthread_cond_destroy(&a->lint_tried_now);
-    pthread_mutex_destroy(&a->lock);
     free(a);
-}
-
-/* How long what is unused stays loaded; another time than the engine's is for tests. */
-static uint64_t idle_ms(void)
-{
-    const char *set = getenv("CLOCHE_IDLE_MS");
-    long long ms = set ? atoll(set) : 0;
-    return ms > 0 && ms <= 86400000 ? (uint64_t)ms : 0;
-}
-
-static void *find_guests(void *arg, struct err *e)
-{
-    (void)arg;
-    return actions_guest_dir(e);
-}
-
-const char *actions_guests(struct actions *a, struct err *e)
-{
-    return once_need(&a->guest_dir, find_guests, NULL, e);
-}
-
-static void *make_engine(void *arg, struct err *e)
-{
-    struct actions *a = arg;
-    const char *guests = actions_guests(a, e);
-    if (!guests)
-        return NULL;
-    free(a->ahead);
-    must(asprintf(&a->ahead, "%s/ahead", guests) > 0);
-    struct engine_options options = {
-        .ahead = a->ahead, .make_ready = a->makes_ready, .idle_ms = idle_ms()};
-    return engine_open(&options, e);
-}
-
-struct engine *actions_engine(struct actions *a, struct err *e)
-{
-    return once_need(&a->engine, make_engine, a, e);
-}
-
-struct engine *actions_engine_at(void *arg, const char **guest_dir, struct err *e)
-{
-    struct actions *a = arg;
-    struct engine *g = actions_engine(a, e);
-    *guest_dir = once_peek(&a->guest_dir);
-    return g;
-}
-
-static void *make_script(void *arg, struct err *e)
-{
-    size_t count;
-    const char *guests;
-    const struct script_row *rows = host_call_rows(&count);
-    struct engine *g = actions_engine_at(arg, &guests, e);
-    return g ? script_open(g, guests, rows, count, e) : NULL;
-}
-
-struct script *actions_script(struct actions *a, struct err *e)
-{
-    return once_need(&a->script, make_script, a, e);
-}
-
-static void *make_sql(void *arg, struct err *e)
-{
-    const char *guests = actions_guests(arg, e);
-    return guests ? sql_pool_new(guests) : NULL;
-}
-
-struct sql_pool *actions_sql(struct actions *a, struct err *e)
-{
-    return once_need(&a->sql, make_sql, a, e);
-}
-
-struct script *actions_runner(struct actions *a, struct err *e)
-{
-    return once_need(&a->runner, make_runner, a, e);
-}
-
-struct lint *actions_lint(struct actions *a, struct err *e)
-{
-    struct lint *l = once_peek(&a->lint);
-    if (l)
-        return l;
-    l = once_need(&a->lint, make_lint, a, e);
-    pthread_mutex_lock(&a->lock);
-    a->lint_tried = true;
-    pthread_cond_broadcast(&a->lint_tried_now);
-    pthread_mutex_unlock(&a->lock);
-    return l;
-}
-
-struct lint *actions_lint_soon(struct actions *a, unsigned ms)
-{
-    struct lint *l = once_peek(&a->lint);
-    if (l)
-        return l;
-    uint64_t until = os_mono_ns() + ms * UINT64_C(1000000);
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
-                          .tv_nsec = (long)(until % 1000000000u)};
-    int late = 0;
-    pthread_mutex_lock(&a->lock);
-    while (!a->lint_tried && !late)
-        late = pthread_cond_timedwait(&a->lint_tried_now, &a->lock, &at);
-    pthread_mutex_unlock(&a->lock);
-    return once_peek(&a->lint);
-}
-
-static void *make_typescript(void *arg, struct err *e)
-{
-    const char *guests;
-    struct engine *g = actions_engine_at(arg, &guests, e);
-    return g ? typescript_new(g, guests) : NULL;
-}
-
-struct typescript *actions_typescript(struct actions *a, struct err *e)
-{
-    return once_need(&a->typescript, make_typescript, a, e);
-}
-
-static void *make_approvals(void *arg, struct err *e)
-{
-    (void)arg;
-    return approvals_open(e);
-}
-
-struct approvals *actions_approvals(struct actions *a, struct err *e)
-{
-    return once_need(&a->approvals, make_approvals, NULL, e);
-}
-
-static void *make_later(void *arg, struct err *e)
-{
-    (void)e;
-    return later_new(arg);
 }
 
 /* Only what lives long has things checked in the background. */
 void actions_serves(struct actions *a)
 {
-    struct err none = {0};
-    (void)once_need(&a->later, make_later, a, &none);
+    atomic_store(&a->serves, true);
 }
 
 void actions_warm(struct actions *a)
@@ -379,25 +195,21 @@ void actions_warm(struct actions *a)
     if (c.arguments && place_open(&place, a, 0, &nobody, NULL, &e)) {
         (void)action_evaluate(&c, &out, &e);
         if (place.permit.policy->lint != POLICY_LINT_OFF)
-            (void)actions_lint(a, &e);
+            (void)services_lint(a->services, &e);
         place_close(&place);
     }
     buf_done(&out.json);
-    struct typescript *t = actions_typescript(a, &e);
+    struct typescript *t = services_typescript(a->services, &e);
     if (t)
         typescript_warm(t);
-    struct checker *types = actions_checker(a, &e);
+    struct checker *types = services_checker(a->services, &e);
     if (types && checker_is_there(types))
         (void)checker_warm(types, &e);
 }
 
 bool actions_make_ready(struct actions *a, struct err *e)
 {
-    a->makes_ready = true;
-    struct checker *types;
-    return actions_script(a, e) && actions_runner(a, e) && actions_lint(a, e) &&
-           (types = actions_checker(a, e)) &&
-           (!checker_is_there(types) || checker_warm(types, e));
+    return services_make_ready(a->services, e);
 }
 
 /* ---- calling ------------------------------------------------------------ */
@@ -757,7 +569,7 @@ static void check_evaluation(struct actions *a, struct check_list *l)
               : why.n ? why.at
                       : e.msg);
     buf_done(&out.json);
-    const struct engine *g = once_peek(&a->engine);
+    const struct engine *g = services_engine_now(a->services);
     if (!g)
         return;
     enum engine_memory memory = engine_memory_used(g);
@@ -770,7 +582,7 @@ static void check_evaluation(struct actions *a, struct check_list *l)
 static void check_sql(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
-    struct sql_pool *p = actions_sql(a, &e);
+    struct sql_pool *p = services_sql(a->services, &e);
     char detail[100];
     (void)snprintf(detail, sizeof detail, "in a process apart; at most %u at a time",
                    sql_pool_size());
@@ -782,7 +594,7 @@ static void check_sql(struct actions *a, struct check_list *l)
 static void check_checker(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
-    struct checker *c = actions_checker(a, &e);
+    struct checker *c = services_checker(a->services, &e);
     check_put(l, "type checker", c != NULL,
               !c                    ? e.msg
               : checker_is_there(c) ? "built: types of code and functions are checked"

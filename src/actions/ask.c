@@ -220,7 +220,7 @@ static bool wait_for_word(const struct asking *q, struct approvals *store,
 
 static bool ask_store(const struct asking *q, struct approval_word *word, struct err *e)
 {
-    struct approvals *store = actions_approvals(q->by->actions, e);
+    struct approvals *store = services_approvals(q->by->actions->services, e);
     if (!store || !wait_for_word(q, store, word, e))
         return false;
     if (word->said)

@@ -193,6 +193,9 @@ enum right {
     RIGHT_MOVE_NOTES
 };
 
+/* Of a row: the first member; so rows are laid out like lines of text. */
+#define CALL(...) .row = {__VA_ARGS__}
+#define TABLE(rows) rows, LENGTH(rows) /* of a group: its first members */
 /* A row of the one table from which the namespaces in code, what agents read and
  * the names of permissions come. */
 struct host_call {

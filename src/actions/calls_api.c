@@ -112,29 +112,23 @@ static bool action_describe_api(const struct action_call *c, struct answer *out,
 /* ---- the rows ------------------------------------------------------------ */
 
 static const struct host_call rows[] = {
-    {{.name = "api.search", .sync = true},
+    {CALL(.name = "api.search", .sync = true),
      "(words: string | {query: string, limit?: number}): ApiRow[]",
-     "finds methods by what they do, best first",
-     call_search,
-     LEVEL_ZERO,
+     "finds methods by what they do, best first", call_search, LEVEL_ZERO,
      STEADY_QUESTION,
      .details =
          "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
      .example = "api.search('who links to a note')",
      .words = "help find discover method function list available"},
-    {{.name = "api.describe", .sync = true},
-     "(name?: string): any",
-     "tells all about a method, a namespace or a type, by name",
-     call_describe,
-     LEVEL_ZERO,
-     STEADY_QUESTION,
-     .details = "Without a name: all namespaces and types.",
+    {CALL(.name = "api.describe", .sync = true), "(name?: string): any",
+     "tells all about a method, a namespace or a type, by name", call_describe,
+     LEVEL_ZERO, STEADY_QUESTION, .details = "Without a name: all namespaces and types.",
      .errors = "NotFound: there is nothing of that name; the message says what is near.",
      .example = "api.describe('notes.update')",
      .words = "help docs documentation signature usage man reference types schema"},
 };
-const struct host_call_group api_calls = {
-    .order = 110, .scopeless = true, .always = true, .rows = rows, .count = LENGTH(rows)};
+const struct host_call_group api_calls = {TABLE(rows), .order = 110, .scopeless = true,
+                                          .always = true};
 
 static const char search_api_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -152,15 +146,11 @@ static const char describe_api_input[] =
 static const char describe_api_output[] = "{\"type\":\"object\"}";
 
 static const struct action_row action_rows[] = {
-    {.shown = {.name = "search_api",
-               .title = "Find methods",
-               .description = "Find methods of evaluate_note_code by what they do.",
-               .input_schema = search_api_input,
-               .output_schema = search_output,
-               .read_only = true,
-               .idempotent = true},
-     .run = action_search_api,
-     .seldom = true, /* code has api.search */
+    {SHOWN(.name = "search_api", .title = "Find methods",
+           .description = "Find methods of evaluate_note_code by what they do.",
+           .input_schema = search_api_input, .output_schema = search_output,
+           .read_only = true, .idempotent = true),
+     .run = action_search_api, .seldom = true, /* code has api.search */
      .needs = "api.search"},
     {.shown =
          {.name = "describe_api",
@@ -179,6 +169,5 @@ static const struct action_row action_rows[] = {
 static const struct action_group discovery = {action_rows, LENGTH(action_rows),
                                               .order = 40};
 
-static const struct host_call_group *const calls[] = {&api_calls, NULL};
-static const struct action_group *const actions[] = {&discovery, NULL};
-const struct capability discovery_capability = {.calls = calls, .actions = actions};
+const struct capability discovery_capability = {.calls = CALLS(&api_calls),
+                                                .actions = ACTIONS(&discovery)};

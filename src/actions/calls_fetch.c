@@ -122,7 +122,7 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
         &(struct egress_options){.rules = rules,
                                  .own_port = atomic_load(&v->actions->own_port),
                                  .cancel = &v->stopping,
-                                 .loop = v->actions->loop,
+                                 .loop = v->actions->own[CAPABILITY_fetch],
                                  .tell = tell_host,
                                  .tell_arg = n});
     v->parts[CAPABILITY_fetch] = n;
@@ -298,17 +298,13 @@ static bool begin_fetch(struct calling *x, struct buf *out, struct err *e)
 /* ---- the row ------------------------------------------------------------ */
 
 static const struct host_call rows[] = {
-    {{.name = "fetch",
-      .sync = true, /* to call it off: that does not wait in a row of slow calls */
-      .slow = true,
-      .wrap = fetch_js,
-      .feature = FEATURE_NETWORK,
-      .shared = true}, /* its classes are the same for all; it reaches no vault */
+    {CALL(.name = "fetch",
+          .sync = true, /* to call it off: that does not wait in a row of slow calls */
+          .slow = true, .wrap = fetch_js, .feature = FEATURE_NETWORK,
+          .shared = true), /* its classes are the same for all; it reaches no vault */
      "(input: string | URL | Request, init?: RequestOptions): Promise<Response>",
      "sends an HTTP request; only with enableNetwork, to hosts that the policy allows",
-     call_fetch,
-     LEVEL_FULL,
-     .begin = begin_fetch,
+     call_fetch, LEVEL_FULL, .begin = begin_fetch,
      .details =
          "As in browsers and Node.js, with Headers, Request and Response. A secret of the "
          "policy is written {{secret:NAME}} in a header's value, and put in on the way out. "
@@ -363,8 +359,22 @@ static const struct feature feature = {
     .programs = programs,
     .world = world,
     .check = network_check};
-static const struct host_call_group fetch_calls = {
-    .order = 100, .rows = rows, .count = LENGTH(rows), .feature = &feature};
+static const struct host_call_group fetch_calls = {TABLE(rows), .order = 100,
+                                                   .feature = &feature};
 
-static const struct host_call_group *const calls[] = {&fetch_calls, NULL};
-const struct capability fetch_capability = {.calls = calls, .end = network_close};
+/* One loop drives all fetches. */
+static void *open_loop(struct actions *a)
+{
+    (void)a;
+    return egress_loop_new();
+}
+
+static void close_loop(void *own)
+{
+    egress_loop_free(own);
+}
+
+const struct capability fetch_capability = {.calls = CALLS(&fetch_calls),
+                                            .open = open_loop,
+                                            .close = close_loop,
+                                            .end = network_close};

@@ -656,13 +656,10 @@ static void declare_members(struct buf *out)
                   "  readonly promises: FileSystem;\n"
                   "  readonly constants: {readonly [name: string]: number};\n");
 }
-static const struct host_call_group fs_calls = {.order = 120,
-                                                .rows = rows,
-                                                .count = LENGTH(rows),
-                                                .feature = &feature,
-                                                .interface = "FileSystem",
-                                                .members = members,
-                                                .declare = declare_members};
+static const struct host_call_group fs_calls = {
+    TABLE(rows),         .order = 120,
+    .feature = &feature, .interface = "FileSystem",
+    .members = members,  .declare = declare_members};
 
 static void files_close(struct evaluation *v)
 {
@@ -671,5 +668,5 @@ static void files_close(struct evaluation *v)
     free(f);
 }
 
-static const struct host_call_group *const calls[] = {&fs_calls, NULL};
-const struct capability files_capability = {.calls = calls, .end = files_close};
+const struct capability files_capability = {.calls = CALLS(&fs_calls),
+                                            .end = files_close};

@@ -112,18 +112,13 @@ static bool call_functions(struct calling *x, struct json_writer *out, struct er
 }
 
 static const struct host_call rows[] = {
-    {{.name = "customFunctions", .sync = true, .wrap = functions_js, .shared = true},
-     "(name?: string): any",
-     "answers what customFunctions knows",
-     call_functions,
-     LEVEL_ZERO,
-     .steady = true, /* what the functions are is a part of the cache's key */
-     .asks = true,
-     .inner = true},
+    {CALL(.name = "customFunctions", .sync = true, .wrap = functions_js, .shared = true),
+     "(name?: string): any", "answers what customFunctions knows", call_functions,
+     LEVEL_ZERO, .steady = true, /* what the functions are is a part of the cache's key */
+     .asks = true, .inner = true},
 };
-const struct host_call_group functions_calls = {.order = 150,
-                                                .rows = rows,
-                                                .count = LENGTH(rows),
+const struct host_call_group functions_calls = {TABLE(rows),
+                                                .order = 150,
                                                 .family = functioning_may_name,
                                                 .describes = functioning_is_name,
                                                 .describe = functioning_describe,

@@ -74,16 +74,12 @@ static bool call_search(struct calling *x, struct json_writer *out, struct err *
 /* ---- the rows ----------------------------------------------------------- */
 
 static const struct host_call rows[] = {
-    {{.name = "notes.create", .writes = true},
+    {CALL(.name = "notes.create", .writes = true),
      "(options: {type?: string, type_id?: string, title: string, content?: string, "
      "metadata?: Metadata, dry_run?: boolean} | {markdown: string, type?: string, "
      "title?: string, dry_run?: boolean}): Promise<CreatedNote | DryRun>",
-     "creates a note in the folder of its type",
-     call_create,
-     LEVEL_LIMITED,
-     .alias = "notes.save",
-     .right = RIGHT_CREATE_NOTES,
-     .reviewed = true,
+     "creates a note in the folder of its type", call_create, LEVEL_LIMITED,
+     .alias = "notes.save", .right = RIGHT_CREATE_NOTES, .reviewed = true,
      .details =
          "The title becomes the file's name; type is 'note' by default. type_id is "
          "another word for type. markdown is the whole file, kept as it is: its frontmatter "
@@ -95,15 +91,12 @@ static const struct host_call rows[] = {
          "await notes.create({type: 'meeting', title: 'Standup', content: '# Standup', "
          "metadata: {tags: ['team']}})",
      .words = "add new write insert make save put createNote"},
-    {{.name = "notes.get"},
+    {CALL(.name = "notes.get"),
      "(identifier: string | {identifier: string, properties?: boolean, markdown?: "
      "boolean}): "
      "Promise<FullNote | null>",
      "one note with its content, by id ('type/name'), uid, path or unique title",
-     call_get,
-     LEVEL_ZERO,
-     .right = RIGHT_READ_NOTES,
-     .steady = true,
+     call_get, LEVEL_ZERO, .right = RIGHT_READ_NOTES, .steady = true,
      .details =
          "null where there is none. content is what stands behind the frontmatter; "
          "metadata is the frontmatter without id, type, title, created and updated; "
@@ -112,7 +105,7 @@ static const struct host_call rows[] = {
      .errors = "Conflict: several notes have this title; the message names them.",
      .example = "const note = await notes.get('meeting/Standup')",
      .words = "read open load fetch show view getNote getById byId content body findOne"},
-    {{.name = "notes.update", .writes = true},
+    {CALL(.name = "notes.update", .writes = true),
      "(options: {identifier: string, content?: string, contentHash?: string, "
      "content_hash?: string, metadata?: Metadata, markdown?: string, force?: boolean, "
      "dry_run?: boolean}): "
@@ -121,12 +114,8 @@ static const struct host_call rows[] = {
      "content_hash?: string, metadata?: Metadata, markdown?: string, force?: boolean, "
      "dry_run?: boolean}): "
      "Promise<UpdatedNote | DryRun>",
-     "replaces a note's content, or merges its metadata, or both",
-     call_update,
-     LEVEL_LIMITED,
-     .alias = "notes.save",
-     .right = RIGHT_CHANGE_NOTES,
-     .reviewed = true,
+     "replaces a note's content, or merges its metadata, or both", call_update,
+     LEVEL_LIMITED, .alias = "notes.save", .right = RIGHT_CHANGE_NOTES, .reviewed = true,
      .details =
          "metadata is merged key by key, null removes a key. markdown takes the place of the "
          "whole file, frontmatter and all. Without contentHash the "
@@ -142,13 +131,10 @@ static const struct host_call rows[] = {
      .words =
          "change edit write set modify patch replace append save put frontmatter tag "
          "updateNote setMetadata"},
-    {{.name = "notes.delete", .writes = true},
+    {CALL(.name = "notes.delete", .writes = true),
      "(options: string | {identifier: string, confirm?: boolean, contentHash?: string, "
      "content_hash?: string, dry_run?: boolean}): Promise<DeletedNote | DryRun>",
-     "moves a note to the trash",
-     call_delete,
-     LEVEL_FULL,
-     .right = RIGHT_DELETE_NOTES,
+     "moves a note to the trash", call_delete, LEVEL_FULL, .right = RIGHT_DELETE_NOTES,
      .reviewed = true,
      .details = "Where other notes link to it nothing is done, and warnings lists them, "
                 "unless confirm is true. backup_path is where the file lies now. With "
@@ -156,16 +142,12 @@ static const struct host_call rows[] = {
      .errors = "NotFound. Conflict: contentHash is given, and the note changed since.",
      .example = "await notes.delete({identifier: 'meeting/Standup', confirm: true})",
      .words = "remove trash erase destroy drop unlink deleteNote"},
-    {{.name = "notes.list"},
+    {CALL(.name = "notes.list"),
      "(options?: string | null | {typeName?: string, type?: string, limit?: number, "
      "cursor?: string, order?: 'updated' | 'path', fields?: NoteField[]}): "
      "Promise<NoteRow[]>",
-     "notes without their content, the one updated last first",
-     call_list,
-     LEVEL_ZERO,
-     .filter = FILTER_OR_TYPE,
-     .rows = {1000, "10,000"},
-     .right = RIGHT_LIST_NOTES,
+     "notes without their content, the one updated last first", call_list, LEVEL_ZERO,
+     .filter = FILTER_OR_TYPE, .rows = {1000, "10,000"}, .right = RIGHT_LIST_NOTES,
      STEADY_QUESTION,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
@@ -178,16 +160,12 @@ static const struct host_call rows[] = {
      .words =
          "all every getAll findAll listNotes recent latest newest count enumerate page "
          "ids titles query filter"},
-    {{.name = "notes.search", .slow = true},
+    {CALL(.name = "notes.search", .slow = true),
      "(options: string | {query: string, typeFilter?: string, type?: string, limit?: number, "
      "useRegex?: boolean, exact?: boolean, fields?: SearchField[], cursor?: string}): "
      "Promise<SearchHit[]>",
-     "full-text search over titles, contents and tags, best first",
-     call_search,
-     LEVEL_FULL,
-     .filter = FILTER_OPTIONS,
-     .rows = {50, "1,000"},
-     STEADY_QUESTION,
+     "full-text search over titles, contents and tags, best first", call_search,
+     LEVEL_FULL, .filter = FILTER_OPTIONS, .rows = {50, "1,000"}, STEADY_QUESTION,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "
@@ -198,9 +176,5 @@ static const struct host_call rows[] = {
      .words =
          "find look grep text fulltext match query regex searchNotes where contains"},
 };
-const struct host_call_group notes_calls = {.order = 10,
-                                            .rows = rows,
-                                            .count = LENGTH(rows),
-                                            .subject = "note",
-                                            .names_notes = true,
-                                            .in_history = true};
+const struct host_call_group notes_calls = {TABLE(rows), .order = 10, .subject = "note",
+                                            .names_notes = true, .in_history = true};

@@ -36,14 +36,12 @@ static bool call_delete(struct calling *x, struct json_writer *out, struct err *
 #define INSTRUCTIONS "string | string[]"
 
 static const struct host_call rows[] = {
-    {{.name = "noteTypes.create", .writes = true},
+    {CALL(.name = "noteTypes.create", .writes = true),
      "(options: {type_name: string, description: string, agent_instructions?: " INSTRUCTIONS
      ", metadata_schema?: object}): Promise<{name: string, filename: string, path: string, "
      "created: string}>",
      "describes a type of notes: what for, how to write them, which metadata they have",
-     call_create,
-     LEVEL_FULL,
-     .reviewed = true,
+     call_create, LEVEL_FULL, .reviewed = true,
      .details =
          "metadata_schema is {type: 'object', properties: {name: {type, enum, minimum, "
          "pattern, format ...}}, required: [...]} or {fields: [{name, type, required, "
@@ -57,13 +55,11 @@ static const struct host_call rows[] = {
          "agent_instructions: ['Link to everyone who was there'], metadata_schema: {fields: "
          "[{name: 'status', type: 'select', options: ['open', 'done'], required: true}]}})",
      .words = "kind class category template schema define"},
-    {{.name = "noteTypes.list", .slow = true},
+    {CALL(.name = "noteTypes.list", .slow = true),
      "(options?: {fields?: boolean} | null): Promise<{name: string, description: string, "
      "noteCount: number, filename: string | null, fields?: {name: string, type: string, notes: "
      "number}[], fields_omitted?: number, hidden?: string}[]>",
-     "all types: folders that exist, and those that are described",
-     call_list,
-     LEVEL_FULL,
+     "all types: folders that exist, and those that are described", call_list, LEVEL_FULL,
      .reads = true,
      .details =
          "filename is null where a type is a folder without a description. With fields: true "
@@ -72,30 +68,24 @@ static const struct host_call rows[] = {
          "it; the 200 that most have. Who may not read notes is told hidden instead.",
      .example = "(await noteTypes.list()).map((t) => `${t.name}: ${t.noteCount}`)",
      .words = "all kinds classes categories folders count listNoteTypes"},
-    {{.name = "noteTypes.get", .slow = true},
+    {CALL(.name = "noteTypes.get", .slow = true),
      "(typeName: string | {type_name: string}): Promise<{name: string, purpose: string, path: "
      "string, instructions: " INSTRUCTIONS
      ", metadata_schema: object | null, content_hash: string | null, schema_error?: string}>",
      "what a type is for, how its notes are to be written, and its metadata schema",
-     call_get,
-     LEVEL_FULL,
-     .reads = true,
-     .right = RIGHT_READ_TYPES,
+     call_get, LEVEL_FULL, .reads = true, .right = RIGHT_READ_TYPES,
      .details = "schema_error tells why a schema that a person wrote cannot be read.",
      .errors =
          "NotFound: neither a folder nor a description; the message names the types.",
      .example = "const type = await noteTypes.get('meeting')",
      .words = "info read describe instructions schema fields getNoteTypeInfo"},
-    {{.name = "noteTypes.update", .writes = true},
+    {CALL(.name = "noteTypes.update", .writes = true),
      "(options: {type_name: string, description?: string, instructions?: " INSTRUCTIONS
      ", agent_instructions?: " INSTRUCTIONS
      ", metadata_schema?: object, content_hash?: string}): Promise<{raw: string, parsed: "
      "{description: string, agentInstructions: " INSTRUCTIONS
      ", metadataSchema?: object}}>",
-     "changes what is said about a type",
-     call_update,
-     LEVEL_FULL,
-     .reviewed = true,
+     "changes what is said about a type", call_update, LEVEL_FULL, .reviewed = true,
      .details =
          "Parts that are not given stay as they are. Notes that are there already are "
          "not checked again. With content_hash only that version is changed.",
@@ -105,13 +95,11 @@ static const struct host_call rows[] = {
      .example =
          "await noteTypes.update({type_name: 'meeting', instructions: 'Keep it short.'})",
      .words = "edit change set schema fields instructions updateNoteType"},
-    {{.name = "noteTypes.delete", .slow = true, .writes = true},
+    {CALL(.name = "noteTypes.delete", .slow = true, .writes = true),
      "(options: {type_name: string, action?: 'error' | 'migrate' | 'delete', target_type?: "
      "string, confirm?: boolean}): Promise<{success: boolean, notesAffected: number}>",
      "deletes a type: only an empty one, or with its notes moved to another type or the trash",
-     call_delete,
-     LEVEL_FULL,
-     .reviewed = true,
+     call_delete, LEVEL_FULL, .reviewed = true,
      .details =
          "'error' (the default) refuses where there are notes; 'migrate' moves them to "
          "target_type and rewrites links; 'delete' moves them to the trash and needs "
@@ -120,5 +108,5 @@ static const struct host_call rows[] = {
      .example = "await noteTypes.delete({type_name: 'meeting', action: 'error'})",
      .words = "drop kind class category"},
 };
-const struct host_call_group note_types_calls = {
-    .order = 40, .rows = rows, .count = LENGTH(rows), .subject = "type"};
+const struct host_call_group note_types_calls = {TABLE(rows), .order = 40,
+                                                 .subject = "type"};

@@ -29,23 +29,18 @@ static bool call_clustering(struct calling *x, struct json_writer *out, struct e
 #define NOT_THERE "NotFound: no such note. Conflict: several notes have that title."
 
 static const struct host_call rows[] = {
-    {{.name = "relationships.get", .slow = true},
+    {CALL(.name = "relationships.get", .slow = true),
      "(noteId: string | {note_id: string}): Promise<NoteRelationships>",
-     "all that joins a note to others: links, hierarchy, addresses",
-     call_get,
-     LEVEL_FULL,
-     STEADY_QUESTION,
-     .errors = NOT_THERE,
+     "all that joins a note to others: links, hierarchy, addresses", call_get, LEVEL_FULL,
+     STEADY_QUESTION, .errors = NOT_THERE,
      .example = "const {content_links, hierarchy_links, external_links} = "
                 "await relationships.get('project/Plan')",
      .words = "getNoteRelationships connections graph edges neighbours overview"},
-    {{.name = "relationships.getRelated", .slow = true},
+    {CALL(.name = "relationships.getRelated", .slow = true),
      "(options: string | {note_id: string, max_results?: number}): "
      "Promise<RelatedNote[]>",
-     "the notes that belong closest to a note, the strongest first",
-     call_related,
-     LEVEL_FULL,
-     STEADY_QUESTION,
+     "the notes that belong closest to a note, the strongest first", call_related,
+     LEVEL_FULL, STEADY_QUESTION,
      .details =
          "Counts links in both directions, parents, children, siblings, links to the "
          "same notes, and shared tags; strength goes from 0 to 1. What more than 1,000 "
@@ -54,12 +49,10 @@ static const struct host_call rows[] = {
      .example = "await relationships.getRelated({note_id: 'project/Plan', "
                 "max_results: 5})",
      .words = "similar nearest getRelatedNotes recommend suggest tags"},
-    {{.name = "relationships.findPath", .slow = true},
+    {CALL(.name = "relationships.findPath", .slow = true),
      "(options: {start_note_id: string, end_note_id: string, max_depth?: number}): "
      "Promise<PathStep[] | null>",
-     "the shortest way from one note to another",
-     call_find_path,
-     LEVEL_FULL,
+     "the shortest way from one note to another", call_find_path, LEVEL_FULL,
      STEADY_QUESTION,
      .details =
          "Goes over links and the hierarchy in any direction. The first step is the "
@@ -70,20 +63,15 @@ static const struct host_call rows[] = {
      .example = "await relationships.findPath({start_note_id: 'project/Plan', "
                 "end_note_id: 'person/Ada'})",
      .words = "findRelationshipPath connection between distance route graph bfs"},
-    {{.name = "relationships.getClusteringCoefficient", .slow = true},
+    {CALL(.name = "relationships.getClusteringCoefficient", .slow = true),
      "(noteId: string | {note_id: string}): Promise<number>",
      "how closely a note's neighbours are joined among themselves, 0 to 1",
-     call_clustering,
-     LEVEL_FULL,
-     STEADY_QUESTION,
+     call_clustering, LEVEL_FULL, STEADY_QUESTION,
      .details = "Of all pairs of notes that it is joined to by links or hierarchy, the "
                 "share that is joined directly. 0 where there are fewer than two.",
      .errors = NOT_THERE,
      .example = "await relationships.getClusteringCoefficient('project/Plan')",
      .words = "cluster density community graph network analysis"},
 };
-const struct host_call_group relationships_calls = {.order = 80,
-                                                    .rows = rows,
-                                                    .count = LENGTH(rows),
-                                                    .subject = "relat",
-                                                    .names_notes = true};
+const struct host_call_group relationships_calls = {
+    TABLE(rows), .order = 80, .subject = "relat", .names_notes = true};

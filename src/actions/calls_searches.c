@@ -20,7 +20,7 @@ static bool call_sql(struct calling *x, struct json_writer *out, struct err *e)
     scoped(vault_close) struct vault *vault = read_vault(x, e);
     const struct caller *who = x->v->who;
     const struct sql_caller by = {
-        .pool = vault ? actions_sql(x->v->actions, e) : NULL,
+        .pool = vault ? services_sql(x->v->actions->services, e) : NULL,
         .cancels = {who->cancel, calling_cancel(x)},
         .principal = who->grant ? who->grant->principal : NULL,
     };
@@ -28,7 +28,7 @@ static bool call_sql(struct calling *x, struct json_writer *out, struct err *e)
 }
 
 static const struct host_call rows[] = {
-    {{.name = "notes.searchAdvanced", .slow = true},
+    {CALL(.name = "notes.searchAdvanced", .slow = true),
      "(options?: {query?: string, type?: string | string[], tags?: string | string[], "
      "metadata?: Metadata, metadata_filters?: MetadataFilter[], content_contains?: string, "
      "created_after?: string, created_before?: string, created_within?: string, "
@@ -36,11 +36,8 @@ static const struct host_call rows[] = {
      "{field: string, order?: 'asc' | 'desc'}[], limit?: number, cursor?: string, fields?: "
      "(keyof AdvancedHit)[]}): Promise<{results: AdvancedHit[], total: number, has_more: "
      "boolean, cursor?: string, query_time_ms: number}>",
-     "notes by type, tags, metadata, dates and words, sorted and in pages",
-     call_advanced,
-     LEVEL_FULL,
-     .filter = FILTER_OPTIONS,
-     STEADY_QUESTION,
+     "notes by type, tags, metadata, dates and words, sorted and in pages", call_advanced,
+     LEVEL_FULL, .filter = FILTER_OPTIONS, STEADY_QUESTION,
      .details =
          "All that is given must hold. tags: all of them. metadata: {key: value}, a list "
          "means any of its values. A key may be a path ('a.b'); a value that is a list meets "
@@ -57,25 +54,20 @@ static const struct host_call rows[] = {
          "'metadata.priority', order: 'desc'}], limit: 20})",
      .words = "filter where criteria metadata tag date between sort order page "
               "searchNotesAdvanced query"},
-    {{.name = "notes.searchByText", .slow = true},
+    {CALL(.name = "notes.searchByText", .slow = true),
      "(options: string | {query: string, type?: string, limit?: number, fields?: "
      "SearchField[], cursor?: string}): Promise<SearchHit[]>",
-     "notes that have these words, in which no sign is special",
-     call_by_text,
-     LEVEL_FULL,
-     .filter = FILTER_OPTIONS,
-     STEADY_QUESTION,
+     "notes that have these words, in which no sign is special", call_by_text, LEVEL_FULL,
+     .filter = FILTER_OPTIONS, STEADY_QUESTION,
      .details = "As notes.search, but quotes and operators are text like all else.",
      .example = "await notes.searchByText('what he said: \"never\"')",
      .words = "plain literal words searchNotesByText"},
-    {{.name = "notes.searchSQL", .slow = true},
+    {CALL(.name = "notes.searchSQL", .slow = true),
      "(options: string | {query: string, params?: any[] | {[name: string]: any}, limit?: "
      "number, timeout?: number}): Promise<{columns: string[], rows: {[column: string]: "
      "any}[], row_count: number, truncated: boolean, query_time_ms: number}>",
-     "one SELECT (SQLite) over views of the vault; it can change nothing",
-     call_sql,
-     LEVEL_FULL,
-     STEADY_QUESTION,
+     "one SELECT (SQLite) over views of the vault; it can change nothing", call_sql,
+     LEVEL_FULL, STEADY_QUESTION,
      .details =
          "Views: notes(id, uid, title, type, path, filename, created, updated, size, "
          "content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, "
@@ -93,9 +85,5 @@ static const struct host_call rows[] = {
      .words =
          "select database join group count aggregate statistics sqlite searchNotesSQL"},
 };
-const struct host_call_group search_calls = {.order = 30,
-                                             .rows = rows,
-                                             .count = LENGTH(rows),
-                                             .subject = "note",
-                                             .names_notes = true,
-                                             .in_history = true};
+const struct host_call_group search_calls = {TABLE(rows), .order = 30, .subject = "note",
+                                             .names_notes = true, .in_history = true};

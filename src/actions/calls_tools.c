@@ -126,10 +126,9 @@ static bool call_describe(struct calling *x, struct json_writer *out, struct err
 /* ---- the rows -------------------------------------------------------------------- */
 
 static const struct host_call rows[] = {
-    {{.name = "tools.run", .slow = true, .writes = true, .wrap = tools_js},
+    {CALL(.name = "tools.run", .slow = true, .writes = true, .wrap = tools_js),
      "(name: string, options?: ToolOptions): Promise<ToolResult>",
-     "runs a command-line tool; tools.jq(options) is tools.run('jq', options)",
-     call_run,
+     "runs a command-line tool; tools.jq(options) is tools.run('jq', options)", call_run,
      LEVEL_FULL,
      .details =
          "Every enabled tool is a method by its own name: tools.jq, tools['clang-format'] or "
@@ -148,15 +147,12 @@ static const struct host_call rows[] = {
      .words = "exec spawn shell command line program jq grep sed awk sqlite3 binary wasm "
               "process",
      .asks = true},
-    {{.name = "tools.pipe",
-      .slow = true,
-      .writes = true,
-      .wrap = "(call, callSync, kit) => kit.shared.pipe(call)"},
+    {CALL(.name = "tools.pipe", .slow = true, .writes = true,
+          .wrap = "(call, callSync, kit) => kit.shared.pipe(call)"),
      "(stages: (ToolOptions & {tool: string})[], shared?: {stdin?: string | Uint8Array, "
      "files?: ToolFiles, cwd?: string}): Promise<ToolResult>",
      "runs tools side by side, each one's standard output the next one's input",
-     call_pipe,
-     LEVEL_FULL,
+     call_pipe, LEVEL_FULL,
      .details =
          "At most 16. The result is the last one's; stages tells how each ended, and "
          "failed names the first that did not end with 0.",
@@ -164,31 +160,19 @@ static const struct host_call rows[] = {
      .example =
          "const r = await tools.pipe([{tool: 'sort'}, {tool: 'uniq', args: ['-c']}], "
          "{stdin: 'b\\na\\nb\\n'});\nreturn r.stdout;",
-     .words = "pipeline shell chain | sort uniq",
-     .asks = true},
-    {{.name = "tools.list"},
-     "(options?: {category?: string}): Promise<ToolRow[]>",
-     "lists the command-line tools that there are",
-     call_list,
-     LEVEL_FULL,
-     .reads = true,
+     .words = "pipeline shell chain | sort uniq", .asks = true},
+    {CALL(.name = "tools.list"), "(options?: {category?: string}): Promise<ToolRow[]>",
+     "lists the command-line tools that there are", call_list, LEVEL_FULL, .reads = true,
      .example = "return (await tools.list({category: 'data'})).map((t) => t.name);",
-     .words = "which available installed programs commands",
-     .asks = true},
-    {{.name = "tools.describe"},
-     "(name: string): Promise<ToolDescription>",
-     "tells all about a command-line tool: parameters, limits, licence",
-     call_describe,
-     LEVEL_FULL,
-     .reads = true,
-     .errors = "NotFound: no such tool; the nearest is named.",
+     .words = "which available installed programs commands", .asks = true},
+    {CALL(.name = "tools.describe"), "(name: string): Promise<ToolDescription>",
+     "tells all about a command-line tool: parameters, limits, licence", call_describe,
+     LEVEL_FULL, .reads = true, .errors = "NotFound: no such tool; the nearest is named.",
      .example = "return (await tools.describe('wc')).parameters;",
-     .words = "help man usage options schema manifest",
-     .asks = true},
+     .words = "help man usage options schema manifest", .asks = true},
 };
-const struct host_call_group tools_calls = {.order = 130,
-                                            .rows = rows,
-                                            .count = LENGTH(rows),
+const struct host_call_group tools_calls = {TABLE(rows),
+                                            .order = 130,
                                             .in_history = true,
                                             .family = tool_name_fits,
                                             .describes = tooling_is_name,

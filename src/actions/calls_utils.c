@@ -36,45 +36,33 @@ static bool call_progress(struct calling *x, struct json_writer *out, struct err
 }
 
 static const struct host_call rows[] = {
-    {{.name = "utils.generateId", .source = generate_id},
-     "(): string",
-     "a new random id",
-     NULL,
-     LEVEL_ZERO,
+    {CALL(.name = "utils.generateId", .source = generate_id), "(): string",
+     "a new random id", NULL, LEVEL_ZERO,
      .details = "Ten characters, letters and digits.",
      .example = "const id = utils.generateId()",
      .words = "random unique uuid uid nanoid"},
-    {{.name = "utils.parseLinks", .source = parse_links},
-     "(content: string): string[]",
-     "what stands inside of each [[...]] in a text",
-     NULL,
+    {CALL(.name = "utils.parseLinks", .source = parse_links),
+     "(content: string): string[]", "what stands inside of each [[...]] in a text", NULL,
      LEVEL_ZERO,
      .details =
          "As written: 'type/name|label' stays whole. links.getForNote answers resolved "
          "links, and knows code blocks.",
      .example = "utils.parseLinks('see [[meeting/Standup|the standup]]')",
      .words = "wiki extract references mentions"},
-    {{.name = "utils.formatDate", .source = format_date},
+    {CALL(.name = "utils.formatDate", .source = format_date),
      "(date?: string | number | Date, pattern?: string): string",
-     "a date as ISO 8601, or by a pattern",
-     NULL,
-     LEVEL_ZERO,
+     "a date as ISO 8601, or by a pattern", NULL, LEVEL_ZERO,
      .details = "The pattern knows YYYY MM DD HH mm ss SSS, in UTC. Without a date: now.",
      .errors = "RangeError: what is given is no date.",
      .example = "utils.formatDate(new Date(), 'YYYY-MM-DD HH:mm')",
      .words = "time day today now timestamp iso format"},
-    {{.name = "utils.sanitizeTitle", .source = sanitize_title},
-     "(title: string): string",
-     "a title with letters, digits, spaces and hyphens only",
-     NULL,
-     LEVEL_ZERO,
-     .example = "utils.sanitizeTitle('What now? (draft)')",
+    {CALL(.name = "utils.sanitizeTitle", .source = sanitize_title),
+     "(title: string): string", "a title with letters, digits, spaces and hyphens only",
+     NULL, LEVEL_ZERO, .example = "utils.sanitizeTitle('What now? (draft)')",
      .words = "clean slug filename safe escape"},
-    {{.name = "utils.progress", .sync = true},
+    {CALL(.name = "utils.progress", .sync = true),
      "(done: number, total?: number, message?: string): null",
-     "tells whoever waits for this evaluation how far it is",
-     call_progress,
-     LEVEL_ZERO,
+     "tells whoever waits for this evaluation how far it is", call_progress, LEVEL_ZERO,
      .steady = true,
      .details = "Shown by clients that asked for progress; of several quick ones after "
                 "another some are left out. It should only grow.",
@@ -82,5 +70,4 @@ static const struct host_call rows[] = {
      .example = "utils.progress(3, 10, 'reading meetings')",
      .words = "status percent notify bar advance tell"},
 };
-const struct host_call_group utils_calls = {
-    .order = 50, .scopeless = true, .rows = rows, .count = LENGTH(rows)};
+const struct host_call_group utils_calls = {TABLE(rows), .order = 50, .scopeless = true};

@@ -151,34 +151,23 @@ static bool call_remove(struct calling *x, struct json_writer *out, struct err *
     "string, created: string}"
 
 static const struct host_call rows[] = {
-    {{.name = "vaults.getCurrent"},
-     "(): Promise<" VAULT " | null>",
-     "the vault that all other calls work in",
-     call_current,
-     LEVEL_FULL,
-     .reads = true,
+    {CALL(.name = "vaults.getCurrent"), "(): Promise<" VAULT " | null>",
+     "the vault that all other calls work in", call_current, LEVEL_FULL, .reads = true,
      .details = "null where no vault is open.",
      .example = "const vault = await vaults.getCurrent()",
      .words = "which active workspace where am I path folder getCurrentVault"},
-    {{.name = "vaults.list"},
-     "(): Promise<" VAULT "[]>",
-     "the vaults that can be reached",
-     call_list,
-     LEVEL_FULL,
-     .reads = true,
+    {CALL(.name = "vaults.list"), "(): Promise<" VAULT "[]>",
+     "the vaults that can be reached", call_list, LEVEL_FULL, .reads = true,
      .outward = true,
      .details = "Those given to this program with --vault and those that code has made "
                 "since; or else all that the user has registered.",
      .example = "(await vaults.list()).map((v) => v.id)",
      .words = "all workspaces listVaults available"},
-    {{.name = "vaults.create", .writes = true},
+    {CALL(.name = "vaults.create", .writes = true),
      "(options: {id: string, name: string, path: string, description?: string, "
      "initialize?: boolean, switch_to?: boolean}): Promise<" VAULT ">",
-     "registers a folder as a vault, and makes it",
-     call_create,
-     LEVEL_FULL,
-     .never_dry = true,
-     .outward = true,
+     "registers a folder as a vault, and makes it", call_create, LEVEL_FULL,
+     .never_dry = true, .outward = true,
      .details =
          "A relative path lies in the user's folder of vaults. Other folders are a "
          "person's to register (cloche vault add DIR). initialize: false takes only a "
@@ -188,12 +177,8 @@ static const struct host_call rows[] = {
          "id or the folder is taken, or the folder lies within another vault.",
      .example = "await vaults.create({id: 'work', name: 'Work', path: 'work'})",
      .words = "new add register open folder workspace createVault"},
-    {{.name = "vaults.switch"},
-     "(vaultId: string | {id: string}): Promise<void>",
-     "goes on in another vault",
-     call_switch,
-     LEVEL_FULL,
-     .never_dry = true,
+    {CALL(.name = "vaults.switch"), "(vaultId: string | {id: string}): Promise<void>",
+     "goes on in another vault", call_switch, LEVEL_FULL, .never_dry = true,
      .outward = true,
      .details =
          "Holds for all calls made after it, and for later evaluations of the same "
@@ -201,31 +186,22 @@ static const struct host_call rows[] = {
      .errors = "NotFound: no vault has this id; the message names those there are.",
      .example = "await vaults.switch('work')",
      .words = "change use select activate open workspace switchVault"},
-    {{.name = "vaults.update", .writes = true},
+    {CALL(.name = "vaults.update", .writes = true),
      "(options: {id: string, name?: string, description?: string}): Promise<void>",
-     "changes a vault's name or description",
-     call_update,
-     LEVEL_FULL,
-     .never_dry = true,
-     .names_vault = true,
-     .outward = true,
+     "changes a vault's name or description", call_update, LEVEL_FULL, .never_dry = true,
+     .names_vault = true, .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.update({id: 'work', description: 'what I am paid for'})",
      .words = "rename describe edit updateVault"},
-    {{.name = "vaults.remove", .writes = true},
+    {CALL(.name = "vaults.remove", .writes = true),
      "(vaultId: string | {id: string}): Promise<void>",
-     "takes a vault from the list; its files stay as they are",
-     call_remove,
-     LEVEL_FULL,
-     .never_dry = true,
-     .names_vault = true,
-     .outward = true,
+     "takes a vault from the list; its files stay as they are", call_remove, LEVEL_FULL,
+     .never_dry = true, .names_vault = true, .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.remove('work')",
      .words = "delete unregister forget detach removeVault"},
 };
-static const struct host_call_group vaults_calls = {
-    .order = 90, .rows = rows, .count = LENGTH(rows), .subject = "vault"};
+static const struct host_call_group vaults_calls = {TABLE(rows), .order = 90,
+                                                    .subject = "vault"};
 
-static const struct host_call_group *const calls[] = {&vaults_calls, NULL};
-const struct capability vaults_capability = {.calls = calls};
+const struct capability vaults_capability = {.calls = CALLS(&vaults_calls)};

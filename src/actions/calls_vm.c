@@ -79,14 +79,11 @@ static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 /* ---- the rows -------------------------------------------------------------------- */
 
 static const struct host_call rows[] = {
-    {{.name = "vm.exec", .slow = true, .wrap = vm_js},
+    {CALL(.name = "vm.exec", .slow = true, .wrap = vm_js),
      "(command: string | string[], options?: VmOptions): Promise<VmResult>\n"
      "(options: VmOptions & {command: string | string[]}): Promise<VmResult>",
      "runs a command in a Linux machine (Debian: bash, python3, git), which is there at once",
-     call_exec,
-     LEVEL_FULL,
-     .never_dry = true,
-     .begin = begin_exec,
+     call_exec, LEVEL_FULL, .never_dry = true, .begin = begin_exec,
      .refused = exec_refused,
      .details =
          "A text goes to a long-lived bash, so that cd, variables and background jobs are "
@@ -107,12 +104,10 @@ static const struct host_call rows[] = {
      .words =
          "linux shell bash terminal command python python3 git pip debian computer "
          "sandbox run execute subprocess spawn machine virtual container docker ssh"},
-    {{.name = "vm.start", .slow = true},
+    {CALL(.name = "vm.start", .slow = true),
      "(options?: {ramMB?: number, diskMB?: number, cpuSeconds?: number}): Promise<VmMachine>",
      "starts a Linux machine; the first is the one that vm.exec uses by itself",
-     call_start,
-     LEVEL_FULL,
-     .never_dry = true,
+     call_start, LEVEL_FULL, .never_dry = true,
      .details =
          "Only needed for another size (ramMB 64 to 1024, 512 by itself; a size that was "
          "never used boots once, in seconds) or for further machines. machine in the answer "
@@ -123,29 +118,21 @@ static const struct host_call rows[] = {
      .example = "const m = await vm.start({ramMB: 256});\n"
                 "return (await vm.exec('free -m', {machine: m.machine})).stdout;",
      .words = "boot create launch new open machine memory ram"},
-    {{.name = "vm.stop", .slow = true},
+    {CALL(.name = "vm.stop", .slow = true),
      "(options?: {machine?: string, session?: string}): Promise<{stopped: boolean, machine?: "
      "string, session?: string}>",
      "stops a Linux machine, and all in it is gone; or ends one of its sessions",
-     call_stop,
-     LEVEL_FULL,
-     .never_dry = true,
+     call_stop, LEVEL_FULL, .never_dry = true,
      .details = "Without a machine: the default one; stopped is false where none ran.",
      .errors = "NotFound: no such machine or session of yours.",
      .example = "return await vm.stop();",
      .words = "end kill shutdown power off close terminate session"},
-    {{.name = "vm.list"},
-     "(): Promise<VmMachine[]>",
-     "lists your Linux machines, those that ended last among them",
-     call_list,
-     LEVEL_FULL,
-     .reads = true,
-     .errors = "PermissionDenied: the policy says no.",
+    {CALL(.name = "vm.list"), "(): Promise<VmMachine[]>",
+     "lists your Linux machines, those that ended last among them", call_list, LEVEL_FULL,
+     .reads = true, .errors = "PermissionDenied: the policy says no.",
      .example =
          "return (await vm.list()).map((m) => [m.machine, m.state, m.memory_bytes]);",
      .words = "which running machines state memory"},
 };
-const struct host_call_group vm_calls = {.order = 140,
-                                         .rows = rows,
-                                         .count = LENGTH(rows),
+const struct host_call_group vm_calls = {TABLE(rows), .order = 140,
                                          .is_installed = parts_have_machine};

@@ -123,14 +123,12 @@ static bool call_list_trash(struct calling *x, struct json_writer *out, struct e
 /* ---- the rows ------------------------------------------------------------ */
 
 static const struct host_call rows[] = {
-    {{.name = "notes.rename", .writes = true, .slow = true},
+    {CALL(.name = "notes.rename", .writes = true, .slow = true),
      "(options: {identifier: string, new_title: string, contentHash?: string, "
      "content_hash?: string, force?: boolean, dry_run?: boolean}): "
      "Promise<RenamedNote | DryRun>",
-     "gives a note another title and file name; the links to it follow",
-     call_rename,
-     LEVEL_FULL,
-     .reviewed = true,
+     "gives a note another title and file name; the links to it follow", call_rename,
+     LEVEL_FULL, .reviewed = true,
      .details =
          "It stays in its folder. Links in other notes and in itself are rewritten, with "
          "their headings and labels, all or none of them; code blocks are left alone. The "
@@ -143,15 +141,12 @@ static const struct host_call rows[] = {
                 "const {new_id} = await notes.rename({identifier: note.id, "
                 "new_title: 'Daily standup'})",
      .words = "title retitle filename change name renameNote"},
-    {{.name = "notes.move", .writes = true, .slow = true},
+    {CALL(.name = "notes.move", .writes = true, .slow = true),
      "(options: {identifier: string, new_type: string, contentHash?: string, "
      "content_hash?: string, force?: boolean, dry_run?: boolean}): "
      "Promise<MovedNote | DryRun>",
      "moves a note to another type, which is its first folder; the links to it follow",
-     call_move,
-     LEVEL_FULL,
-     .right = RIGHT_MOVE_NOTES,
-     .reviewed = true,
+     call_move, LEVEL_FULL, .right = RIGHT_MOVE_NOTES, .reviewed = true,
      .details =
          "Links in other notes are rewritten, and the note's own relative links go on to "
          "lead where they did, all or none of them. The version that this code read last "
@@ -161,25 +156,20 @@ static const struct host_call rows[] = {
      .example = "const note = await notes.get('meeting/Standup');\n"
                 "await notes.move({identifier: note.id, new_type: 'archive'})",
      .words = "type folder directory relocate file category moveNote"},
-    {{.name = "notes.getSections"},
+    {CALL(.name = "notes.getSections"),
      "(identifier: string | {identifier: string}): Promise<NoteSections>",
      "the sections of a note: what stands below each heading of level 2",
-     call_get_sections,
-     LEVEL_FULL,
-     STEADY_QUESTION,
-     .details = "occurrence counts sections of one name, from 1.",
-     .errors = "NotFound.",
+     call_get_sections, LEVEL_FULL, STEADY_QUESTION,
+     .details = "occurrence counts sections of one name, from 1.", .errors = "NotFound.",
      .example = "const {sections} = await notes.getSections('meeting/Standup')",
      .words = "headings outline parts structure h2 toc chapters properties"},
-    {{.name = "notes.updateSection", .writes = true},
+    {CALL(.name = "notes.updateSection", .writes = true),
      "(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | "
      "'append' | 'prepend' | 'remove' | 'create', occurrence?: number, "
      "contentHash?: string, content_hash?: string, force?: boolean, dry_run?: boolean}): "
      "Promise<UpdatedSection | DryRun>",
      "changes one section of a note and leaves all others as they are",
-     call_update_section,
-     LEVEL_FULL,
-     .reviewed = true,
+     call_update_section, LEVEL_FULL, .reviewed = true,
      .details =
          "heading is the text of a heading of level 2; where several have it, occurrence "
          "says which. mode is replace by default; create adds a section at the end, remove "
@@ -192,14 +182,11 @@ static const struct host_call rows[] = {
                 "await notes.updateSection({identifier: 'meeting/Standup', "
                 "heading: 'Actions', content: '- call Ann', mode: 'append'})",
      .words = "heading append prepend insert chapter part edit h2 property add"},
-    {{.name = "notes.batch", .writes = true, .slow = true},
+    {CALL(.name = "notes.batch", .writes = true, .slow = true),
      "(options: {changes: {action: 'create' | 'update' | 'delete' | 'rename' | 'move' | "
      "'updateSection' | 'restore', [option: string]: any}[], dry_run?: boolean}): "
      "Promise<BatchResult | DryRun>",
-     "several changes of notes, all or nothing",
-     call_batch,
-     LEVEL_FULL,
-     .reviewed = true,
+     "several changes of notes, all or nothing", call_batch, LEVEL_FULL, .reviewed = true,
      .details =
          "Each change has an action and the options of the call of that name; they are "
          "done in their order, at most 1,000. results are what the calls would answer.",
@@ -207,12 +194,10 @@ static const struct host_call rows[] = {
      .example = "await notes.batch({changes: [{action: 'create', title: 'One'}, "
                 "{action: 'create', title: 'Two'}]})",
      .words = "bulk many transaction atomic together multiple all at once"},
-    {{.name = "notes.history"},
+    {CALL(.name = "notes.history"),
      "(options: string | {identifier: string, limit?: number, cursor?: number}): "
      "Promise<Revision[]>",
-     "what a note held before, the newest revision first",
-     call_history,
-     LEVEL_FULL,
+     "what a note held before, the newest revision first", call_history, LEVEL_FULL,
      .details =
          "Every change is kept, with who made it; what another program wrote is kept, as "
          "'external', when it is written over. Also of notes that were deleted. limit is "
@@ -220,24 +205,20 @@ static const struct host_call rows[] = {
      .errors = "NotFound: there is and was no such note.",
      .example = "const [last, before] = await notes.history('meeting/Standup')",
      .words = "revisions versions log changes past who when undo blame"},
-    {{.name = "notes.getRevision"},
+    {CALL(.name = "notes.getRevision"),
      "(options: {identifier: string, revision: number}): Promise<OldNote>",
-     "a note as it was at one of its revisions",
-     call_get_revision,
-     LEVEL_FULL,
+     "a note as it was at one of its revisions", call_get_revision, LEVEL_FULL,
      .reads = true,
      .details = "content and metadata as notes.get tells them; text is the whole file.",
      .errors = "NotFound: no such note, or the revision is not kept any more.",
      .example = "const old = await notes.getRevision({identifier: 'meeting/Standup', "
                 "revision: 3})",
      .words = "version old past show diff compare previous"},
-    {{.name = "notes.restore", .writes = true},
+    {CALL(.name = "notes.restore", .writes = true),
      "(options: {identifier: string, revision: number, contentHash?: string, "
      "content_hash?: string, force?: boolean, dry_run?: boolean} | {backup_path: string, "
      "dry_run?: boolean}): Promise<RestoredNote | DryRun>",
-     "takes a note back to a revision, or out of the trash",
-     call_restore,
-     LEVEL_FULL,
+     "takes a note back to a revision, or out of the trash", call_restore, LEVEL_FULL,
      .reviewed = true,
      .details =
          "The file becomes what it was then, byte for byte, as a new revision. For a note "
@@ -247,11 +228,9 @@ static const struct host_call rows[] = {
      .example = "await notes.restore({identifier: 'meeting/Standup', revision: 3, "
                 "force: true})",
      .words = "undo revert rollback recover undelete back previous version trash"},
-    {{.name = "notes.listTrash", .slow = true},
+    {CALL(.name = "notes.listTrash", .slow = true),
      "(options?: {limit?: number, cursor?: string} | null): Promise<TrashedNote[]>",
-     "deleted notes, the one deleted last first",
-     call_list_trash,
-     LEVEL_FULL,
+     "deleted notes, the one deleted last first", call_list_trash, LEVEL_FULL,
      .reads = true,
      .details =
          "limit is 100, at most 1,000; cursor is the backup_path of the last row of "
@@ -260,9 +239,5 @@ static const struct host_call rows[] = {
                 "await notes.restore({backup_path: last.backup_path})",
      .words = "deleted removed bin recover undelete"},
 };
-const struct host_call_group writing_calls = {.order = 20,
-                                              .rows = rows,
-                                              .count = LENGTH(rows),
-                                              .subject = "note",
-                                              .names_notes = true,
-                                              .in_history = true};
+const struct host_call_group writing_calls = {TABLE(rows), .order = 20, .subject = "note",
+                                              .names_notes = true, .in_history = true};

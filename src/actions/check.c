@@ -13,8 +13,6 @@
 #include "lint/lint.h"
 #include "json/json.h"
 
-#define API_TEXT_MAX ((size_t)1 << 20)
-
 struct check_place {
     uint32_t line, column; /* from 1 */
 };
@@ -114,7 +112,7 @@ static void put_types(struct json_writer *w)
     }
 }
 
-static void write_api(struct buf *out)
+void check_put_table(struct buf *out)
 {
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
@@ -137,20 +135,6 @@ static void write_api(struct buf *out)
     }
     put_types(&w);
     json_close(&w);
-}
-
-void *make_lint(void *actions, struct err *e)
-{
-    const char *guests;
-    struct engine *g = actions_engine_at(actions, &guests, e);
-    if (!g)
-        return NULL;
-    scoped_buf struct buf api;
-    buf_init(&api, API_TEXT_MAX);
-    write_api(&api);
-    return buf_check(&api, "the linter's table", e)
-               ? lint_open(g, guests, buf_view(&api), e)
-               : NULL;
 }
 
 /* ---- around an evaluation ----------------------------------------------- */
@@ -213,7 +197,7 @@ bool check_passes(const struct action_call *c, const struct script_request *q,
 {
     if (c->place->permit.policy->lint != POLICY_LINT_REFUSE)
         return true;
-    struct lint *lint = actions_lint(c->actions, e);
+    struct lint *lint = services_lint(c->actions->services, e);
     const struct json *list = lint ? find(c, q, lint, e) : NULL;
     const struct json *names = known_names(c);
     struct json_iter it = json_iter(list);
@@ -322,11 +306,11 @@ static struct lint *lint_for(const struct action_call *c, const struct script_re
                  !str_is(buf_view(&o->result), "null");
     if (c->place->permit.policy->lint == POLICY_LINT_OFF || q->code.n > WARN_MAX || small)
         return NULL;
-    if (once_peek(&c->actions->later)) /* a server: it is being loaded */
-        return actions_lint_soon(c->actions, WARN_WAIT_MS);
+    if (atomic_load(&c->actions->serves)) /* a server: it is being loaded */
+        return services_lint_soon(c->actions->services, WARN_WAIT_MS);
     return o->stats.host_calls && (may_lack_await(q->code, answered) ||
                                    may_hold_promise(q->code, buf_view(&o->result)))
-               ? actions_lint(c->actions, &none)
+               ? services_lint(c->actions->services, &none)
                : NULL;
 }
 
@@ -454,7 +438,7 @@ static bool check_typescript(const struct action_call *c, struct lint *lint,
 
 bool action_check_code(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct lint *lint = actions_lint(c->actions, e);
+    struct lint *lint = services_lint(c->actions->services, e);
     struct str code = json_str(json_get(c->arguments, "code"));
     struct lint_findings found;
     lint_findings_init(&found);

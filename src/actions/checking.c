@@ -12,36 +12,9 @@
 #include "os/os.h"
 #include "json/json.h"
 
-#define DECLARED_MAX ((size_t)4 << 20)
 #define CONTEXT_DEPTH 6u   /* of what is told of a value's type */
 #define CONTEXT_CHOICES 8u /* kinds of elements of one array */
 #define CONTEXT_TYPE_MAX ((size_t)64 << 10)
-
-/* ---- the checker ----------------------------------------------------------- */
-
-static void *make_checker(void *actions, struct err *e)
-{
-    const char *guests;
-    struct engine *g = actions_engine_at(actions, &guests, e);
-    if (!g)
-        return NULL;
-    struct buf texts[CHECKING_PARTS];
-    struct str views[CHECKING_PARTS];
-    for (size_t i = 0; i < CHECKING_PARTS; i++) {
-        buf_init(&texts[i], DECLARED_MAX);
-        api_write_part(i ? 1u << (i - 1) : 0, &texts[i]);
-        views[i] = buf_view(&texts[i]);
-    }
-    struct checker *c = checker_new(g, guests, views, CHECKING_PARTS);
-    for (size_t i = 0; i < CHECKING_PARTS; i++)
-        buf_done(&texts[i]);
-    return c;
-}
-
-struct checker *actions_checker(struct actions *a, struct err *e)
-{
-    return once_need(&a->checker, make_checker, a, e);
-}
 
 /* ---- what one evaluation finds besides --------------------------------------- */
 
@@ -153,7 +126,7 @@ static void put_own(const struct action_call *c, bool session, struct buf *out)
 
 const struct checker_answer *checking_code(const struct action_call *c, struct err *e)
 {
-    struct checker *checker = actions_checker(c->actions, e);
+    struct checker *checker = services_checker(c->actions->services, e);
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
     bool session = json_get(c->arguments, "session") != NULL;

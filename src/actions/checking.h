@@ -8,9 +8,6 @@
 #include "checker/checker.h"
 #include "lint/lint.h"
 
-/* Made when first needed. NULL and *e. */
-struct checker *actions_checker(struct actions *a, struct err *e);
-
 /* What the checker says of the evaluation that the arguments tell of: `code`, `language`,
  * `context`, `session`, `enableNetwork`, `enableFileSystem`. NULL and *e as
  * checker_check(). */
@@ -50,10 +47,10 @@ const struct checker_answer *checking_function(struct actions *a,
  * is a server, they are then made in the background, once (function_later.c). */
 bool checking_put_shapes(struct actions *a, const struct function *fn,
                          const struct function_set *among, struct json_writer *out);
-/* What checks in the background: made by actions_warm(), so that only servers have it. */
+/* What checks in the background: its thread starts with the first, and only in servers. */
 struct later;
 struct later *later_new(struct actions *a);
-void later_free(struct later *l); /* stops what it does; NULL is fine */
+void later_free(struct later *l); /* stops what it does */
 /* Takes a hold of `among`, of which fn is one; drops it where enough are waiting. */
 void later_check(struct later *l, const struct function *fn,
                  const struct function_set *among);

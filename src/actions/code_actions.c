@@ -95,83 +95,54 @@ static const char close_session_output[] =
     "{\"type\":\"object\",\"required\":[\"closed\"]}";
 
 static const struct action_row evaluate_rows[] = {
-    {.shown = {.name = "evaluate_note_code",
-               .title = "Run code",
-               .description = evaluate_description,
-               .input_schema = evaluate_input,
-               .output_schema = evaluate_output,
-               .destructive = true},
-     .run = action_evaluate,
-     .describe = action_evaluate_describe,
-     .trial = "{\"code\":\"return 6*7\"}",
-     .checked = evaluate_checked,
-     .fits = true,
-     .scope = SCOPE_EVALUATE,
-     .refuse = action_evaluate_refused},
+    {SHOWN(.name = "evaluate_note_code", .title = "Run code",
+           .description = evaluate_description, .input_schema = evaluate_input,
+           .output_schema = evaluate_output, .destructive = true),
+     .run = action_evaluate, .describe = action_evaluate_describe,
+     .trial = "{\"code\":\"return 6*7\"}", .checked = evaluate_checked, .fits = true,
+     .scope = SCOPE_EVALUATE, .refuse = action_evaluate_refused},
 };
 static const struct action_group evaluating = {evaluate_rows, LENGTH(evaluate_rows),
                                                .order = 10};
 
 static const struct action_row check_rows[] = {
-    {.shown = {.name = "check_code",
-               .title = "Check code",
-               .description =
-                   "Look through code for evaluate_note_code without running it: what "
-                   "is refused, unknown, not awaited or endless, and where.",
-               .input_schema = check_input,
-               .output_schema = check_output,
-               .read_only = true,
-               .idempotent = true},
-     .run = action_check_code,
-     .seldom = true,
-     .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "check_code", .title = "Check code",
+           .description =
+               "Look through code for evaluate_note_code without running it: what "
+               "is refused, unknown, not awaited or endless, and where.",
+           .input_schema = check_input, .output_schema = check_output, .read_only = true,
+           .idempotent = true),
+     .run = action_check_code, .seldom = true, .scope = SCOPE_EVALUATE},
 };
 static const struct action_group checking = {check_rows, LENGTH(check_rows), .order = 30};
 
 static const struct action_row leftover_rows[] = {
-    {.shown = {.name = "close_session",
-               .title = "End a session",
-               .description = "Forget what a session of evaluate_note_code holds.",
-               .input_schema = close_session_input,
-               .output_schema = close_session_output,
-               .idempotent = true},
-     .run = action_close_session,
-     .seldom = true,
-     .scope = SCOPE_EVALUATE},
-    {.shown = {.name = "read_result",
-               .title = "Read a large result",
-               .description = "Read a piece of a too large result.",
-               .input_schema = read_result_input,
-               .output_schema = read_result_output,
-               .read_only = true,
-               .idempotent = true},
-     .run = action_read_result,
-     .checked = read_result_checked,
-     .fits = true,
+    {SHOWN(.name = "close_session", .title = "End a session",
+           .description = "Forget what a session of evaluate_note_code holds.",
+           .input_schema = close_session_input, .output_schema = close_session_output,
+           .idempotent = true),
+     .run = action_close_session, .seldom = true, .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "read_result", .title = "Read a large result",
+           .description = "Read a piece of a too large result.",
+           .input_schema = read_result_input, .output_schema = read_result_output,
+           .read_only = true, .idempotent = true),
+     .run = action_read_result, .checked = read_result_checked, .fits = true,
      .scope = SCOPE_EVALUATE},
 };
 static const struct action_group leftovers = {leftover_rows, LENGTH(leftover_rows),
                                               .order = 50};
 
 static const struct action_row script_rows[] = {
-    {.shown = {.name = "run_script",
-               .title = "Run a script",
-               .description = script_description,
-               .input_schema = script_input,
-               .output_schema = evaluate_output,
-               .destructive = true},
-     .run = action_run_script,
-     .variables = action_run_script_variables,
-     .checked = script_checked,
-     .fits = true,
-     .scope = SCOPE_EVALUATE,
-     .vault = "workspace_id",
-     .refuse = action_evaluate_refused},
+    {SHOWN(.name = "run_script", .title = "Run a script",
+           .description = script_description, .input_schema = script_input,
+           .output_schema = evaluate_output, .destructive = true),
+     .run = action_run_script, .variables = action_run_script_variables,
+     .checked = script_checked, .fits = true, .scope = SCOPE_EVALUATE,
+     .vault = "workspace_id", .refuse = action_evaluate_refused},
 };
 static const struct action_group scripts = {script_rows, LENGTH(script_rows),
                                             .order = 80};
 
-static const struct host_call_group *const calls[] = {&utils_calls, NULL};
-static const struct action_group *const actions[] = {&evaluating, &checking, &leftovers,
-                                                     &scripts, NULL};
-const struct capability code_capability = {.calls = calls, .actions = actions};
+const struct capability code_capability = {
+    .calls = CALLS(&utils_calls),
+    .actions = ACTIONS(&evaluating, &checking, &leftovers, &scripts)};

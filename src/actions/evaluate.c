@@ -209,7 +209,7 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
 {
     if (json_bool(json_get(c->arguments, "typesOnly"), false))
         return limit_code(c, &(struct str){0}, e) && action_types_only(c, out, e);
-    struct script *script = actions_script(c->actions, e);
+    struct script *script = services_script(c->actions->services, e);
     struct script_request q = {.perform = host_perform,
                                .over = evaluation_over,
                                .wrote = evaluation_wrote,

@@ -96,7 +96,7 @@ static void explain(const struct action_call *c, struct evaluation *v,
                     const struct script_outcome *o, struct str code)
 {
     struct err none = {0};
-    struct lint *lint = actions_lint(c->actions, &none);
+    struct lint *lint = services_lint(c->actions->services, &none);
     scoped_buf struct buf question;
     scoped_buf struct buf text;
     buf_init(&question, QUESTION_MAX);

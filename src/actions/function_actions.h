@@ -23,6 +23,7 @@ struct function_author function_author_of(const struct action_call *c);
 /* Of the API that functions are checked against now; in the call's arena. */
 struct str function_api_version(const struct action_call *c, struct err *e);
 /* Something was changed: for the audit, and for those who are told of changes. */
+extern const struct account_list changed_record; /* these, in records of the audit */
 void function_changed(const struct action_call *c, const char *deed, struct str name,
                       uint32_t version);
 

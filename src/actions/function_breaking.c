@@ -179,7 +179,7 @@ static bool ask(const struct action_call *c, const struct function *was,
     buf_init(&own, CHECKER_OWN_BYTES);
     uint32_t first = put_question(was, fn, pairs, count, &code);
     checking_put_functions(among, buf_view(&code), &own);
-    struct checker *checker = actions_checker(c->actions, &none);
+    struct checker *checker = services_checker(c->actions->services, &none);
     struct checker_question q = {.code = buf_view(&code),
                                  .declared = CHECKING_ALL,
                                  .own = buf_view(&own),

@@ -32,8 +32,9 @@ struct str functioning_session(const struct evaluation *v)
 {
     if (v->who->session)
         return str_of(v->who->session);
-    return caller_way(v->who) == WAY_STDIO ? str_of(v->actions->repeating->process)
-                                           : (struct str){0};
+    return caller_way(v->who) == WAY_STDIO
+               ? str_of(functioning_of(v->actions)->repeating->process)
+               : (struct str){0};
 }
 
 void functioning_repeated(struct evaluation *v, struct str code)
@@ -46,6 +47,6 @@ void functioning_repeated(struct evaluation *v, struct str code)
     buf_str(&conversation, str_cut(str_of(v->who->name), CONVERSATION_MAX / 4));
     buf_char(&conversation, '\0');
     buf_str(&conversation, str_cut(functioning_session(v), CONVERSATION_MAX / 2));
-    (void)repeats_look(v->actions->repeating->repeats, buf_view(&conversation), code,
-                       &v->again);
+    (void)repeats_look(functioning_of(v->actions)->repeating->repeats,
+                       buf_view(&conversation), code, &v->again);
 }

@@ -72,8 +72,6 @@ struct later *later_new(struct actions *a)
 
 void later_free(struct later *l)
 {
-    if (!l)
-        return;
     pthread_mutex_lock(&l->lock);
     l->ends = true;
     pthread_cond_signal(&l->more);
@@ -114,7 +112,7 @@ static void put(struct later *l, const struct function *fn,
 void later_check(struct later *l, const struct function *fn,
                  const struct function_set *among)
 {
-    if (!l || !among || !fn->hash.n)
+    if (!among || !fn->hash.n)
         return;
     pthread_mutex_lock(&l->lock);
     if (!l->started)

@@ -115,7 +115,7 @@ bool function_allowed(const struct evaluation *v, struct str name, struct err *e
 static const struct typescript_code *translate(struct evaluation *v,
                                                const struct function *fn, struct err *e)
 {
-    struct typescript *t = actions_typescript(v->actions, e);
+    struct typescript *t = services_typescript(v->actions->services, e);
     struct typescript_limits limits = {.compute_ms = permit_timeout_ms(&v->here->permit),
                                        .until_ns = v->until_ns,
                                        .cancel = v->who->cancel};
@@ -335,6 +335,26 @@ static struct usage_use count_use(const struct script_outcome *o,
     return use;
 }
 
+struct function_row {
+    char name[65]; /* its beginning */
+    uint32_t version, calls, failed;
+};
+
+/* As the guest counted their calls. */
+static void put_row(const void *row, struct json_writer *w)
+{
+    const struct function_row *f = row;
+    json_pair_cstr(w, "name", f->name);
+    json_pair_int(w, "version", f->version);
+    json_pair_int(w, "calls", f->calls);
+    json_pair_int(w, "failed", f->failed);
+}
+
+const struct account_list functions_record = {.name = "functions",
+                                              .more = "more_functions",
+                                              .size = sizeof(struct function_row),
+                                              .put = put_row};
+
 void functions_account(struct evaluation *v, const struct script_outcome *o)
 {
     size_t count = v->functions.count, used = 0;
@@ -345,11 +365,11 @@ void functions_account(struct evaluation *v, const struct script_outcome *o)
         struct script_tally none = {0};
         const struct script_tally *t = i < o->tally_count ? &o->tallies[i] : &none;
         struct usage_use use = count_use(o, f, (uint32_t)i + 1, t, &all[i]);
-        account_function(v->places->part,
-                         &(struct account_function){.version = f->fn->version,
-                                                    .calls = use.calls,
-                                                    .failed = use.failed},
-                         f->fn->name);
+        struct function_row row = {
+            .version = f->fn->version, .calls = use.calls, .failed = use.failed};
+        (void)snprintf(row.name, sizeof row.name, "%.*s",
+                       STR_ARGS(str_cut(f->fn->name, sizeof row.name - 1)));
+        account_row(v->places->part, &functions_record, &row);
         if (use.calls)
             uses[used++] = use;
     }

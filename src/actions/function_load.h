@@ -51,6 +51,7 @@ void functions_put_visit(const struct evaluation *v, const struct script_outcome
                          const struct script_visit *visit, struct json_writer *w);
 /* Its name, "customFunctions.x", by its number; NULL. */
 const char *functions_source_name(const struct evaluation *v, uint32_t number);
+extern const struct account_list functions_record;
 /* Tells the account. */
 void functions_account(struct evaluation *v, const struct script_outcome *o);
 void functions_forget(struct evaluation *v);

@@ -96,7 +96,7 @@ static bool read_uses(struct review *v, struct arena *a, struct err *e)
 static bool look_at(const struct action_call *c, struct review *v,
                     const struct typescript_code *code, struct err *e)
 {
-    struct lint *lint = actions_lint(c->actions, e);
+    struct lint *lint = services_lint(c->actions->services, e);
     scoped_buf struct buf text;
     buf_init(&text, REVIEW_MAX);
     const struct json *given =
@@ -118,7 +118,7 @@ static bool is_its_own(const struct err *why)
 
 static bool review(const struct action_call *c, struct review *v, struct err *e)
 {
-    struct typescript *t = actions_typescript(c->actions, e);
+    struct typescript *t = services_typescript(c->actions->services, e);
     struct typescript_limits limits = {.cancel = c->who->cancel};
     if (!t)
         return false;

@@ -72,10 +72,34 @@ struct str function_api_version(const struct action_call *c, struct err *e)
 
 /* ---- what came of it ------------------------------------------------------------------ */
 
+struct changed_row {
+    char name[100];
+    const char *deed; /* "registered" */
+    uint32_t version; /* that it is now; 0: not said */
+};
+
+static void put_row(const void *row, struct json_writer *w)
+{
+    const struct changed_row *k = row;
+    json_pair_cstr(w, "name", k->name);
+    json_pair_cstr(w, "action", k->deed);
+    if (k->version)
+        json_pair_int(w, "version", k->version);
+}
+
+const struct account_list changed_record = {.name = "functions_changed",
+                                            .more = "more_functions_changed",
+                                            .size = sizeof(struct changed_row),
+                                            .changes = true,
+                                            .put = put_row};
+
 void function_changed(const struct action_call *c, const char *deed, struct str name,
                       uint32_t version)
 {
-    account_kept(c->place->part, deed, name, version);
+    struct changed_row row = {.deed = deed, .version = version};
+    (void)snprintf(row.name, sizeof row.name, "%.*s",
+                   STR_ARGS(str_cut(name, sizeof row.name - 1)));
+    account_row(c->place->part, &changed_record, &row);
     watching_functions(c->actions->watching);
 }
 

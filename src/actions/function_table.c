@@ -341,9 +341,11 @@ static const struct action_row rows[] = {
 static const struct action_group group = {rows, LENGTH(rows), .order = 90,
                                           .resolve = resolve_functions};
 
-static const struct host_call_group *const calls[] = {&functions_calls, NULL};
-static const struct action_group *const actions[] = {&group, NULL};
-const struct capability functions_capability = {.calls = calls,
-                                                .actions = actions,
-                                                .close = functioning_close,
-                                                .end = functions_forget};
+const struct capability functions_capability = {
+    .calls = CALLS(&functions_calls),
+    .actions = ACTIONS(&group),
+    .open = functioning_open,
+    .close = functioning_close,
+    .metrics = functioning_metrics,
+    .end = functions_forget,
+    .records = RECORDS(&functions_record, &changed_record)};

@@ -196,7 +196,7 @@ static bool read_limits(const struct trial *t, struct script_request *q, struct 
 static bool run(struct trial *t, const struct json *args, struct err *e)
 {
     struct account *account = t->call->account;
-    struct script *script = actions_script(t->call->actions, e);
+    struct script *script = services_script(t->call->actions->services, e);
     struct script_request q = {.code = str_of(calling),
                                .perform = host_perform,
                                .perform_arg = &t->v,

@@ -117,7 +117,7 @@ static const struct checker_answer *ask(struct actions *a, const struct function
                                         struct err *e)
 {
     struct asking k;
-    struct checker *checker = actions_checker(a, e);
+    struct checker *checker = services_checker(a->services, e);
     begin_asking(&k, fn, own, cancel);
     const struct checker_answer *answer =
         checker ? checker_check(checker, &k.question, e) : NULL;
@@ -158,7 +158,7 @@ bool checking_put_shapes(struct actions *a, const struct function *fn,
 {
     struct asking k;
     struct err none = {0};
-    struct checker *checker = actions_checker(a, &none);
+    struct checker *checker = services_checker(a->services, &none);
     if (!checker || !fn->parameter_count || has_types_of_others(fn) ||
         !checker_is_there(checker))
         return false;
@@ -167,7 +167,8 @@ bool checking_put_shapes(struct actions *a, const struct function *fn,
         checker_known(checker, &k.question);
     end_asking(&k);
     if (!known) {
-        later_check(once_peek(&a->later), fn, among);
+        if (atomic_load(&a->serves))
+            later_check(functioning_of(a)->later, fn, among);
         return false;
     }
     scoped(arena_free) struct arena *arena = arena_new(SHAPES_MEMORY);

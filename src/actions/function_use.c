@@ -5,18 +5,18 @@
 #include "actions/places.h"
 #include "caller/caller.h"
 #include "functions/functions.h"
+#include "metrics/metrics.h"
 #include "os/os.h"
 
 #define COUNTED_MAX 10000u /* calls of one function in one evaluation, for the metrics */
 
 static void count(const struct evaluation *v, const struct usage_use *use)
 {
-    bool own = !use->shared;
     for (uint32_t i = 0; i < use->calls && i < COUNTED_MAX; i++) {
         double ms = i < use->time_count ? use->times_ms[i] : 0;
-        telemetry_function(v->actions->telemetry, own,
-                           i < use->failed ? ERR_GUEST : ERR_NONE,
-                           ms > 0 && ms < 1e9 ? (uint64_t)(ms * 1e6) : 0);
+        metric_count(functioning_of(v->actions)->calls, use->shared,
+                     i < use->failed ? METRIC_ERROR : METRIC_SUCCESS,
+                     ms > 0 && ms < 1e9 ? (uint64_t)(ms * 1e6) : 0);
     }
 }
 
@@ -63,7 +63,8 @@ void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t
 void functioning_tried(const struct action_call *c, struct functions *f,
                        enum usage_trial how, double ms)
 {
-    telemetry_trial(c->actions->telemetry, how, (uint64_t)(ms * 1e6));
+    metric_count(functioning_of(c->actions)->trials, how,
+                 how == USAGE_KEPT ? METRIC_SUCCESS : METRIC_ERROR, (uint64_t)(ms * 1e6));
     if (!c->place->permit.read_only)
         usage_tried(functions_usage(f), how, ms);
 }

@@ -1,8 +1,10 @@
 /* The custom functions of the vaults, opened when first asked for. */
 #include "actions/functioning.h"
 
+#include "actions/checking.h"
 #include "actions/places.h"
 #include "functions/functions.h"
+#include "metrics/metrics.h"
 #include "vaults/vaults.h"
 
 /* Of one vault, until the end. */
@@ -25,6 +27,7 @@ static struct function_shelf *find_shelf(struct function_shelf *s, unsigned vaul
 /* The lock is held. */
 static struct function_shelf *open_shelf(struct actions *a, unsigned vault, struct err *e)
 {
+    struct functioning *own = functioning_of(a);
     scoped(free) char *path = vault_set_path(a->vaults, vault);
     struct functions *made = path ? functions_open(path, e) : NULL;
     if (!made) {
@@ -34,33 +37,65 @@ static struct function_shelf *open_shelf(struct actions *a, unsigned vault, stru
         return NULL;
     }
     struct function_shelf *s = mem_new(sizeof *s);
-    *s = (struct function_shelf){.vault = vault, .functions = made, .next = a->functions};
-    a->functions = s;
+    *s = (struct function_shelf){.vault = vault, .functions = made, .next = own->shelves};
+    own->shelves = s;
     return s;
 }
 
 static struct function_shelf *get_shelf(struct actions *a, unsigned vault, struct err *e)
 {
-    struct function_shelf *s = find_shelf(a->functions, vault);
+    struct function_shelf *s = find_shelf(functioning_of(a)->shelves, vault);
     return s ? s : open_shelf(a, vault, e);
 }
 
 struct functions *actions_functions(struct actions *a, unsigned vault, struct err *e)
 {
-    pthread_mutex_lock(&a->functions_lock);
+    pthread_mutex_lock(&functioning_of(a)->lock);
     struct function_shelf *s = get_shelf(a, vault, e);
-    pthread_mutex_unlock(&a->functions_lock);
+    pthread_mutex_unlock(&functioning_of(a)->lock);
     return s ? s->functions : NULL;
 }
 
-void functioning_close(struct actions *a)
+/* ---- all of them ------------------------------------------------------------ */
+
+static const char *const sources[] = {"own", "library"};
+static const char *const trials[] = {"kept", "invalid", "mistyped", "unproven"};
+_Static_assert(LENGTH(trials) == USAGE_TRIALS, "a name each");
+
+void *functioning_open(struct actions *a)
 {
-    for (struct function_shelf *s = a->functions, *next; s; s = next) {
+    struct functioning *own = mem_new(sizeof *own);
+    pthread_mutex_init(&own->lock, NULL);
+    own->repeating = repeating_new();
+    own->later = later_new(a);
+    own->calls = metric_family_new("cloche_function_calls", "Calls of custom functions.",
+                                   "source", sources, LENGTH(sources));
+    own->trials = metric_family_new("cloche_function_registrations",
+                                    "Attempts to register or change custom functions.",
+                                    "result", trials, LENGTH(trials));
+    return own;
+}
+
+void functioning_close(void *arg)
+{
+    struct functioning *own = arg;
+    later_free(own->later);
+    for (struct function_shelf *s = own->shelves, *next; s; s = next) {
         next = s->next;
         functions_close(s->functions);
         free(s);
     }
-    pthread_mutex_destroy(&a->functions_lock);
+    repeating_free(own->repeating);
+    metric_family_free(own->calls);
+    metric_family_free(own->trials);
+    pthread_mutex_destroy(&own->lock);
+    free(own);
+}
+
+void functioning_metrics(struct actions *a, struct buf *out)
+{
+    metric_family_write(functioning_of(a)->calls, out);
+    metric_family_write(functioning_of(a)->trials, out);
 }
 
 /* ---- libraries ------------------------------------------------------------- */
@@ -120,11 +155,11 @@ static void keep_shared(struct actions *a, const struct policy *policy,
 const struct function_set *functioning_now(struct actions *a, const struct place *place,
                                            struct functions **out, struct err *e)
 {
-    pthread_mutex_lock(&a->functions_lock);
+    pthread_mutex_lock(&functioning_of(a)->lock);
     struct function_shelf *s = get_shelf(a, place->vault, e);
     if (s && place->permit.policy)
         keep_shared(a, place->permit.policy, s);
-    pthread_mutex_unlock(&a->functions_lock);
+    pthread_mutex_unlock(&functioning_of(a)->lock);
     if (out)
         *out = s ? s->functions : NULL;
     return s ? functions_now(s->functions, e) : NULL;

@@ -24,7 +24,21 @@ struct functions *actions_functions(struct actions *a, unsigned vault, struct er
  * *out (may be NULL) is where they are kept. Dropped by the caller. NULL and *e. */
 const struct function_set *functioning_now(struct actions *a, const struct place *place,
                                            struct functions **out, struct err *e);
-void functioning_close(struct actions *a); /* no call may be running */
+/* What is theirs of a struct actions. */
+struct functioning {
+    pthread_mutex_t lock;           /* guards the next */
+    struct function_shelf *shelves; /* of the vaults where they were asked for */
+    struct repeating *repeating;    /* code that comes again; own lock */
+    struct later *later;            /* checks in the background; own lock */
+    struct metric_family *calls, *trials;
+};
+static inline struct functioning *functioning_of(const struct actions *a)
+{
+    return a->own[CAPABILITY_functions];
+}
+void *functioning_open(struct actions *a);
+void functioning_close(void *own); /* no call may be running */
+void functioning_metrics(struct actions *a, struct buf *out);
 
 /* ---- checking and testing (function_check.c, function_trial.c) --------------- */
 

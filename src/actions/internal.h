@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 #include "actions/actions.h"
+#include "actions/capabilities.h"
+#include "actions/services.h"
 #include "engine/engine.h"
 #include "notes/notes.h"
 #include "script/script.h"
@@ -21,16 +23,11 @@ struct account_part;
 struct checker;
 struct evaluation;
 struct host_call;
-struct later;
-struct machines;
 struct place;
 struct action_call;
 struct resolved;
 struct calling;
-struct catalogue;
-struct egress_loop;
 struct tool;
-struct tool_action;
 struct tool_stage;
 struct tool_outcome;
 struct consent;
@@ -40,6 +37,7 @@ typedef bool action_fn(const struct action_call *c, struct answer *out, struct e
 typedef bool action_resolve_fn(const struct action_call *c, struct resolved *out,
                                struct err *e);
 
+#define SHOWN(...) .shown = {__VA_ARGS__} /* the first member of a row */
 struct action_row {
     struct action shown;
     action_fn *run;
@@ -82,39 +80,21 @@ struct action_row {
 
 struct actions {
     struct vault_set *vaults;
-    struct patterns *patterns; /* of its vaults */
-    struct once guest_dir;
+    struct services *services; /* its patterns are the vaults', too */
     struct guard *guard;
     struct telemetry *telemetry;
-    pthread_mutex_t functions_lock;   /* guards the next */
-    struct function_shelf *functions; /* of the vaults where they were asked for */
-    _Atomic uint16_t own_port;        /* where this program listens; 0: nowhere */
-    struct once engine, sessions, script, runner;
+    atomic_bool serves;          /* it lives long: some work is done in the background */
+    void *own[CAPABILITY_COUNT]; /* what each capability has opened */
+    _Atomic uint16_t own_port;   /* where this program listens; 0: nowhere */
+    struct once sessions;
     action_request_fn *on_request; /* NULL: there are no routes */
     void *request_arg;
     actions_record_fn *on_record; /* NULL: nobody wants to hear */
     void *record_arg;
-    struct once lint;
-    pthread_mutex_t lock;          /* guards lint_tried and the tool_actions */
-    pthread_cond_t lint_tried_now; /* with the lock above: the next has become true */
-    bool lint_tried;
-    struct once checker; /* of types (checking.h) */
-    struct once later;   /* checks in the background; not made: no server */
-    struct once typescript;
-    char *ahead;                 /* the folder of modules compiled ahead */
-    bool makes_ready;            /* and writes there (actions_make_ready) */
-    struct cache *cache;         /* of answers; own lock */
-    struct repeating *repeating; /* code that comes again; own lock */
-    struct results *results;     /* too large for their answers; own lock */
-    struct watching *watching;   /* who tells of changes; own lock */
-    struct once approvals;
-    struct granted *granted;  /* what persons allowed for sessions; own lock */
-    struct once catalogue;    /* of command-line tools (tooling.h) */
-    struct egress_loop *loop; /* that drives all fetches; made at the start */
-    struct once sql;
-    struct once machines;             /* Linux machines (machines.h) */
-    struct tool_action *tool_actions; /* made when first called, under the lock */
-    size_t tool_action_count;
+    struct cache *cache;       /* of answers; own lock */
+    struct results *results;   /* too large for their answers; own lock */
+    struct watching *watching; /* who tells of changes; own lock */
+    struct granted *granted;   /* what persons allowed for sessions; own lock */
     /* All actions, ours first: nothing of this changes after the start. */
     size_t count;
     struct action_row rows[ACTIONS_MAX];
@@ -123,28 +103,10 @@ struct actions {
     const struct json *input[ACTIONS_MAX];
 };
 
-/* Made when first needed. */
-struct engine *actions_engine(struct actions *a, struct err *e);
-/* The folder of the baked guests; the engine and that folder, of a struct actions. */
-const char *actions_guests(struct actions *a, struct err *e);
-struct engine *actions_engine_at(void *actions, const char **guest_dir, struct err *e);
-/* The JavaScript guest, made when first needed. */
-struct script *actions_script(struct actions *a, struct err *e);
-/* The same guest where fuel is counted, with host.call alone (run_script.c). */
-struct script *actions_runner(struct actions *a, struct err *e);
-void *make_runner(void *actions, struct err *e);
-/* The linter, made when first needed; it knows the table of host calls. */
-struct lint *actions_lint(struct actions *a, struct err *e);
-/* The same in a server, which loads it by itself when it starts: waits for that, no longer
- * than `ms`. NULL: it is not there (yet). */
-struct lint *actions_lint_soon(struct actions *a, unsigned ms);
-void *make_lint(void *actions, struct err *e);
-/* What waits for a person's word, opened when first needed. NULL and *e. */
-struct approvals *actions_approvals(struct actions *a, struct err *e);
-/* The processes that run queries in SQL. NULL and *e: there are no guests. */
-struct sql_pool *actions_sql(struct actions *a, struct err *e);
-/* What makes JavaScript of TypeScript. NULL and *e. */
-struct typescript *actions_typescript(struct actions *a, struct err *e);
+/* Rows of run_script's host.call, as script knows them. */
+const struct script_row *run_script_rows(size_t *count);
+/* The table of host calls, as the linter reads it. */
+void check_put_table(struct buf *out);
 
 /* As actions_shown_state(), whatever its custom functions are. */
 uint64_t shown_tools_state(struct actions *a, const struct caller *who);

@@ -34,7 +34,7 @@ const struct typescript_code *language_translate(const struct action_call *c,
                                                  struct typescript_place *where,
                                                  struct err *e)
 {
-    struct typescript *t = actions_typescript(c->actions, e);
+    struct typescript *t = services_typescript(c->actions->services, e);
     struct typescript_limits limits = {.compute_ms = permit_timeout_ms(&c->place->permit),
                                        .until_ns = until_ns,
                                        .cancel = c->who->cancel};

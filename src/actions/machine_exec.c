@@ -59,18 +59,17 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                         const struct vm_info *m, const struct vm_result *r,
                         enum err_code outcome)
 {
-    account_machine(u->call->place->part,
-                    &(struct account_machine_deed){
-                        .call = "vm.exec",
-                        .machine = m->handle,
-                        .command = o->exec.command,
-                        .outcome = outcome,
-                        .exit_code = r->exit_code,
-                        .wall_ns = r->wall_ns,
-                        .cpu_ns = r->cpu_ns,
-                        .input_bytes = o->exec.input.n,
-                        .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
-                        .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
+    machine_account(u->call, &(struct machine_deed){
+                                 .call = "vm.exec",
+                                 .machine = m->handle,
+                                 .command = o->exec.command,
+                                 .outcome = outcome,
+                                 .exit_code = r->exit_code,
+                                 .wall_ns = r->wall_ns,
+                                 .cpu_ns = r->cpu_ns,
+                                 .input_bytes = o->exec.input.n,
+                                 .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
+                                 .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
 }
 
 void machines_refused(const struct tool_call *c, const struct json *options,
@@ -90,9 +89,9 @@ void machines_refused(const struct tool_call *c, const struct json *options,
         command = buf_view(&text);
     }
     if (said)
-        account_machine(c->place->part,
-                        &(struct account_machine_deed){
-                            .call = "vm.exec", .command = command, .outcome = outcome});
+        machine_account(c, &(struct machine_deed){.call = "vm.exec",
+                                                  .command = command,
+                                                  .outcome = outcome});
 }
 
 /* ---- from beginning to end ----------------------------------------------------------- */

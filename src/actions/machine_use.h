@@ -3,11 +3,22 @@
 #pragma once
 #include "actions/machines.h"
 
-struct machines;
+/* Something was done with a machine: for the record and the counters. */
+struct machine_deed {
+    const char *call;    /* a constant: "vm.exec" */
+    const char *machine; /* its handle; "" or NULL: none, or the default one */
+    struct str command;  /* without a pointer: it is none */
+    enum err_code outcome;
+    int exit_code;
+    uint64_t wall_ns, cpu_ns;
+    uint64_t input_bytes, stdout_bytes, stderr_bytes;
+};
+void machine_account(const struct tool_call *c, const struct machine_deed *d);
+
 struct machine_use {
     const struct tool_call *call;
     const struct policy *policy;
-    struct machines *machines;
+    struct vms *all;
     char owner[MACHINE_OWNER], payer[MACHINE_OWNER];
 };
 /* `call`: "vm.exec". `word`: the policy's. false and *e, as permit_machine(). */

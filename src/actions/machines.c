@@ -7,7 +7,9 @@
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/places.h"
+#include "audit/audit.h"
 #include "crypto/crypto.h"
+#include "metrics/metrics.h"
 #include "os/os.h"
 
 /* ---- all of them -------------------------------------------------------------- */
@@ -18,16 +20,62 @@ struct starting {
     const char *owner;
 };
 
+/* What is theirs of a struct actions. */
 struct machines {
-    struct vms *all;
+    struct once all;      /* of struct vms */
     pthread_mutex_t lock; /* guards the list */
     struct starting *starting;
+    struct metric_family *calls;
 };
+
+static struct machines *own_of(const struct actions *a)
+{
+    return a->own[CAPABILITY_machines];
+}
+
+/* The calls of which counters tell. */
+static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop"};
+
+void *machines_open(struct actions *a)
+{
+    (void)a;
+    struct machines *m = mem_new(sizeof *m);
+    pthread_mutex_init(&m->lock, NULL);
+    m->calls = metric_family_new("cloche_machine_calls",
+                                 "Calls of Linux machines, wherever they came from.",
+                                 "call", counted, LENGTH(counted));
+    return m;
+}
+
+void machines_close(void *own)
+{
+    struct machines *m = own;
+    vms_close(once_peek(&m->all));
+    pthread_mutex_destroy(&m->lock);
+    metric_family_free(m->calls);
+    free(m);
+}
+
+void machines_metrics(struct actions *a, struct buf *out)
+{
+    const struct machines *m = own_of(a);
+    struct vms *all = once_peek(&m->all);
+    struct vms_totals n = all ? vms_total(all) : (struct vms_totals){0};
+    metric_family_write(m->calls, out);
+    metric_write(out, "cloche_machines", "gauge", "Linux machines that run.", NULL,
+                 n.machines);
+    metric_write(out, "cloche_machine_ram_bytes", "gauge",
+                 "RAM of the machines that run, which they may take.", NULL,
+                 (double)n.ram_bytes);
+    metric_write(out, "cloche_machine_memory_bytes", "gauge",
+                 "Memory of this computer that is theirs alone.", NULL,
+                 (double)n.memory_bytes);
+}
 
 /* Beside the folder of the guests. */
 static char *image_folder(struct actions *a, struct err *e)
 {
-    const char *guests = actions_guests(a, e);
+    const char *guests = services_guests(a->services, e);
     char *path = NULL;
     if (guests)
         must(asprintf(&path, "%s/../vm", guests) > 0);
@@ -46,44 +94,20 @@ static char *image_cache(void)
     return folder;
 }
 
-static void *open_machines(void *arg, struct err *e)
+static void *open_all(void *arg, struct err *e)
 {
     struct actions *a = arg;
-    struct engine *engine = actions_engine(a, e);
+    struct engine *engine = services_engine(a->services, e);
     scoped(free) char *image = engine ? image_folder(a, e) : NULL;
     scoped(free) char *cache = image_cache();
-    if (!image)
-        return NULL;
-    struct vms_options o = {.engine = engine, .image = image, .cache = cache};
-    struct machines *m = mem_new(sizeof *m);
-    pthread_mutex_init(&m->lock, NULL);
-    m->all = vms_open(&o);
-    return m;
-}
-
-static void free_machines(struct machines *m)
-{
-    if (!m)
-        return;
-    vms_close(m->all);
-    pthread_mutex_destroy(&m->lock);
-    free(m);
-}
-
-static struct machines *machines_of(struct actions *a, struct err *e)
-{
-    return once_need(&a->machines, open_machines, a, e);
+    return image ? vms_open(&(struct vms_options){
+                       .engine = engine, .image = image, .cache = cache})
+                 : NULL;
 }
 
 struct vms *actions_machines(struct actions *a, struct err *e)
 {
-    struct machines *m = machines_of(a, e);
-    return m ? m->all : NULL;
-}
-
-void machines_close(struct actions *a)
-{
-    free_machines(once_peek(&a->machines));
+    return once_need(&own_of(a)->all, open_all, a, e);
 }
 
 bool machines_ready(struct actions *a, struct err *e)
@@ -92,11 +116,62 @@ bool machines_ready(struct actions *a, struct err *e)
     return all && vms_ready(all, e);
 }
 
-struct vms_totals machines_total(struct actions *a)
+/* ---- records ------------------------------------------------------------------- */
+
+struct machine_row {
+    struct machine_deed d;
+    char machine[13], command[65]; /* hashes; "": none */
+};
+
+static void put_row(const void *row, struct json_writer *w)
 {
-    struct machines *m = once_peek(&a->machines);
-    return m ? vms_total(m->all) : (struct vms_totals){0};
+    const struct machine_row *m = row;
+    const struct machine_deed *d = &m->d;
+    json_pair_cstr(w, "call", d->call);
+    if (*m->machine)
+        json_pair_cstr(w, "machine", m->machine);
+    json_pair_cstr(w, "result", account_word(d->outcome));
+    json_pair_number(w, "ms", (double)d->wall_ns / 1e6);
+    if (*m->command) {
+        json_pair_cstr(w, "command", m->command);
+        json_pair_int(w, "command_bytes", (int64_t)d->command.n);
+        json_pair_int(w, "exit", d->exit_code);
+        json_pair_number(w, "compute_ms", (double)d->cpu_ns / 1e6);
+        json_pair_int(w, "stdin_bytes", (int64_t)d->input_bytes);
+        json_pair_int(w, "stdout_bytes", (int64_t)d->stdout_bytes);
+        json_pair_int(w, "stderr_bytes", (int64_t)d->stderr_bytes);
+    }
 }
+
+const struct account_list machines_record = {.name = "machines",
+                                             .more = "more_machines",
+                                             .size = sizeof(struct machine_row),
+                                             .put = put_row};
+
+void machine_account(const struct tool_call *c, const struct machine_deed *d)
+{
+    struct err none = {0};
+    struct account_part *p = c->place->part;
+    struct machine_row m = {.d = *d};
+    char hex[CRYPTO_HASH_HEX] = "";
+    if (!p)
+        return;
+    if (d->command.at)
+        crypto_sha256_hex(d->command, m.command);
+    if (d->command.at && p->keep_code) /* what it was is kept where code is */
+        (void)trail_keep(ward_trail(p->ward), m.command, d->command, &none);
+    if (d->machine && *d->machine) /* a handle opens it */
+        crypto_hash_hex(str_of(d->machine), hex);
+    (void)snprintf(m.machine, sizeof m.machine, "%.12s", hex);
+    m.d.command.at = m.d.machine = NULL; /* its caller's */
+    account_row(p, &machines_record, &m);
+    for (size_t i = 0; i < LENGTH(counted); i++)
+        if (!strcmp(d->call, counted[i]))
+            metric_count(own_of(c->actions)->calls, i, metric_outcome(d->outcome),
+                         d->wall_ns);
+}
+
+/* ---- whose they are ------------------------------------------------------------- */
 
 static void hash_names(const char *const *names, size_t n, char out[static MACHINE_OWNER])
 {
@@ -125,9 +200,6 @@ void machine_payer(const struct caller *who, char out[static MACHINE_OWNER])
     hash_names(names, LENGTH(names), out);
 }
 
-const char *const machine_calls[] = {"vm.exec", "vm.start", "vm.stop"};
-const size_t machine_call_count = LENGTH(machine_calls);
-
 /* ---- one, for a call -------------------------------------------------------------- */
 
 bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const char *call,
@@ -138,8 +210,8 @@ bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const c
     machine_payer(c->who, u->payer);
     if (!permit_machine(&c->place->permit, call, word, e))
         return false;
-    u->machines = machines_of(c->actions, e);
-    return u->machines != NULL;
+    u->all = actions_machines(c->actions, e);
+    return u->all != NULL;
 }
 
 /* The one that commands use which name none; "": none runs. */
@@ -157,7 +229,7 @@ static void note_first(void *arg, const struct vm_info *m)
 static struct first first_of(const struct machine_use *u)
 {
     struct first first = {0};
-    vm_list(u->machines->all, str_of(u->owner), note_first, &first);
+    vm_list(u->all, str_of(u->owner), note_first, &first);
     return first;
 }
 
@@ -194,7 +266,7 @@ struct vm *machine_use_find(const struct machine_use *u, struct str handle, stru
     struct vm_options o = usual(u);
     if (!handle.n && !*first_of(u).handle && !may_any(u, e))
         return NULL;
-    return vm_find(u->machines->all, str_of(u->owner), handle, &o, e);
+    return vm_find(u->all, str_of(u->owner), handle, &o, e);
 }
 
 static void put_machine(const struct vm_info *m, struct json_writer *w)
@@ -268,26 +340,27 @@ static bool read_options(const struct machine_use *u, const struct json *options
  * at the same time, one does. */
 static bool claim_first(struct machine_use *u, struct starting *mine)
 {
-    pthread_mutex_lock(&u->machines->lock);
+    pthread_mutex_lock(&own_of(u->call->actions)->lock);
     bool taken = *first_of(u).handle != '\0';
-    for (struct starting *s = u->machines->starting; s && !taken; s = s->next)
+    for (struct starting *s = own_of(u->call->actions)->starting; s && !taken;
+         s = s->next)
         taken = !strcmp(s->owner, u->owner);
     if (!taken) {
-        *mine = (struct starting){u->machines->starting, u->owner};
-        u->machines->starting = mine;
+        *mine = (struct starting){own_of(u->call->actions)->starting, u->owner};
+        own_of(u->call->actions)->starting = mine;
     }
-    pthread_mutex_unlock(&u->machines->lock);
+    pthread_mutex_unlock(&own_of(u->call->actions)->lock);
     return !taken;
 }
 
 static void give_first(struct machine_use *u, struct starting *mine)
 {
-    pthread_mutex_lock(&u->machines->lock);
-    struct starting **at = &u->machines->starting;
+    pthread_mutex_lock(&own_of(u->call->actions)->lock);
+    struct starting **at = &own_of(u->call->actions)->starting;
     while (*at != mine)
         at = &(*at)->next;
     *at = mine->next;
-    pthread_mutex_unlock(&u->machines->lock);
+    pthread_mutex_unlock(&own_of(u->call->actions)->lock);
 }
 
 static struct vm *start(struct machine_use *u, const struct vm_options *o, struct err *e)
@@ -296,7 +369,7 @@ static struct vm *start(struct machine_use *u, const struct vm_options *o, struc
     if (!may_any(u, e))
         return NULL;
     bool first = claim_first(u, &mine);
-    struct vms *all = u->machines->all;
+    struct vms *all = u->all;
     struct vm *m = first ? vm_find(all, str_of(u->owner), STR(""), o, e)
                          : vm_start(all, str_of(u->owner), o, e);
     if (first)
@@ -319,11 +392,10 @@ bool machines_start(const struct tool_call *c, const struct json *options,
         vm_look(m, &info);
         put_machine(&info, out);
     }
-    account_machine(c->place->part,
-                    &(struct account_machine_deed){.call = "vm.start",
-                                                   .machine = m ? info.handle : "",
-                                                   .outcome = e->code,
-                                                   .wall_ns = os_mono_ns() - begun_ns});
+    machine_account(c, &(struct machine_deed){.call = "vm.start",
+                                              .machine = m ? info.handle : "",
+                                              .outcome = e->code,
+                                              .wall_ns = os_mono_ns() - begun_ns});
     return m != NULL && buf_check(out->out, "the answer", e);
 }
 
@@ -332,8 +404,7 @@ bool machines_start(const struct tool_call *c, const struct json *options,
 static bool end_session(const struct machine_use *u, struct str handle,
                         struct str session, struct json_writer *out, struct err *e)
 {
-    scoped(vm_release) struct vm *m =
-        vm_find(u->machines->all, str_of(u->owner), handle, NULL, e);
+    scoped(vm_release) struct vm *m = vm_find(u->all, str_of(u->owner), handle, NULL, e);
     if (!m || !vm_session_close(m, session, e))
         return false;
     json_open_object(out);
@@ -347,8 +418,7 @@ static bool end_session(const struct machine_use *u, struct str handle,
 static bool end_machine(const struct machine_use *u, struct str handle,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vm_release) struct vm *m =
-        vm_find(u->machines->all, str_of(u->owner), handle, NULL, e);
+    scoped(vm_release) struct vm *m = vm_find(u->all, str_of(u->owner), handle, NULL, e);
     if (!m)
         return false;
     vm_stop(m);
@@ -393,12 +463,11 @@ bool machines_stop(const struct tool_call *c, const struct json *options,
     enum permission word;
     uint64_t begun_ns = os_mono_ns();
     bool ok = machine_use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
-    account_machine(
-        c->place->part,
-        &(struct account_machine_deed){.call = "vm.stop",
-                                       .machine = json_cstr(json_get(options, "machine")),
-                                       .outcome = e->code,
-                                       .wall_ns = os_mono_ns() - begun_ns});
+    machine_account(
+        c, &(struct machine_deed){.call = "vm.stop",
+                                  .machine = json_cstr(json_get(options, "machine")),
+                                  .outcome = e->code,
+                                  .wall_ns = os_mono_ns() - begun_ns});
     return ok && buf_check(out->out, "the answer", e);
 }
 
@@ -416,7 +485,7 @@ bool machines_list(const struct tool_call *c, struct json_writer *out, struct er
     if (!machine_use_begin(&u, c, "vm.list", &word, e))
         return false;
     json_open_array(out);
-    vm_list(u.machines->all, str_of(u.owner), list_one, out);
+    vm_list(u.all, str_of(u.owner), list_one, out);
     json_close(out);
     return buf_check(out->out, "the answer", e);
 }

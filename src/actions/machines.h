@@ -14,12 +14,11 @@
 
 /* All machines of this process, made when first needed. NULL and *e: there is no engine. */
 struct vms *actions_machines(struct actions *a, struct err *e);
-void machines_close(struct actions *a);
+void *machines_open(struct actions *a);
+void machines_close(void *own);
+void machines_metrics(struct actions *a, struct buf *out);
 /* Is an image installed? false and why not. */
 bool machines_ready(struct actions *a, struct err *e);
-
-/* All that run now. */
-struct vms_totals machines_total(struct actions *a);
 
 /* The owner of what this caller starts, as src/vm knows it, and who pays for it: the
  * credential, whatever its sessions. */
@@ -82,6 +81,5 @@ struct machine_live {
 void machine_live_output(void *live, enum vm_stream which, struct str bytes);
 void machine_live_end(struct machine_live *l); /* tells what is held */
 
-/* The calls of which counters tell. */
-extern const char *const machine_calls[];
-extern const size_t machine_call_count;
+/* What was done with them, in records of the audit. */
+extern const struct account_list machines_record;

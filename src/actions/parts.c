@@ -9,7 +9,7 @@
 struct actions_parts actions_parts(struct actions *a)
 {
     struct err none = {0};
-    const char *guests = actions_guests(a, &none);
+    const char *guests = services_guests(a->services, &none);
     scoped(free) char *image = NULL;
     if (!guests)
         return (struct actions_parts){0};

@@ -49,7 +49,7 @@ static int begin(void **state)
         return -1;
     actions = actions_open(&(struct actions_options){0}, &e);
     arena = arena_new((size_t)64 << 20);
-    store = actions ? actions_approvals(actions, &e) : NULL;
+    store = actions ? services_approvals(actions->services, &e) : NULL;
     if (store)
         account_begin(&account, actions, "run_tool", NULL, &who);
     return store ? 0 : -1;

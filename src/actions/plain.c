@@ -181,36 +181,22 @@ static const char update_output[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"updated\"]}";
 
 static const struct action_row rows[] = {
-    {.shown = {.name = "get_note",
-               .title = "Read a note",
-               .description =
-                   "Read one note: its Markdown, metadata, links and content_hash.",
-               .input_schema = get_input,
-               .output_schema = get_output,
-               .read_only = true,
-               .idempotent = true},
-     .run = action_get_note,
-     .checked = get_checked,
-     .needs = "notes.get"},
-    {.shown = {.name = "search_notes",
-               .title = "Search notes",
-               .description =
-                   "Full-text search over titles, bodies and tags. useRegex: PCRE2.",
-               .input_schema = search_input,
-               .output_schema = search_output,
-               .read_only = true,
-               .idempotent = true},
-     .run = action_search_notes,
-     .checked = search_checked,
-     .needs = "notes.search"},
-    {.shown = {.name = "create_note",
-               .title = "Create a note",
-               .description = "Create a Markdown note in the folder of its type.",
-               .input_schema = create_input,
-               .output_schema = create_output},
-     .run = action_create_note,
-     .checked = create_checked,
-     .needs = "notes.create"},
+    {SHOWN(.name = "get_note", .title = "Read a note",
+           .description =
+               "Read one note: its Markdown, metadata, links and content_hash.",
+           .input_schema = get_input, .output_schema = get_output, .read_only = true,
+           .idempotent = true),
+     .run = action_get_note, .checked = get_checked, .needs = "notes.get"},
+    {SHOWN(.name = "search_notes", .title = "Search notes",
+           .description =
+               "Full-text search over titles, bodies and tags. useRegex: PCRE2.",
+           .input_schema = search_input, .output_schema = search_output,
+           .read_only = true, .idempotent = true),
+     .run = action_search_notes, .checked = search_checked, .needs = "notes.search"},
+    {SHOWN(.name = "create_note", .title = "Create a note",
+           .description = "Create a Markdown note in the folder of its type.",
+           .input_schema = create_input, .output_schema = create_output),
+     .run = action_create_note, .checked = create_checked, .needs = "notes.create"},
     {.shown =
          {.name = "update_note",
           .title = "Change a note",
@@ -239,8 +225,7 @@ static const struct action_row rows[] = {
 };
 static const struct action_group plain = {rows, LENGTH(rows), .order = 20};
 
-static const struct host_call_group *const calls[] = {
-    &notes_calls, &writing_calls,   &search_calls,        &note_types_calls,
-    &links_calls, &hierarchy_calls, &relationships_calls, NULL};
-static const struct action_group *const actions[] = {&plain, NULL};
-const struct capability notes_capability = {.calls = calls, .actions = actions};
+const struct capability notes_capability = {
+    .calls = CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
+                   &links_calls, &hierarchy_calls, &relationships_calls),
+    .actions = ACTIONS(&plain)};

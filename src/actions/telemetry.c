@@ -3,39 +3,24 @@
 #include <unistd.h>
 
 #include "actions/account.h"
-#include "actions/machines.h"
-#include "actions/tooling.h"
+#include "actions/capability.h"
 #include "audit/audit.h"
 #include "caller/caller.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
-#include "usage/usage.h"
 
 #ifndef CLOCHE_VERSION /* the build says it */
 #define CLOCHE_VERSION "0.0.0"
 #endif
 
-#define RUN_NAMES_MAX 256u
-
 struct telemetry {
-    struct metric_family *tools, *calls, *callers, *functions, *trials, *machines;
+    struct metric_family *tools, *calls, *callers;
     const char *tool_names[ACTIONS_MAX];
-    /* Of command-line tools: those built in, and all others together; made when the first
-     * one runs. */
-    struct once runs;
-    char *run_names[RUN_NAMES_MAX];
-    size_t run_count;
 };
-
-#define OTHER_TOOLS "installed"
 
 /* By the way they come in: whoever comes, there are no more. */
 static const char *const callers[] = {"stdio", "http", "terminal", "other"};
 _Static_assert(LENGTH(callers) == WAY_OTHER + 1, "a name each");
-
-static const char *const sources[] = {"own", "library"};
-static const char *const trials[] = {"kept", "invalid", "mistyped", "unproven"};
-_Static_assert(LENGTH(trials) == USAGE_TRIALS, "a name each");
 
 struct telemetry *telemetry_new(const struct actions *a)
 {
@@ -52,15 +37,6 @@ struct telemetry *telemetry_new(const struct actions *a)
     t->callers = metric_family_new("cloche_caller_calls",
                                    "Calls of tools, by the way they came in.", "caller",
                                    callers, LENGTH(callers));
-    t->functions =
-        metric_family_new("cloche_function_calls", "Calls of custom functions.", "source",
-                          sources, LENGTH(sources));
-    t->trials = metric_family_new("cloche_function_registrations",
-                                  "Attempts to register or change custom functions.",
-                                  "result", trials, LENGTH(trials));
-    t->machines = metric_family_new("cloche_machine_calls",
-                                    "Calls of Linux machines, wherever they came from.",
-                                    "call", machine_calls, machine_call_count);
     return t;
 }
 
@@ -71,12 +47,6 @@ void telemetry_free(struct telemetry *t)
     metric_family_free(t->tools);
     metric_family_free(t->calls);
     metric_family_free(t->callers);
-    metric_family_free(t->functions);
-    metric_family_free(t->trials);
-    metric_family_free(t->machines);
-    metric_family_free(once_peek(&t->runs));
-    for (size_t i = 0; i < t->run_count; i++)
-        free(t->run_names[i]);
     free(t);
 }
 
@@ -91,55 +61,6 @@ void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who
 void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome, uint64_t ns)
 {
     metric_count(t->calls, row, metric_outcome(outcome), ns);
-}
-
-void telemetry_function(struct telemetry *t, bool own, enum err_code outcome, uint64_t ns)
-{
-    metric_count(t->functions, !own, metric_outcome(outcome), ns);
-}
-
-void telemetry_trial(struct telemetry *t, unsigned how, uint64_t ns)
-{
-    metric_count(t->trials, how, how == USAGE_KEPT ? METRIC_SUCCESS : METRIC_ERROR, ns);
-}
-
-void telemetry_machine(struct telemetry *t, const char *call, enum err_code outcome,
-                       uint64_t ns)
-{
-    for (size_t i = 0; i < machine_call_count; i++)
-        if (!strcmp(call, machine_calls[i]))
-            metric_count(t->machines, i, metric_outcome(outcome), ns);
-}
-
-/* ---- command-line tools -------------------------------------------------- */
-
-static void *make_runs(void *arg, struct err *e)
-{
-    struct actions *a = arg;
-    struct telemetry *t = a->telemetry;
-    struct tool_list list;
-    if (!tooling_list(a, 0, &list, e))
-        return NULL;
-    t->run_names[t->run_count++] = mem_strdup(OTHER_TOOLS);
-    for (size_t i = 0; i < list.count && t->run_count < RUN_NAMES_MAX; i++)
-        if (list.tools[i]->builtin)
-            t->run_names[t->run_count++] = mem_strdup(list.tools[i]->name);
-    tooling_list_release(a, &list);
-    return metric_family_new("cloche_tool_runs", "Runs of command-line tools.", "tool",
-                             (const char *const *)t->run_names, t->run_count);
-}
-
-void telemetry_run(struct actions *a, const struct tool *tool, enum err_code outcome,
-                   uint64_t ns)
-{
-    struct telemetry *t = a->telemetry;
-    struct err none = {0};
-    struct metric_family *f = once_need(&t->runs, make_runs, a, &none);
-    size_t which = 0;
-    for (size_t i = 1; f && tool->builtin && i < t->run_count && !which; i++)
-        which = strcmp(t->run_names[i], tool->name) ? 0 : i;
-    if (f)
-        metric_count(f, which, metric_outcome(outcome), ns);
 }
 
 /* ---- telling ------------------------------------------------------------ */
@@ -180,19 +101,6 @@ static void put_alerts(const struct guard *g, struct buf *out)
                  "What the audit trails take on the disk.", NULL, (double)n.trail_bytes);
 }
 
-static void put_machines(struct actions *a, struct buf *out)
-{
-    struct vms_totals n = machines_total(a);
-    metric_write(out, "cloche_machines", "gauge", "Linux machines that run.", NULL,
-                 n.machines);
-    metric_write(out, "cloche_machine_ram_bytes", "gauge",
-                 "RAM of the machines that run, which they may take.", NULL,
-                 (double)n.ram_bytes);
-    metric_write(out, "cloche_machine_memory_bytes", "gauge",
-                 "Memory of this computer that is theirs alone.", NULL,
-                 (double)n.memory_bytes);
-}
-
 bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
 {
     const struct telemetry *t = a->telemetry;
@@ -201,12 +109,9 @@ bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
     metric_family_write(t->tools, out);
     metric_family_write(t->callers, out);
     metric_family_write(t->calls, out);
-    metric_family_write(t->functions, out);
-    metric_family_write(t->trials, out);
-    metric_family_write(t->machines, out);
-    if (once_peek(&a->telemetry->runs))
-        metric_family_write(once_peek(&a->telemetry->runs), out);
-    put_machines(a, out);
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->metrics)
+            capabilities[i]->metrics(a, out);
     put_alerts(a->guard, out);
     put_process(out);
     return buf_check(out, "the metrics", e);

@@ -207,7 +207,9 @@ static const struct action_row rows[] = {
 };
 static const struct action_group running = {rows, LENGTH(rows), .order = 60};
 
-static const struct host_call_group *const calls[] = {&tools_calls, NULL};
-static const struct action_group *const actions[] = {&running, NULL};
-const struct capability tools_capability = {
-    .calls = calls, .actions = actions, .close = tooling_close};
+const struct capability tools_capability = {.calls = CALLS(&tools_calls),
+                                            .actions = ACTIONS(&running),
+                                            .open = tooling_open,
+                                            .close = tooling_close,
+                                            .metrics = tooling_metrics,
+                                            .records = RECORDS(&tools_record)};

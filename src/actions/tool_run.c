@@ -8,6 +8,7 @@
 #include "actions/places.h"
 #include "actions/tool_vault.h"
 #include "actions/tooling.h"
+#include "crypto/crypto.h"
 #include "os/os.h"
 
 #define OPTIONS_MAX ((size_t)48 << 20) /* bytes of one stage's, as JSON */
@@ -238,6 +239,49 @@ static enum err_code outcome_of(const struct tool_result *r, size_t stage)
     return stage < r->stage_count ? r->stages[stage].stopped : ERR_NONE;
 }
 
+struct tool_row {
+    char name[65], version[40], digest[13]; /* of its arguments */
+    uint32_t exit_code;
+    enum err_code outcome;
+    double ms;
+};
+
+static void put_row(const void *row, struct json_writer *w)
+{
+    const struct tool_row *t = row;
+    json_pair_cstr(w, "tool", t->name);
+    json_pair_cstr(w, "version", t->version);
+    json_pair_cstr(w, "arguments", t->digest);
+    json_pair_cstr(w, "result", account_word(t->outcome));
+    if (t->outcome == ERR_NONE)
+        json_pair_int(w, "exit", t->exit_code);
+    json_pair_number(w, "ms", t->ms);
+}
+
+const struct account_list tools_record = {.name = "tools",
+                                          .more = "more_tools",
+                                          .size = sizeof(struct tool_row),
+                                          .put = put_row};
+
+/* `o`: NULL where it was refused. */
+static void account_stage(struct account_part *p, const struct tool_stage *stage,
+                          const struct tool_outcome *o, enum err_code outcome)
+{
+    char hex[CRYPTO_SHA256_HEX];
+    struct tool_row t = {.outcome = outcome};
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 20);
+    struct json_writer w = json_writer(&text);
+    json_put(&w, stage->arguments);
+    crypto_sha256_hex(buf_view(&text), hex);
+    (void)snprintf(t.name, sizeof t.name, "%s", stage->tool->name);
+    (void)snprintf(t.version, sizeof t.version, "%s", stage->tool->version);
+    (void)snprintf(t.digest, sizeof t.digest, "%.12s", hex);
+    t.exit_code = o ? o->exit_code : 0;
+    t.ms = o ? o->wall_ms : 0;
+    account_row(p, &tools_record, &t);
+}
+
 static void account_all(struct tool_run *r, const struct tool_result *result,
                         enum err_code failed)
 {
@@ -245,8 +289,8 @@ static void account_all(struct tool_run *r, const struct tool_result *result,
         const struct tool_outcome *o =
             i < result->stage_count ? &result->stages[i] : NULL;
         enum err_code outcome = failed ? failed : outcome_of(result, i);
-        account_tool(r->call->place->part, &r->stages[i], o, outcome);
-        telemetry_run(r->call->actions, r->stages[i].tool, outcome,
+        account_stage(r->call->place->part, &r->stages[i], o, outcome);
+        tooling_count(r->call->actions, r->stages[i].tool, outcome,
                       o ? (uint64_t)(o->wall_ms * 1e6) : 0);
     }
 }

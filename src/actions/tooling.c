@@ -2,17 +2,48 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "actions/account.h"
 #include "actions/meant.h"
 #include "actions/permission.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
+#include "metrics/metrics.h"
+
+#define RUN_NAMES_MAX 256u
+#define OTHER_TOOLS "installed"
 
 /* ---- the catalogue --------------------------------------------------------- */
+
+/* What is theirs of a struct actions. */
+struct tooling {
+    struct once catalogue;
+    pthread_mutex_t lock;        /* guards the next two */
+    struct tool_action *actions; /* made when first called */
+    size_t action_count;
+    /* Of the runs: tools built in by name, and all others together; made when the first one
+     * runs. */
+    struct once runs;
+    char *run_names[RUN_NAMES_MAX];
+    size_t run_count;
+};
+
+static struct tooling *own_of(const struct actions *a)
+{
+    return a->own[CAPABILITY_tools];
+}
+
+void *tooling_open(struct actions *a)
+{
+    (void)a;
+    struct tooling *own = mem_new(sizeof *own);
+    pthread_mutex_init(&own->lock, NULL);
+    return own;
+}
 
 static void *make_catalogue(void *arg, struct err *e)
 {
     const char *guests;
-    struct engine *g = actions_engine_at(arg, &guests, e);
+    struct engine *g = services_engine_at(((struct actions *)arg)->services, &guests, e);
     return g ? catalogue_open(&(struct catalogue_options){
                    .guest_dir = guests, .engine = g, .taken = actions_name_taken})
              : NULL;
@@ -20,7 +51,7 @@ static void *make_catalogue(void *arg, struct err *e)
 
 struct catalogue *actions_catalogue(struct actions *a, struct err *e)
 {
-    return once_need(&a->catalogue, make_catalogue, a, e);
+    return once_need(&own_of(a)->catalogue, make_catalogue, a, e);
 }
 
 /* As a name that JavaScript can write behind a dot stands for one that it cannot:
@@ -85,7 +116,7 @@ bool tooling_list(struct actions *a, unsigned vault, struct tool_list *out, stru
 
 void tooling_list_release(struct actions *a, struct tool_list *l)
 {
-    struct catalogue *c = once_peek(&a->catalogue);
+    struct catalogue *c = once_peek(&own_of(a)->catalogue);
     if (c)
         tool_list_release(c, l);
 }
@@ -109,17 +140,17 @@ struct tool_action {
     struct tool_action *next;
 };
 
-static const struct tool_action *action_of(struct actions *a, struct str name)
+static const struct tool_action *action_of(struct tooling *own, struct str name)
 {
-    const struct tool_action *t = a->tool_actions;
+    const struct tool_action *t = own->actions;
     while (t && !str_is(name, t->shown.name))
         t = t->next;
     return t;
 }
 
-static const struct tool_action *add_action(struct actions *a, struct str name)
+static const struct tool_action *add_action(struct tooling *own, struct str name)
 {
-    if (a->tool_action_count == TOOL_ACTIONS_MAX)
+    if (own->action_count == TOOL_ACTIONS_MAX)
         return NULL;
     struct tool_action *t = mem_new(sizeof *t);
     char *copy = mem_new(name.n + 1);
@@ -134,9 +165,9 @@ static const struct tool_action *add_action(struct actions *a, struct str name)
                                  .scope = SCOPE_EVALUATE,
                                  .unchecked = true, /* its manifest says what it takes */
                                  .counted_as = "run_tool"};
-    t->next = a->tool_actions;
-    a->tool_actions = t;
-    a->tool_action_count++;
+    t->next = own->actions;
+    own->actions = t;
+    own->action_count++;
     return t;
 }
 
@@ -145,7 +176,7 @@ static bool exists_in(struct actions *a, unsigned vault, struct str tool)
     struct err why = {0};
     const struct tool *t = tooling_find(a, vault, tool, &why);
     if (t)
-        tool_release(once_peek(&a->catalogue), t);
+        tool_release(once_peek(&own_of(a)->catalogue), t);
     return t ||
            why.code == ERR_DENIED; /* one that is disabled says so when it is called */
 }
@@ -168,30 +199,76 @@ const struct action *tooling_action(struct actions *a, struct str name)
     tool.n = name.n - (sizeof TOOL_PREFIX - 1);
     if (!tool.n || !exists(a, tool))
         return NULL;
-    pthread_mutex_lock(&a->lock);
-    const struct tool_action *t = action_of(a, name);
+    struct tooling *own = own_of(a);
+    pthread_mutex_lock(&own->lock);
+    const struct tool_action *t = action_of(own, name);
     if (!t)
-        t = add_action(a, name);
-    pthread_mutex_unlock(&a->lock);
+        t = add_action(own, name);
+    pthread_mutex_unlock(&own->lock);
     return t ? &t->shown : NULL;
 }
 
 const struct action_row *tooling_row(struct actions *a, const struct action *which)
 {
-    pthread_mutex_lock(&a->lock);
-    const struct tool_action *t = a->tool_actions;
+    struct tooling *own = own_of(a);
+    pthread_mutex_lock(&own->lock);
+    const struct tool_action *t = own->actions;
     while (t && &t->shown != which)
         t = t->next;
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&own->lock);
     return t ? &t->row : NULL;
 }
 
-void tooling_close(struct actions *a)
+void tooling_close(void *arg)
 {
-    for (struct tool_action *t = a->tool_actions, *next; t; t = next) {
+    struct tooling *own = arg;
+    for (struct tool_action *t = own->actions, *next; t; t = next) {
         next = t->next;
         free((void *)(uintptr_t)t->shown.name);
         free(t);
     }
-    catalogue_close(once_peek(&a->catalogue));
+    catalogue_close(once_peek(&own->catalogue));
+    metric_family_free(once_peek(&own->runs));
+    for (size_t i = 0; i < own->run_count; i++)
+        free(own->run_names[i]);
+    pthread_mutex_destroy(&own->lock);
+    free(own);
+}
+
+/* ---- counters -------------------------------------------------------------------- */
+
+static void *make_runs(void *arg, struct err *e)
+{
+    struct actions *a = arg;
+    struct tooling *own = own_of(a);
+    struct tool_list list;
+    if (!tooling_list(a, 0, &list, e))
+        return NULL;
+    own->run_names[own->run_count++] = mem_strdup(OTHER_TOOLS);
+    for (size_t i = 0; i < list.count && own->run_count < RUN_NAMES_MAX; i++)
+        if (list.tools[i]->builtin)
+            own->run_names[own->run_count++] = mem_strdup(list.tools[i]->name);
+    tooling_list_release(a, &list);
+    return metric_family_new("cloche_tool_runs", "Runs of command-line tools.", "tool",
+                             (const char *const *)own->run_names, own->run_count);
+}
+
+void tooling_count(struct actions *a, const struct tool *tool, enum err_code outcome,
+                   uint64_t ns)
+{
+    struct tooling *own = own_of(a);
+    struct err none = {0};
+    struct metric_family *f = once_need(&own->runs, make_runs, a, &none);
+    size_t which = 0;
+    for (size_t i = 1; f && tool->builtin && i < own->run_count && !which; i++)
+        which = strcmp(own->run_names[i], tool->name) ? 0 : i;
+    if (f)
+        metric_count(f, which, metric_outcome(outcome), ns);
+}
+
+void tooling_metrics(struct actions *a, struct buf *out)
+{
+    const struct metric_family *runs = once_peek(&own_of(a)->runs);
+    if (runs)
+        metric_family_write(runs, out);
 }

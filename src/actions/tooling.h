@@ -38,7 +38,12 @@ bool tooling_offers(const struct policy *p, const struct tool *t);
 const struct action *tooling_action(struct actions *a, struct str name);
 /* The row behind such an action; NULL: it is none. */
 const struct action_row *tooling_row(struct actions *a, const struct action *which);
-void tooling_close(struct actions *a);
+void *tooling_open(struct actions *a);
+void tooling_close(void *own);
+/* A run of a command-line tool is counted; all that were are told. */
+void tooling_count(struct actions *a, const struct tool *tool, enum err_code outcome,
+                   uint64_t ns);
+void tooling_metrics(struct actions *a, struct buf *out);
 
 /* ---- running ---------------------------------------------------------------- */
 
@@ -79,6 +84,9 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
  * ERR_INVALID. */
 bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t *count,
                     struct err *e);
+
+/* Its runs, in records of the audit. */
+extern const struct account_list tools_record;
 
 /* ---- the vault --------------------------------------------------------------- */
 

@@ -97,20 +97,14 @@ static const char vm_stop_output[] = "{\"type\":\"object\",\"required\":[\"stopp
 static const char vm_list_output[] = "{\"type\":\"object\",\"required\":[\"machines\"]}";
 
 static const struct action_row rows[] = {
-    {.shown = {.name = "vm_exec",
-               .title = "Run in Linux",
-               .description =
-                   "Run a command in a Linux machine (Debian: bash, python3, git), "
-                   "ready at once. Shell and files stay. No network, no notes.",
-               .input_schema = vm_exec_input,
-               .output_schema = vm_exec_output,
-               .destructive = true},
-     .run = action_vm_exec,
-     .refused = action_vm_exec_refused,
-     .shorten = streams_shorten,
-     .checked = vm_checked,
-     .needs = "vm.exec",
-     .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "vm_exec", .title = "Run in Linux",
+           .description =
+               "Run a command in a Linux machine (Debian: bash, python3, git), "
+               "ready at once. Shell and files stay. No network, no notes.",
+           .input_schema = vm_exec_input, .output_schema = vm_exec_output,
+           .destructive = true),
+     .run = action_vm_exec, .refused = action_vm_exec_refused, .shorten = streams_shorten,
+     .checked = vm_checked, .needs = "vm.exec", .scope = SCOPE_EVALUATE},
     {.shown =
          {.name = "vm_start",
           .title = "Start a Linux machine",
@@ -125,34 +119,25 @@ static const struct action_row rows[] = {
      .seldom = true,
      .needs = "vm.start",
      .scope = SCOPE_EVALUATE},
-    {.shown = {.name = "vm_stop",
-               .title = "Stop a Linux machine",
-               .description = "Stop a Linux machine of yours, with all that is in it, or "
-                              "end one of its sessions.",
-               .input_schema = vm_stop_input,
-               .output_schema = vm_stop_output,
-               .destructive = true,
-               .idempotent = true},
-     .run = action_vm_stop,
-     .checked = vm_checked,
-     .seldom = true,
-     .needs = "vm.stop",
+    {SHOWN(.name = "vm_stop", .title = "Stop a Linux machine",
+           .description = "Stop a Linux machine of yours, with all that is in it, or "
+                          "end one of its sessions.",
+           .input_schema = vm_stop_input, .output_schema = vm_stop_output,
+           .destructive = true, .idempotent = true),
+     .run = action_vm_stop, .checked = vm_checked, .seldom = true, .needs = "vm.stop",
      .scope = SCOPE_EVALUATE},
-    {.shown = {.name = "vm_list",
-               .title = "List Linux machines",
-               .description = "Your Linux machines: state, size, what they use.",
-               .input_schema = "{\"type\":\"object\",\"properties\":{}}",
-               .output_schema = vm_list_output,
-               .read_only = true,
-               .idempotent = true},
-     .run = action_vm_list,
-     .seldom = true,
-     .needs = "vm.list",
-     .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "vm_list", .title = "List Linux machines",
+           .description = "Your Linux machines: state, size, what they use.",
+           .input_schema = "{\"type\":\"object\",\"properties\":{}}",
+           .output_schema = vm_list_output, .read_only = true, .idempotent = true),
+     .run = action_vm_list, .seldom = true, .needs = "vm.list", .scope = SCOPE_EVALUATE},
 };
 static const struct action_group machines = {rows, LENGTH(rows), .order = 70};
 
-static const struct host_call_group *const calls[] = {&vm_calls, NULL};
-static const struct action_group *const actions[] = {&machines, NULL};
-const struct capability machines_capability = {
-    .calls = calls, .actions = actions, .close = machines_close, .doctor = check_machine};
+const struct capability machines_capability = {.calls = CALLS(&vm_calls),
+                                               .actions = ACTIONS(&machines),
+                                               .open = machines_open,
+                                               .close = machines_close,
+                                               .metrics = machines_metrics,
+                                               .doctor = check_machine,
+                                               .records = RECORDS(&machines_record)};

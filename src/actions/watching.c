@@ -171,7 +171,7 @@ static void look_at_functions(struct watching *w)
 static void open_tools(struct watching *w)
 {
     struct err none = {0};
-    const char *guests = actions_guests(w->actions, &none);
+    const char *guests = services_guests(w->actions->services, &none);
     if (guests)
         w->glance = catalogue_open(&(struct catalogue_options){.guest_dir = guests});
     w->tools = tools_state(w);
