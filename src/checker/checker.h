@@ -94,8 +94,3 @@ static inline void checker_drop_at(const struct checker_answer **a)
     checker_drop(*a);
 }
 #define scoped_checked __attribute__((cleanup(checker_drop_at)))
-
-struct checker_counts {
-    uint64_t from_memory, from_disk, made;
-};
-struct checker_counts checker_count(const struct checker *c);

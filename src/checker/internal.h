@@ -10,3 +10,9 @@
 /* Reads the guest's text. NULL and ERR_GUEST: it is none of its answers. */
 struct checker_answer *answer_read(struct str json, struct err *e);
 bool answer_has_shapes(const struct checker_answer *a);
+
+/* Where answers came from, for tests. */
+struct checker_counts {
+    uint64_t from_memory, from_disk, made;
+};
+struct checker_counts checker_count(const struct checker *c);

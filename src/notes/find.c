@@ -302,71 +302,7 @@ bool notes_each(struct vault *v, struct str after, size_t limit, effect_fn *each
     return index_use(v, each_work, &(struct each){after, limit, each, arg}, e);
 }
 
-/* ---- status and reindex ------------------------------------------------- */
-
-struct status {
-    struct buf text;
-};
-
-static bool count_rows(struct db *db, const char *key, const char *sql,
-                       struct json_writer *w, struct err *e)
-{
-    scoped(query_end) struct query *q = db_query(db, sql, e);
-    if (!q || !query_next(q, e))
-        return false;
-    json_pair_int(w, key, query_int(q, 0));
-    return true;
-}
-
-static bool status_work(struct db *db, void *arg, struct err *e)
-{
-    static const struct {
-        const char *key, *sql;
-    } counts[] = {
-        {"notes", "SELECT count(*) FROM notes"},
-        {"broken_frontmatter", "SELECT count(*) FROM notes WHERE state = 1"},
-        {"too_large", "SELECT count(*) FROM notes WHERE state = 2"},
-        {"unreadable", "SELECT count(*) FROM notes WHERE state = 3"},
-        {"links", "SELECT count(*) FROM links"},
-    };
-    struct status *s = arg;
-    buf_clear(&s->text);
-    struct json_writer w = json_writer(&s->text);
-    json_open_object(&w);
-    for (size_t i = 0; i < LENGTH(counts); i++)
-        if (!count_rows(db, counts[i].key, counts[i].sql, &w, e))
-            return false;
-    scoped(query_end) struct query *q =
-        db_query(db, "SELECT type, count(*) FROM notes GROUP BY type ORDER BY type", e);
-    if (!q)
-        return false;
-    json_key(&w, "types");
-    json_open_object(&w);
-    while (query_next(q, e)) {
-        json_key_str(&w, query_str(q, 0));
-        json_put_int(&w, query_int(q, 1));
-    }
-    json_close(&w);
-    json_close(&w);
-    return e->code == ERR_NONE;
-}
-
-bool notes_status(struct vault *v, struct json_writer *out, struct err *e)
-{
-    struct status s;
-    buf_init(&s.text, FIND_ANSWER_MAX);
-    bool ok = index_use(v, status_work, &s, e) && buf_check(&s.text, "the answer", e);
-    if (ok) {
-        /* The object is open at its end: what the index cannot know comes behind. */
-        s.text.n--;
-        buf_printf(&s.text, ",\"index\":\"%s\",\"watched\":%s,\"writable\":%s}",
-                   index_place(v->index), index_is_watched(v->index) ? "true" : "false",
-                   history_can_write(v->history) ? "true" : "false");
-        json_put_raw(out, buf_view(&s.text));
-    }
-    buf_done(&s.text);
-    return ok;
-}
+/* ---- reindex -------------------------------------------------------------- */
 
 bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
                    struct err *e)

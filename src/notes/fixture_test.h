@@ -17,7 +17,7 @@
 #include "base/home_test.h"
 #include "notes/notes.h"
 #include "os/os.h"
-#include "pattern/pattern.h"
+#include "pattern/alone_test.h"
 
 static char root[HOME_SIZE], cache[HOME_SIZE];
 static struct arena *arena;

@@ -188,13 +188,6 @@ static int take_lock(const struct vault *v, unsigned wait_ms, struct err *e)
     return fd;
 }
 
-bool history_can_write(struct history *h)
-{
-    struct err why = {0};
-    os_close(take_lock(h->vault, 0, &why));
-    return why.code != ERR_DENIED;
-}
-
 bool history_mark(struct history *h, enum history_mark mark, struct err *e)
 {
     bool ok = ftruncate(h->lock, mark) == 0 &&

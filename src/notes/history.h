@@ -36,7 +36,6 @@ void history_free(struct history *h);         /* NULL is fine */
  * ERR_DENIED (a vault that cannot be written) and what the disk says. */
 struct db *history_lock(struct history *h, const struct vault *v, struct err *e);
 void history_unlock(struct history *h);
-bool history_can_write(struct history *h);
 /* What stands in the lock file, for whoever comes when we have died. It is the file's
  * length, so that no disk is too full for it. */
 enum history_mark {

@@ -167,14 +167,6 @@ const char *index_place(struct index *x)
     return name;
 }
 
-bool index_is_watched(struct index *x)
-{
-    pthread_mutex_lock(&x->sync);
-    bool watched = x->watch != NULL;
-    pthread_mutex_unlock(&x->sync);
-    return watched;
-}
-
 /* ---- the place ---------------------------------------------------------- */
 
 /* Opens the folder that holds the index. */

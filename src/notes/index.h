@@ -41,7 +41,6 @@ bool index_rebuild(struct vault *v, bool from_scratch, struct index_counts *coun
 /* Appends notes_version(). */
 bool index_version(struct db *db, struct buf *out, struct err *e);
 const char *index_place(struct index *x); /* "vault", "cache", "memory" */
-bool index_is_watched(struct index *x);
 
 /* ---- for the files that write rows -------------------------------------- */
 

@@ -275,6 +275,3 @@ vault_call note_types_delete;
 bool notes_version(struct vault *v, struct buf *out, struct err *e);
 /* Brings the index up to date, or anew. -> {notes, read, removed, index, milliseconds} */
 bool notes_reindex(struct vault *v, bool anew, struct json_writer *out, struct err *e);
-/* -> {notes, types: {name: count}, broken_frontmatter, too_large, unreadable, links, index:
- * "vault" | "cache" | "memory", watched, writable} */
-bool notes_status(struct vault *v, struct json_writer *out, struct err *e);

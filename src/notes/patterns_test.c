@@ -260,7 +260,7 @@ static void others_search_an_index_in_memory_meanwhile(void **state)
     scoped_buf struct buf out;
     buf_init(&out, 10000);
     struct json_writer w = json_writer(&out);
-    assert_true(notes_status(vault, &w, &e));
+    assert_true(notes_reindex(vault, false, &w, &e));
     assert_non_null(strstr(buf_cz(&out), "\"index\":\"memory\""));
 }
 

@@ -1,5 +1,5 @@
 /* Questions for PCRE2's guest (guest/pattern): a world of it a search. */
-#include "pattern/pattern.h"
+#include "pattern/internal.h"
 
 #include "abi/abi.h"
 #include "guest/guest.h"

@@ -21,11 +21,8 @@ typedef struct engine *patterns_engine(void *arg, const char **guest_dir, struct
 
 /* Opens nothing yet: the guest is loaded by the first matcher_open(). Threads: safe. */
 struct patterns *patterns_new(patterns_engine *engine, void *arg);
-/* The same with an engine of its own, and the guest in a folder that it copies. */
-struct patterns *patterns_new_alone(const char *guest_dir);
 void patterns_free(struct patterns *p); /* NULL is fine; no matcher may be open */
 SCOPED(patterns, patterns_free);
-bool patterns_loaded(struct patterns *p);
 
 /* ---- matching ----------------------------------------------------------- */
 

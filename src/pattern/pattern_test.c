@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "pattern/pattern.h"
+#include "pattern/internal.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -92,3 +92,9 @@ struct typescript_code *translate(struct guest_world *w, struct str source,
 const struct typescript_code *store_find(struct cache *c, const char *key,
                                          struct str source, bool *on_disk);
 void store_keep(struct cache *c, const char *key, const struct typescript_code *code);
+
+/* Where answers came from, for tests. */
+struct typescript_counts {
+    uint64_t from_memory, from_disk, made;
+};
+struct typescript_counts typescript_count(const struct typescript *t);

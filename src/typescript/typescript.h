@@ -62,8 +62,3 @@ const struct typescript_code *typescript_transpile(struct typescript *t,
 /* Compiles what a first use would wait for, where the build has not done it for this CPU,
  * and keeps nothing in memory. For servers, on a thread of their own. */
 void typescript_warm(struct typescript *t);
-
-struct typescript_counts {
-    uint64_t from_memory, from_disk, made;
-};
-struct typescript_counts typescript_count(const struct typescript *t);
