@@ -1,5 +1,5 @@
 # What a commit must pass, and what is measured.
-FORMATTED  := $(wildcard $(foreach d,src/* guest/* guest/vm/* bench fuzz,$d/*.c $d/*.h))
+FORMATTED  := $(wildcard $(foreach d,src/*/* guest/* guest/vm/* bench fuzz,$d/*.c $d/*.h))
 
 unit: guests checker      ## unit tests in debug
 	$(again) MODE=debug tests

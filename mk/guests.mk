@@ -62,7 +62,7 @@ build/guest/typescript.bare.wasm: build/guest/typescript.tar build/cloche-bake
 build/guest/typescript.tar: build/guest/typescript.raw.wasm build/cloche-bake dev/kept
 	@echo "  bake  $(@:.tar=)"
 	@dev/kept $@ $< deps/python-build.txt \
-	    $(filter-out %_test.c %_test.h,$(wildcard $(foreach r,bake engine wasi vfs,src/$r/*.[ch]))) -- \
+	    $(filter-out %_test.c %_test.h,$(wildcard $(foreach r,bake engine wasi vfs,src/*/$r/*.[ch]))) -- \
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi typescript.raw.wasm -o typescript; \
 	        rm -rf ahead typescript.wasm; ../cloche-bake --ahead typescript.bare.wasm ahead; \
 	        tar -cf typescript.tar typescript.bare.wasm typescript.img typescript.id ahead'
@@ -73,7 +73,7 @@ build/guest/checker.bare.wasm: build/guest/checker.tar build/guest/script.metere
 	@tar -xmf $< -C $(@D) && build/cloche-bake --ahead $@ $(@D)/ahead
 build/guest/checker.tar: build/guest/checker.raw.wasm build/cloche-bake dev/kept
 	@echo "  bake  $(@:.tar=)"
-	@dev/kept $@ $< deps/python-build.txt $(wildcard $(foreach r,bake engine wasi,src/$r/*.[ch])) -- \
+	@dev/kept $@ $< deps/python-build.txt $(wildcard $(foreach r,bake engine wasi,src/*/$r/*.[ch])) -- \
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi checker.raw.wasm -o checker; rm -rf checker.wasm made; \
 	        mkdir -p made/ahead; ../cloche-bake --ahead checker.bare.wasm made/ahead; \
 	        tar -cf checker.tar checker.bare.wasm checker.img checker.id -C made ahead; rm -rf made'

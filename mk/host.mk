@@ -9,7 +9,9 @@ FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_libfuzzer := -O1 -g -w -DLIBFUZZER -D__SANITIZE_ADDRESS__ \
                    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 LDFLAGS_libfuzzer := -fsanitize=fuzzer
-CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest -Iinclude \
+# src/WING/ROOM/x.c; a room is included as "ROOM/ROOM.h", wherever it stands.
+WINGS := $(patsubst %/,%,$(wildcard src/*/))
+CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' $(WINGS:%=-I%) -Iguest -Iinclude \
             -isystem $(DEPS)/wasmtime/include -isystem $(DEPS)/yyjson
 CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
 # libwasmtime is found beside the program that runs, wherever build/ was moved.
@@ -17,17 +19,19 @@ LDFLAGS_release := -pie -Wl,-z,relro,-z,now
 WASMTIME_IN := $$ORIGIN/lib $$ORIGIN/../lib $$ORIGIN/../lib/cloche
 LDFLAGS := -Lbuild/lib -Wl,-rpath,'$(subst $(subst ,, ),:,$(WASMTIME_IN))' $(LDFLAGS_$(MODE))
 LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
-# What users run loads its libraries when it calls them (src/lazy), where dev/lazy knows how.
+# What users run loads its libraries when it calls them (src/ground/lazy), where dev/lazy knows how.
 LAZY := $(and $(filter release,$(MODE)),$(filter x86_64,$(shell uname -m)))
 
-MAINS := $(wildcard src/*/*_main.c)
-TESTS := $(wildcard src/*/*_test.c guest/vm/*_test.c)
-SRC   := $(filter-out $(MAINS) $(TESTS),$(wildcard src/*/*.c))
+MAINS := $(wildcard src/*/*/*_main.c)
+TESTS := $(wildcard src/*/*/*_test.c guest/vm/*_test.c)
+SRC   := $(filter-out $(MAINS) $(TESTS),$(wildcard src/*/*/*.c))
 OBJ   := $(SRC:%.c=$(OUT)/%.o) $(OUT)/yyjson.o
 BENCH := $(wildcard bench/*.c)
 FUZZ  := $(wildcard fuzz/*.c)
 # The bake is made before any guest, from the lower rooms alone.
-BAKE_OBJ   := $(foreach r,base os json crypto vfs engine wasi bake,$(filter $(OUT)/src/$r/%,$(OBJ))) \
+# The objects of these rooms.
+of-rooms = $(foreach o,$(OBJ),$(if $(filter $1,$(notdir $(patsubst %/,%,$(dir $o)))),$o))
+BAKE_OBJ   := $(call of-rooms,base os json crypto vfs engine wasi bake) \
               $(OUT)/yyjson.o
 
 # Asked once, and only when something is compiled.
@@ -60,13 +64,13 @@ $(OUT)/cloche.a: $(OBJ)
 
 link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
 # The program; and the same with the fixtures of the conformance suite.
-$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o
-$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o
+$(OUT)/cloche: $(OUT)/src/doors/cli/cloche_main.o
+$(OUT)/cloche-conformance: $(OUT)/src/doors/conformance/conformance_main.o
 ifdef LAZY
 $(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a $(OUT)/lazy.o
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
-$(OUT)/lazy.o: dev/lazy $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+$(OUT)/lazy.o: dev/lazy $(OUT)/src/doors/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	@echo "  stubs $@"
 	@nm -u $(filter %_main.o %.a,$^) | awk 'NF == 2 {print $$2}' >$(@:.o=.needed)
 	@CC=$(CC) dev/lazy $(@:.o=.needed) 'build/lib/_libwasmtime.so=$(subst $(subst ,, ),:,$(WASMTIME_IN:=/_libwasmtime.so))' \
@@ -75,21 +79,21 @@ else
 $(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link)
 endif
-$(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
+$(OUT)/cloche-bake: $(OUT)/src/sandbox/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
 # Begun for queries: with few libraries, so that it starts at once.
-$(OUT)/cloche-sql: $(OUT)/src/sql/sql_main.o $(OUT)/cloche.a
+$(OUT)/cloche-sql: $(OUT)/src/sandbox/sql/sql_main.o $(OUT)/cloche.a
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) $(shell pkg-config --libs sqlite3) -pthread -lm
-$(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/vm/%_main.o \
-        $(foreach r,base os json crypto engine vm,$(filter $(OUT)/src/$r/%,$(OBJ))) \
+$(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/sandbox/vm/%_main.o \
+        $(call of-rooms,base os json crypto engine vm) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
 # Never shipped, and deep in build/: these know where the library is.
 $(filter $(OUT)/src/%,$(TESTS:%.c=$(OUT)/%)): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
-$(OUT)/src/tools/tools_test $(OUT)/src/tools/arguments_test: | build/probe/tools/catalogue.json
-$(OUT)/src/vm/machine_test: | build/probe/machine.Image
+$(OUT)/src/sandbox/tools/tools_test $(OUT)/src/sandbox/tools/arguments_test: | build/probe/tools/catalogue.json
+$(OUT)/src/sandbox/vm/machine_test: | build/probe/machine.Image
 $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
         $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib)
@@ -125,7 +129,7 @@ build/web/page.js: web/page.ts web/tsconfig.json build/web/esbuild
 # version, before 1.0 the minor one (include/cloche.h).
 SOVERSION := $(basename $(VERSION))
 LIBRARY   := build/lib/libcloche.so.$(VERSION)
-LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake lazy,$(OUT)/src/$r/%),$(OBJ))
+LIB_OBJ   := $(filter-out $(call of-rooms,cli conformance bake lazy),$(OBJ))
 PC = sed 's|@PREFIX@|$1|; s|@INCLUDE@|$2|; s|@LIB@|$3|; s|@VERSION@|$(VERSION)|' include/cloche.pc.in
 ifeq ($(MODE),release)
 library: $(LIBRARY) build/lib/pkgconfig/cloche.pc  ## build/lib/libcloche.so and its pkg-config file

@@ -13,7 +13,7 @@ VM_WASM    := $(VM_CORE:%.c=build/%.o) build/guest/vm/wasm.o build/guest/script/
 VM_FLAGS := -fno-strict-aliasing -fno-math-errno -ffp-contract=off
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): mk/machine.mk
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CFLAGS += $(VM_FLAGS)
-# Its headers are "vm/...", and so are those of the room src/vm, which it never sees.
+# Its headers are "vm/...", and so are those of the room src/sandbox/vm, which it never sees.
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest
 $(OUT)/vm.a: $(VM_OBJ)
 	@rm -f $@ && ar rcs $@ $^

@@ -245,5 +245,5 @@ def connected(path, process):
 
 
 def command_line():
-    """What our machine gives the kernel (src/vm/bake.c)."""
+    """What our machine gives the kernel (src/sandbox/vm/bake.c)."""
     return "console=hvc0 root=/dev/vda ro init=/sbin/cloche-init"

@@ -1,5 +1,5 @@
 """The official conformance suite over HTTP, against build/cloche-conformance: the program
-with the fixtures that the suite expects (src/conformance). Every scenario that a revision
+with the fixtures that the suite expects (src/doors/conformance). Every scenario that a revision
 requires is a test of its own; so is every one that is run without counting.
 
 The npm package and node come from build/deps; $CLOCHE_CONFORMANCE (the folder of an

@@ -38,7 +38,7 @@ def test_behind_two_dashes_words_are_words_and_one_alone_is_shell(cloche):
 def test_a_program_is_in_the_shells_place_and_what_the_shell_does_needs_none(cloche):
     assert vm(cloche, "exec", "--", "sh", "-c", "ps -o ppid= -p $$").stdout.strip() == b"1"
     names = vm(cloche, "exec", "compgen -b").stdout.decode().split()
-    text = (ROOT / "src/cli/machine.c").read_text().split("names[] = {")[1].split("}")[0]
+    text = (ROOT / "src/doors/cli/machine.c").read_text().split("names[] = {")[1].split("}")[0]
     assert re.findall(r'"([^"]+)"', text) == sorted(set(names) - {"cloche"})
     assert vm(cloche, "exec", "--", "type", "cd").stdout == b"cd is a shell builtin\n"
     assert vm(cloche, "exec", "--", "exit", "3").returncode == 3

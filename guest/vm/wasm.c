@@ -1,4 +1,4 @@
-/* The machine as a Wasm module: what src/vm calls, and nothing more.
+/* The machine as a Wasm module: what src/sandbox/vm calls, and nothing more.
  *
  * Linear memory is laid out as abi/vm.h says: all static data below VM_RAM_AT, RAM from
  * there on. The module's memory has room for the largest RAM from its start and never

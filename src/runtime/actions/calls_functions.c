@@ -9,7 +9,7 @@
 #include "actions/function_load.h"
 #include "actions/functioning.h"
 
-EMBED(functions_js, "src/actions/functions.js");
+EMBED(functions_js, "src/runtime/actions/functions.js");
 
 static bool put_names(struct evaluation *v, struct json_writer *out, struct err *e)
 {

@@ -20,7 +20,7 @@ void machines_metrics(struct actions *a, struct buf *out);
 /* Is an image installed? false and why not. */
 bool machines_ready(struct actions *a, struct err *e);
 
-/* The owner of what this caller starts, as src/vm knows it, and who pays for it: the
+/* The owner of what this caller starts, as src/sandbox/vm knows it, and who pays for it: the
  * credential, whatever its sessions. */
 #define MACHINE_OWNER 65u
 void machine_owner(const struct caller *who, char out[static MACHINE_OWNER]);

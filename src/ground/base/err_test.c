@@ -223,7 +223,8 @@ static void a_debug_build_logs_an_error_with_its_origin(void **state)
     assert_string_equal(text, "");
 #else
     assert_ptr_equal(
-        strstr(text, "cloche: debug: rest: the disk is full [src/base/err_test.c:"),
+        strstr(text,
+               "cloche: debug: rest: the disk is full [src/ground/base/err_test.c:"),
         text);
 #endif
 }

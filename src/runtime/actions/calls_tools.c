@@ -4,7 +4,7 @@
 #include "actions/places.h"
 #include "actions/tooling.h"
 
-EMBED(tools_js, "src/actions/tools.js");
+EMBED(tools_js, "src/runtime/actions/tools.js");
 
 #define ARENA_MAX ((size_t)256 << 20) /* of one call */
 

@@ -19,7 +19,7 @@
 static const struct vfs_quota quota = {
     .bytes = 32 << 20, .files = 5000, .open = 16, .written = 256 << 20};
 
-EMBED(fs_js, "src/actions/fs.js");
+EMBED(fs_js, "src/runtime/actions/fs.js");
 
 /* ---- the tree ----------------------------------------------------------- */
 

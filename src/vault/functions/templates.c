@@ -2,7 +2,7 @@
  * with examples that hold in any vault; test/test_functions_library.py runs them. */
 #include "functions/internal.h"
 
-EMBED(templates, "src/functions/templates.json");
+EMBED(templates, "src/vault/functions/templates.json");
 
 /* Read for each use: nobody asks often. */
 static struct function_set *read_templates(void)

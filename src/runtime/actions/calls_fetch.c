@@ -12,7 +12,7 @@
 #define RULES_TEXT_MAX ((size_t)1 << 20)
 #define BODY_MAX ((size_t)8 << 20) /* egress has a lower limit, and says so */
 
-EMBED(fetch_js, "src/actions/fetch.js");
+EMBED(fetch_js, "src/runtime/actions/fetch.js");
 
 /* ---- the policy's rules ------------------------------------------------- */
 

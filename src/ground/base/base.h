@@ -173,7 +173,7 @@ bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
 
 /* ---- embedded files ------------------------------------------------------ */
 
-/* EMBED(fetch_js, "src/actions/fetch.js") declares fetch_js, the file's bytes and a NUL, and
+/* EMBED(fetch_js, "src/runtime/actions/fetch.js") declares fetch_js, the file's bytes and a NUL, and
  * fetch_js_end, where that NUL stands. The path is from the top of the tree. gcc 12 has no
  * #embed. The Makefile finds these lines: the source is compiled again when the file changes. */
 #define EMBED(name, path)                                                \

@@ -3,7 +3,7 @@
 #include "actions/machines.h"
 #include "actions/parts.h"
 
-EMBED(vm_js, "src/actions/vm.js");
+EMBED(vm_js, "src/runtime/actions/vm.js");
 
 static struct tool_call call_of(struct evaluation *v, struct arena *arena)
 {
