@@ -29,10 +29,13 @@ static bool run_twice(void *arg, const struct json *arguments, const struct call
 
 static int two = 2;
 static const struct action_extra extra[] = {
-    {SHOWN(.name = "twice", .title = "Twice", .description = "Doubles n.",
-           .input_schema = "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":"
-                           "\"integer\"}},\"required\":[\"n\"]}"),
-     .run = run_twice, .arg = &two}};
+    {.shown = {.name = "twice",
+               .title = "Twice",
+               .description = "Doubles n.",
+               .input_schema = "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":"
+                               "\"integer\"}},\"required\":[\"n\"]}"},
+     .run = run_twice,
+     .arg = &two}};
 
 static int begin(void **state)
 {
