@@ -31,7 +31,7 @@ FUZZ  := $(wildcard fuzz/*.c)
 # The bake is made before any guest, from the lower rooms alone.
 # The objects of these rooms.
 of-rooms = $(foreach o,$(OBJ),$(if $(filter $1,$(notdir $(patsubst %/,%,$(dir $o)))),$o))
-BAKE_OBJ   := $(call of-rooms,base os json crypto vfs engine wasi bake) \
+BAKE_OBJ   := $(call of-rooms,base os json crypto cache vfs engine wasi bake) \
               $(OUT)/yyjson.o
 
 # Asked once, and only when something is compiled.
@@ -58,9 +58,10 @@ $(OUT)/yyjson.o: Makefile mk/host.mk $(DEPS)/build.ok
 	@echo "  cc    $(MODE) yyjson.c"
 	@$(CC) -std=gnu17 -w $(FLAGS_$(MODE)) -c $(DEPS)/yyjson/yyjson.c -o $@
 
-# From an archive, a test takes only what it calls.
+# From an archive, a test takes only what it calls. Two makes at once may build here (`make
+# install` beside another): each writes under names of its own and renames.
 $(OUT)/cloche.a: $(OBJ)
-	@rm -f $@ && ar rcs $@ $^
+	@ar rcs $@.$$$$ $^ && mv $@.$$$$ $@
 
 link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
 # The program; and the same with the fixtures of the conformance suite.
@@ -72,9 +73,9 @@ $(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a $(OUT)/lazy.o
 	@$(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
 $(OUT)/lazy.o: dev/lazy $(OUT)/src/doors/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	@echo "  stubs $@"
-	@nm -u $(filter %_main.o %.a,$^) | awk 'NF == 2 {print $$2}' >$(@:.o=.needed)
-	@CC=$(CC) dev/lazy $(@:.o=.needed) 'build/lib/_libwasmtime.so=$(subst $(subst ,, ),:,$(WASMTIME_IN:=/_libwasmtime.so))' \
-	    $(filter -l%,$(PKG_LIBS)) >$(@:.o=.S) && $(CC) -c $(@:.o=.S) -o $@
+	@own=$(@:.o=.$$$$); nm -u $(filter %_main.o %.a,$^) | awk 'NF == 2 {print $$2}' >$$own.needed && \
+	    CC=$(CC) dev/lazy $$own.needed 'build/lib/_libwasmtime.so=$(subst $(subst ,, ),:,$(WASMTIME_IN:=/_libwasmtime.so))' \
+	    $(filter -l%,$(PKG_LIBS)) >$$own.S && $(CC) -c $$own.S -o $$own.o && mv $$own.o $@ && rm $$own.needed $$own.S
 else
 $(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link)
@@ -86,7 +87,7 @@ $(OUT)/cloche-sql: $(OUT)/src/sandbox/sql/sql_main.o $(OUT)/cloche.a
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) $(shell pkg-config --libs sqlite3) -pthread -lm
 $(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/sandbox/vm/%_main.o \
-        $(call of-rooms,base os json crypto engine vm) \
+        $(call of-rooms,base os json crypto cache engine vm) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
 # Never shipped, and deep in build/: these know where the library is.

@@ -191,6 +191,8 @@ def test_a_damaged_list_of_paused_callers_lets_nobody_in(run, vault, damage):
     assert answer["errorDetails"]["type"] == "PermissionDenied" and "paused.json" in answer["error"]
     refused = run("callers", "resume", "terminal", "--vault", vault)
     assert refused.returncode == 1 and list_of_them.read_text() == damage
+    listed = run("callers", "--vault", vault)
+    assert listed.returncode == 1 and "paused.json" in listed.stderr and "terminal: " in listed.stdout
     list_of_them.unlink()
     assert json.loads(run("eval", "--vault", vault, "-e", "return 1").stdout)["success"]
 

@@ -29,6 +29,13 @@ def installed(tmp_path_factory):
     return place
 
 
+def test_makes_beside_each_other_share_no_file_that_is_being_written():
+    rules = output("make", "-C", str(ROOT), "-n", "-W", "dev/lazy", "-W", "src/doors/cli/cli.c",
+                   "build/release/lazy.o")
+    assert "ar rcs build/release/cloche.a.$$ " in rules and "mv build/release/cloche.a.$$ " in rules
+    assert "own=build/release/lazy.$$;" in rules and "lazy.S" not in rules
+
+
 @pytest.fixture(scope="module")
 def example(installed, tmp_path_factory):
     folder = shutil.copytree(ROOT / "examples" / "embed", tmp_path_factory.mktemp("e") / "embed")

@@ -270,6 +270,18 @@ def test_an_unknown_type_is_told_by_the_search_tool_and_a_declared_one_is_fine(s
     assert ["'taks'" in w["message"] for w in answer["warnings"]] == [True]
 
 
+def test_an_operator_in_a_query_is_told_with_the_option_that_is_meant(stdio):
+    stdio.ask(initialize())
+    for query, option in (("tag:garden", "tags: ['"), ("type:project", "typeFilter")):
+        found = structured(stdio.ask(call("search_notes", {"query": query}, id=1)))
+        assert found["results"] == []
+        (warning,) = found["warnings"]
+        assert query in warning["message"] and option in warning["suggestion"]
+    code = "return [await notes.search('tag:garden'), await notes.list('tag:garden')]"
+    answer = structured(stdio.ask(call("evaluate_note_code", {"code": code}, id=2)))
+    assert ["operators" in w["message"] for w in answer["warnings"]] == [True, False]
+
+
 def test_rest_tells_of_a_class_that_no_note_has(server):
     base = f"/workspaces/{server.http.get('/workspaces').json()[0]['id']}"
     for answer in (server.http.get(f"{base}/notes?class=projct"),

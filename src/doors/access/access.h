@@ -86,7 +86,7 @@ void access_listens(struct access *a, const char *url);
 /* The documents of OAuth: how many routes there are, 0 or ACCESS_ROUTES. */
 size_t access_routes(struct access *a, struct http_route out[static ACCESS_ROUTES]);
 
-/* What http asks of every request (http_options.admit). true: what it leaves is the
+/* Admits requests (http_options.admit). true: it leaves the
  * `const struct grant *` of its caller, or NULL for the person of this machine, who came
  * from this machine without a token. false: `rs` says why, with 400 (several tokens, or
  * one in the URL), 401, 403 (a token without any scope), 429 or 503 (the issuer's keys are

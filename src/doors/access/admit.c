@@ -1,5 +1,5 @@
-/* What is asked of every request: is it from this machine, or whose token does it bring,
- * and has that one had his share? */
+/* Admission of requests: is it from this machine, or whose token does it bring,
+ * and is that one within its limits? */
 #include <stdio.h>
 #include <strings.h>
 
@@ -26,7 +26,7 @@ struct access {
     uint64_t asked_ns; /* of the thread that asks access_changed() */
 };
 
-/* What is left for a request; read as its grant by all but this file. */
+/* The admission of a request; read as its grant by all but this file. */
 struct admission {
     struct bearer bearer; /* the grant is its beginning */
     const struct verifier *verifier;
@@ -85,7 +85,7 @@ static void tell_failure(struct access *a, const char *peer, const char *why,
         a->o.refused(a->o.arg, caller, why);
 }
 
-/* Whom to ask for a token, where there is somebody. */
+/* Names the issuer to ask for a token, where there is one. */
 static void challenge(const struct access *a, const char *error, struct http_response *rs)
 {
     char text[CHALLENGE_MAX] = "Bearer";
@@ -126,7 +126,7 @@ static bool refuse_token(struct access *a, struct http_request *rq,
     unsigned wait_s = failures_add(a->failures, http_peer(rq), now_ns, &first);
     if (first)
         tell_failure(a, http_peer(rq), why, now_ns);
-    /* Who guesses does not know one that was good; and clients renew theirs at 401 only. */
+    /* A guesser has no expired token; and clients renew theirs at 401 only. */
     if (wait_s && verdict != VERDICT_EXPIRED)
         return refuse_for_now(rq, rs, wait_s, "too many wrong tokens from this address");
     challenge(a, "invalid_token", rs);

@@ -226,7 +226,7 @@ static void put_vaults(struct json_writer *w, const struct policy_names *vaults)
     json_close(w);
 }
 
-/* What the file and `cloche token list` have in common. */
+/* Members that the file and `cloche token list` share. */
 static void put_head(struct json_writer *w, const struct token *t)
 {
     json_pair_str(w, "id", t->id);

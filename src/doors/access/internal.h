@@ -13,7 +13,7 @@
 #define TOKENS_FILE "tokens.json"
 #define TOKENS_MEMORY ((size_t)64 << 20)
 
-/* One as it stands in the file; all in the arena it was read into. */
+/* A token as it stands in the file; all in the arena it was read into. */
 struct token {
     struct str id, name, hash; /* hash: of the whole text; empty once revoked */
     enum level level;
@@ -37,7 +37,7 @@ void token_touch(int state, struct str id, int64_t now_ms);
 
 /* ---- verifiers ---------------------------------------------------------- */
 
-/* Whose credential it is. */
+/* The owner of a credential. */
 struct bearer {
     struct grant grant; /* what it points to lives until let_go(held) */
     char id[24];        /* of the credential, for those who verify it */
@@ -55,7 +55,7 @@ enum verdict {
     VERDICT_POWERLESS, /* good, with no scope at all; `out` is as for a good one */
 };
 
-/* One kind of credential. Both are called on connections' threads: quick, no waiting.
+/* A kind of credential. Both functions are called on connections' threads: quick, no waiting.
  * Threads: safe. */
 struct verifier {
     enum verdict (*verify)(void *arg, struct str credential, int64_t now_ms,
@@ -81,7 +81,7 @@ struct verifier store_verifier(struct store *s);
 
 #define ACCOUNTS_MAX 4096u /* principals that are known at a time */
 
-/* What each principal has used. Threads: safe. */
+/* The use of the server by each principal. Threads: safe. */
 struct limits;
 struct limits *limits_new(unsigned per_second, unsigned running);
 void limits_free(struct limits *l);
@@ -90,7 +90,7 @@ void limits_free(struct limits *l);
 bool limits_begin(struct limits *l, const char *principal, uint64_t now_ns, bool *first,
                   unsigned *wait_s, const char **why);
 void limits_end(struct limits *l, const char *principal);
-/* One that it runs turned out to be so many more; false: those before are not paid off. */
+/* Charges a running call as so many more; false: earlier ones are not paid off. */
 bool limits_spend(struct limits *l, const char *principal, uint64_t now_ns,
                   unsigned more);
 
@@ -99,6 +99,6 @@ bool limits_spend(struct limits *l, const char *principal, uint64_t now_ns,
 struct failures;
 struct failures *failures_new(void);
 void failures_free(struct failures *f);
-/* One more. 0, or how many seconds the address had better wait. `first`: of this
+/* Counts a failure. Returns 0, or the seconds that the address should wait. `first`: of this
  * address, after a while of quiet. */
 unsigned failures_add(struct failures *f, const char *peer, uint64_t now_ns, bool *first);

@@ -150,7 +150,7 @@ void limits_end(struct limits *l, const char *principal)
 {
     pthread_mutex_lock(&l->lock);
     struct account *x = find_account(l, principal);
-    /* Whoever runs something is not forgotten. */
+    /* A principal with running calls is not evicted. */
     must(x && x->running);
     x->running--;
     pthread_mutex_unlock(&l->lock);

@@ -19,7 +19,7 @@
 #define PASS_MEMORY ((size_t)64 * 1024)
 #define SCOPES "read write evaluate" /* what a client shall ask for, to begin with */
 
-/* What one token was found to grant. */
+/* A verified token and its grant. */
 struct pass {
     atomic_uint holders;
     struct arena *arena; /* holds the names of the vaults */
@@ -129,7 +129,7 @@ static struct jwks *keys_hold(struct oauth *o)
     return keys;
 }
 
-/* What is said of a token whose key is not known: it may be, after the next fetch. */
+/* The verdict on a token whose key is not known: it may be, after the next fetch. */
 static enum verdict ask_for_keys(struct oauth *o)
 {
     uint64_t now_ns = os_mono_ns();
@@ -229,7 +229,7 @@ static enum verdict admit(struct pass *p, int64_t now_ms, struct bearer *out)
     return p->grant.scopes ? VERDICT_GOOD : VERDICT_POWERLESS;
 }
 
-/* One that was not seen before. */
+/* Verifies a token that was not seen before. */
 static enum verdict read_token(struct oauth *o, struct str text, const char *hash,
                                int64_t now_ms, struct bearer *out)
 {

@@ -31,13 +31,13 @@ bool jwt_is_like(struct str text);
  * claim twice, base64url in any but its one form. ERR_LIMIT: too large. */
 bool jwt_read(struct str text, struct arena *a, struct jwt *out, struct err *e);
 
-/* Whom a token must be from, and for. */
+/* The issuer and audience that a token must have. */
 struct jwt_wish {
     struct str issuer;
     struct str resource;        /* "https://notes.example": also with "/mcp" behind it */
     struct policy_names vaults; /* of tokens that name none */
 };
-/* What its claims say. */
+/* The token's claims. */
 struct jwt_claims {
     char principal[PRINCIPAL_MAX]; /* with its NUL */
     int64_t expires_ms;
@@ -55,7 +55,7 @@ bool jwt_claims_read(const struct jwt *t, const struct jwt_wish *wish, int64_t n
 #define JWKS_MAX ((size_t)256 * 1024) /* bytes of a set */
 #define JWKS_KEYS 64u                 /* in one */
 
-/* One reading of a set; nothing changes in it. Threads: safe. */
+/* An immutable set of keys. Threads: safe. */
 struct jwks;
 /* Keys that are not for signatures, or of no kind that we know, are passed over, as are
  * RSA keys of less than 2048 or more than 8192 bits. NULL and ERR_INVALID (no set),
@@ -88,7 +88,7 @@ bool jwks_has(const struct jwks *s, const struct jwks_mark *mark);
 bool issuer_check(const char *url, struct err *e);
 /* Where its metadata may be, the best first; how many there are. */
 size_t issuer_places(const char *url, char out[static ISSUER_PLACES][ISSUER_MAX + 64]);
-/* Of such metadata: where its keys are; in the arena. NULL and ERR_INVALID: it is not
+/* The URL of the keys in such metadata; in the arena. NULL and ERR_INVALID: it is not
  * this issuer's, or names no place that may be asked. */
 const char *issuer_keys_url(const char *issuer, struct str metadata, struct arena *a,
                             struct err *e);
@@ -105,10 +105,10 @@ void oauth_close(struct oauth *o); /* NULL is fine */
  * VERDICT_LATER. Once. */
 void oauth_reached_at(struct oauth *o, const char *url);
 struct verifier oauth_verifier(struct oauth *o);
-/* What WWW-Authenticate says to who has no good token: in whole, and with its NUL. */
+/* Writes WWW-Authenticate for a request without a valid token: whole, with its NUL. */
 void oauth_challenge(const struct oauth *o, const char *error,
                      char out[static CHALLENGE_MAX]);
-/* Of all requests, only those are let in without a question. */
+/* Is this one of the requests that are admitted without a credential? */
 bool oauth_is_public(const struct http_request *rq);
 #define OAUTH_METADATA "/.well-known/oauth-protected-resource"
 void oauth_tell(struct oauth *o, struct http_request *rq, struct http_response *rs);

@@ -1,6 +1,6 @@
 /* tokens.json in a running server: looked at before every use, read when it changed.
  *
- * What was read is a state that nothing changes: requests hold on to the one by which
+ * A reading is an immutable state: requests hold the one by which
  * they came in, and it goes when the last of them ends. */
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ struct entry {
     struct grant grant;
 };
 
-/* One reading of the file. */
+/* A reading of the file. */
 struct state {
     atomic_uint holders;
     struct arena *arena;

@@ -18,7 +18,7 @@ static bool join(const char *const *words, size_t n, struct buf *out)
 
 /* ---- of a vault ----------------------------------------------------------------- */
 
-/* Those that fit, as rows of two columns; of nothing in particular all functions. */
+/* Puts the matching functions as rows of two columns; all of them without words. */
 static bool put_rows(const struct json *rows, struct buf *out)
 {
     struct json_iter it = json_iter(rows);

@@ -31,7 +31,7 @@ struct audit_command {
 
 /* ---- one record --------------------------------------------------------- */
 
-/* What others wrote moves no cursor and makes no line. */
+/* Strangers' text moves no cursor and ends no line. */
 static void print_text(struct str text)
 {
     scoped_buf struct buf spelt;
@@ -143,7 +143,7 @@ static bool print_line(void *arg, struct str line, struct err *e)
             json_put_str(&w, line);
         cli_put_line(buf_view(&text));
     } else if (r) {
-        /* What a call came to says more than that it would change something. */
+        /* A call's end says more than its intent. */
         if (!str_is(json_str(json_get(r, "event")), "intent"))
             print_readable(r);
     } else {
@@ -164,7 +164,7 @@ static bool list(struct audit_command *c, struct err *e)
                       print_line, c, e);
 }
 
-/* What is odd in a file is told of, and no reason to stop. */
+/* A damaged file is reported, and does not end the reading. */
 static bool is_read(bool ok, struct err *e)
 {
     if (ok || e->code != ERR_LIMIT)

@@ -11,7 +11,7 @@
 
 #define SEEN_MAX 256u /* callers that are told apart, each with its clients */
 
-/* One program that came by one name, as the trail has it. */
+/* A program by the name that it claims, as the trail has it. */
 struct seen {
     char caller[104];
     struct client_claim client;
@@ -129,7 +129,8 @@ static bool list(void *command, struct err *e)
     }
     json_open_object(&w);
     json_key(&w, "paused");
-    guard_paused(c->guard, &w);
+    struct err damaged = {0};
+    bool known = guard_paused(c->guard, &w, &damaged);
     json_key(&w, "seen");
     put_seen(&s, &w);
     if (s.more)
@@ -141,7 +142,7 @@ static bool list(void *command, struct err *e)
         cli_put_line(buf_view(&text));
     else
         print_all(json_read(buf_view(&text), a, e));
-    return !e->code;
+    return !e->code && (known || err_set(e, damaged.code, "%s", damaged.msg));
 }
 
 /* Tokens that nobody has come with yet. */

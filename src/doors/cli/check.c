@@ -31,8 +31,8 @@ static bool is_told_by(const struct json *list, const struct json *finding)
     return false;
 }
 
-/* Of JavaScript, what the checker finds are warnings, told where the linter, which knows
- * more of what would help, has none there; how many. */
+/* For JavaScript the checker's findings are warnings, shown where the linter, which knows
+ * more of what would help, has none there; returns how many. */
 static long long print_types(const char *file, const struct json *answer)
 {
     long long warnings = 0;

@@ -3,7 +3,7 @@
 #include "actions/actions.h"
 #include "workspaces/workspaces.h"
 
-/* What `cloche mcp` and `cloche serve` offer besides their own: of who embeds this, or
+/* Offers of `cloche mcp` and `cloche serve` besides their own: of an embedder, or
  * of a test. Borrowed until cli_run() returns. */
 struct cli_extras {
     const struct action_extra *tools;

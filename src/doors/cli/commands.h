@@ -36,7 +36,7 @@ struct ward;
 /* A guard, and the ward of that vault or of none. NULL and *e. */
 struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e);
 
-/* What others wrote (str_spell()), cut, for printf: `"%.*s", SPELT_ARGS(text)`. */
+/* Strangers' text for printf, spelt out (str_spell()) and cut: `"%.*s", SPELT_ARGS(text)`. */
 struct cli_text {
     char at[4096];
 };
@@ -48,7 +48,7 @@ struct str cli_spelt(struct cli_text *t, struct str text);
 void cli_put(struct str text);
 void cli_put_line(struct str text); /* and a line end */
 
-/* One sentence on stderr; the exit code that fits. */
+/* Prints the error on stderr; returns its exit code. */
 int cli_fail(const struct err *e);
 /* There is no such command, of `of` ("tool", or NULL): ERR_INVALID says which one was meant,
  * or all. Answers false. */

@@ -163,7 +163,7 @@ static bool check_context(const char *context, struct err *e)
     return json_read(str_of(context), a, e) || err_wrap(e, "--context");
 }
 
-/* What the action calls by another name than the command line does. */
+/* Puts the command line's names of options in place of the action's. */
 static void put_sentence(struct str message, struct err *e)
 {
     static const char *const names[][2] = {

@@ -186,7 +186,7 @@ static void print_value(const char *what, const struct json *v)
     putchar('\n');
 }
 
-/* What an example wanted, and what it got instead. */
+/* Prints an example's expected and actual result. */
 static void print_difference(const struct json *result)
 {
     const struct json *d = json_get(result, "difference");

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "json/json.h"
 
-/* One call of an action by a person, and its answer. */
+/* A person's call of an action, and its answer. */
 struct fn {
     const char *vaults[2];
     bool json, help;

@@ -151,7 +151,7 @@ int fn_update(int argc, char **argv)
     struct err e = {0};
     fn_begin(&f);
     json_pair_cstr(&f.w, "name", words[0]);
-    /* Of a file of several it is the one of this name, where there is one. */
+    /* A file of several functions: the one of this name, if it is there. */
     const struct json *definition =
         words[1] ? read_definition(&f, words[1], words[0], &e) : NULL;
     if (words[1] && !definition) {

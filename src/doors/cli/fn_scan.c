@@ -53,7 +53,7 @@ static void skip_quoted(struct scan *s, char end)
     s->at += s->at < s->text.n;
 }
 
-/* What stands as one: a word, something quoted, or one character. */
+/* The next token: a word, something quoted, or one character. */
 struct str scan_next(struct scan *s)
 {
     s->comment = (struct str){0};
@@ -112,7 +112,7 @@ static unsigned line_of(const struct scan *s)
 
 /* ---- the function ------------------------------------------------------------------------ */
 
-/* What is taken apart - {a, b = 1}, [first] - has no name; "...rest" has, behind its dots. */
+/* A destructured parameter - {a, b = 1}, [first] - has no name; "...rest" has, behind its dots. */
 static bool read_parameter_name(struct scan *s, struct found *f, struct err *e)
 {
     size_t i = f->count;

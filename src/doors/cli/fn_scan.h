@@ -16,7 +16,7 @@ struct scan {
 char scan_peek(const struct scan *s, size_t n);
 bool scan_is_word(char c);
 void scan_skip_blank(struct scan *s); /* and comments */
-/* What stands as one: a word, something quoted, or one character; empty: the end. */
+/* The next token: a word, something quoted, or one character; empty: the end. */
 struct str scan_next(struct scan *s);
 int scan_opens(struct str token); /* 1: a bracket opens, -1: one closes */
 /* Up to, and without, the first of `ends` that is in no brackets ("=>" by its '='). */

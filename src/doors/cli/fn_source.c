@@ -111,7 +111,7 @@ static struct str tag_of(struct str comment, const char *tag, struct str about)
     return (struct str){0};
 }
 
-/* What "{string} [date=\"x\"] words" says. */
+/* The parts of "{string} [date=\"x\"] words". */
 struct said {
     struct str type, fallback, words;
     bool optional;
@@ -248,7 +248,7 @@ static bool is_named(const struct found *f, struct str name)
     return false;
 }
 
-/* What is taken apart is called as the comment calls it, or "options", "options2" ... */
+/* Names destructured parameters as the comment does, or "options", "options2" ... */
 static bool name_parameters(struct found *f, struct str comment, struct arena *a,
                             struct err *e)
 {
@@ -313,7 +313,7 @@ static void put_tags(struct str text, struct json_writer *w)
     json_close(w);
 }
 
-/* Those that are JSON: others are for readers alone. */
+/* Puts the examples that are JSON: others are for readers alone. */
 static void put_examples(struct str comment, struct json_writer *w, struct arena *a)
 {
     struct str word, text;

@@ -55,7 +55,7 @@ static bool read_numbers(struct machine_words *w, struct err *e)
     return true;
 }
 
-/* What bash does itself, without another program (compgen -b). */
+/* Builtins of bash (compgen -b). */
 static bool is_builtin(const char *word)
 {
     static const char *const names[] = {

@@ -8,7 +8,7 @@
 int machine_exec(int argc, char **argv);
 int machine_shell(int argc, char **argv);
 
-/* What both have: options, and the command. */
+/* Shared by both commands: options, and the words. */
 #define MACHINE_EXIT_FAILED 125  /* no machine, or it failed: as `docker exec` has it */
 #define MACHINE_EXIT_TIMEOUT 124 /* as timeout(1) has it */
 

@@ -82,7 +82,7 @@ static bool note_signal(struct typing *t, int number)
     return there;
 }
 
-/* Of a terminal that is gone nobody can be asked anything more. */
+/* Signals: a terminal that is gone ends the typing. */
 static void take_signal(struct typing *t)
 {
     struct signalfd_siginfo si;
@@ -199,7 +199,7 @@ struct typing *typing_begin(bool terminal, struct err *e)
     return NULL;
 }
 
-/* One more than what typing_command() says ends it. */
+/* Wakes the thread; a count above typing_command()'s ends it. */
 static void wake(struct typing *t, uint64_t count)
 {
     (void)!write(t->wake, &count, sizeof count);

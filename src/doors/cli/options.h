@@ -5,7 +5,7 @@
 #define OPTION_REPEAT 32u
 #define OPTIONS_MAX 40u /* rows of one table */
 
-/* One option: `--name VALUE` or `--name=VALUE`, or a bare `--name`; -h is --help. */
+/* An option: `--name VALUE` or `--name=VALUE`, or a bare `--name`; -h is --help. */
 struct option_row {
     const char *name; /* "--vault", or "-e" */
     /* Where its value goes; NULL: it has none. Where `argument` ends with "..." it may
@@ -29,7 +29,7 @@ int options_first_word(const struct option_row *rows, size_t count, int argc,
 bool options_number(const char *name, const char *text, long long min, long long max,
                     long long *out, struct err *e);
 
-/* What a command does with its own words first: reads them and, where --help is
+/* A command's first step: reads its own words and, where --help is
  * among them, prints `usage` and the options. true: the command goes on; false: it
  * ends with `*exit`. */
 struct option_use {

@@ -1,4 +1,4 @@
-/* What all commands say and need: text for a terminal, failures, the library's options, the
+/* Shared by all commands: text for a terminal, failures, the library's options, the
  * signals that end a command. */
 #include <signal.h>
 #include <stdio.h>

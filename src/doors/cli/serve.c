@@ -26,11 +26,11 @@
 #define PER_SECOND_MOST 1000000
 #define RUNNING_MOST 100000
 
-/* What both need: the library, which prepares the first evaluation while the client is
+/* Shared by both commands: the library, which prepares the first evaluation while the client is
  * still saying hello. */
 struct service {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
-    /* Of a server: who may come in, and by what names it goes. */
+    /* A server's own: its names, and the origins that may connect. */
     const char *hosts[OPTION_REPEAT + 2], *origins[OPTION_REPEAT + 1], *public_url;
     const char *oauth_issuer, *oauth_vaults[OPTION_REPEAT + 1];
     const char *per_second, *running, *tls_cert, *tls_key;
@@ -197,7 +197,7 @@ static bool read_public_url(struct service *s, struct err *e)
     return true;
 }
 
-/* What could never stand in Host or Origin would refuse everybody without a word. */
+/* A name that cannot stand in Host or Origin would refuse everybody silently. */
 static bool check_names(const struct service *s, struct err *e)
 {
     for (const char *const *name = s->hosts; *name; name++)

@@ -10,7 +10,7 @@
 
 #define LIST_MEMORY ((size_t)32 << 20)
 
-/* What is there now, everybody's. */
+/* The sessions of all callers. */
 struct found {
     struct sessions *store;
     struct arena *arena;

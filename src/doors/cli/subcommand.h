@@ -22,7 +22,7 @@ struct subcommands {
 /* Runs the one that argv[2] names, or prints the help; the exit code. */
 int subcommands_run(const struct subcommands *s, int argc, char **argv);
 
-/* One deed of a command whose options are all on one page. */
+/* A verb of a command, whose verbs share one list of options. */
 struct verb {
     const char *name,
         *takes;         /* "create", "a NAME": what stands behind it; NULL: nothing */

@@ -15,7 +15,7 @@ struct list_command {
     bool json, help, unregistered;
 };
 
-/* What holds for an agent's run of it, and how it is told. */
+/* The policy for an agent's run of a tool, and its text. */
 struct standing {
     const struct policy *policy; /* NULL: cannot be read */
 };

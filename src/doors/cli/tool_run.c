@@ -21,7 +21,7 @@ struct tool_call {
     const char *name;
     const char *const *args;
     size_t arg_count;
-    /* What the mounts mean. */
+    /* The mounts, parsed. */
     struct vfs_mount shown[OPTION_REPEAT];
     char *places[OPTION_REPEAT];
     size_t shown_count;

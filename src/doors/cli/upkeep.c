@@ -77,7 +77,7 @@ static void print_checks(const struct json *checks)
                SPELT_ARGS(json_str(json_get(it.value, "detail"))));
 }
 
-/* Who comes in over HTTP without a token, which the library cannot tell. It is no fault. */
+/* The accounts that may connect without a token, unknown to the library. It is no fault. */
 static void put_accounts(struct json_writer *w)
 {
     struct err e = {0};

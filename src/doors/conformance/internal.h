@@ -27,7 +27,7 @@ fixture_fn say_content; /* arg: the content, JSON text */
 fixture_fn say_failure; /* arg: a sentence */
 fixture_fn say_logs, say_every_level, say_progress, say_late, say_greeting, say_computed,
     say_failure_late, say_broken;
-/* That something has changed; arg: a struct workspaces ** */
+/* Announces a change; arg: a struct workspaces ** */
 fixture_fn say_tools_changed, say_prompts_changed, say_resource_changed;
 
 /* ---- tools that ask (asking.c) -------------------------------------------- */

@@ -55,7 +55,7 @@ static bool allow_always(struct ward *w, const struct json *entry, const char *b
     return true;
 }
 
-/* What an agent proposed, now that a person has said so. */
+/* Installs a tool that an agent proposed and a person allowed. */
 static bool decide_install(struct catalogue *c, const struct tool_watch *watch,
                            const struct json *entry, bool allow, struct err *e)
 {

@@ -30,7 +30,7 @@ bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permissio
 
 /* ---- tools ------------------------------------------------------------------ */
 
-/* What was done with a tool, in the ward's trail: name, version and signer of `t`.
+/* Records a change of a tool in the ward's trail: name, version and signer of `t`.
  * `vault`: for this one alone, or NULL; `sha256`: of its package, or NULL. */
 bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
                       const char *vault, const char *sha256, const char *by,

@@ -1,4 +1,4 @@
-/* What a person does with tools, and its record in his own trail. */
+/* A person's changes of tools, and their records in that person's trail. */
 #include "catalogue/catalogue.h"
 #include "desk/desk.h"
 #include "desk/internal.h"

@@ -6,7 +6,7 @@
 #include "desk/desk.h"
 #include "http/http.h"
 
-/* One browser that came by a link. */
+/* A browser that came by a link. */
 struct seat {
     unsigned char cookie[CRYPTO_BLAKE2B], key[CRYPTO_BLAKE2B]; /* their hashes */
     uint64_t until_ns;                                         /* 0: nobody sits there */
@@ -32,7 +32,7 @@ struct desk {
 int links_open(struct err *e);
 /* Is it one that is good? Then it is used up. */
 bool links_take(int dir, struct str token);
-/* Which server runs, and that it does no more. */
+/* Notes that a server runs, and that it has ended. */
 void links_serve(int dir, const char *url);
 void links_unserve(int dir, const char *url);
 
@@ -43,7 +43,7 @@ bool desk_compiling(void *arg, const char *tool, unsigned seconds, bool simply);
 
 /* ---- state.c ---------------------------------------------------------------- */
 
-/* What the page shows: {state, approvals: [...], tools: [...]}. `state` is another
+/* The state of the page: {state, approvals: [...], tools: [...]}. `state` changes
  * whenever something is. */
 bool desk_put_state(struct desk *d, struct buf *out, struct err *e);
 uint64_t desk_state(struct desk *d);

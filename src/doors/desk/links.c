@@ -87,7 +87,7 @@ bool links_take(int dir, struct str token)
         return false;
     file_of(token, name);
     bool good = end_of(dir, name) >= os_real_ms();
-    /* Whoever takes it away comes in: of two who have it, one does. */
+    /* The client that removes it comes in: of two that have it, one does. */
     return os_remove_file(dir, name, &e) && good;
 }
 

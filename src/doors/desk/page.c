@@ -1,6 +1,6 @@
 /* The page, over HTTP: its three files, the way in by a link, and a person's deeds.
  *
- * Who asks has to be a browser of this machine, on the page itself: listener and peer are
+ * A client has to be a browser of this machine, on the page itself: listener and peer are
  * loopback (http_is_local), Origin is the very server, the cookie came by a link, and the
  * key is what the page was given then and keeps to itself. The cookie alone would reach
  * any other server on this machine's ports; the key alone would be any script's.
@@ -143,7 +143,7 @@ static void record(struct desk *d, const char *event)
     (void)ward_event_end(&told, ward, NULL, true, &none);
 }
 
-/* One a second: whoever reaches the page and has no link fills no disk. */
+/* At most one a second: a client that reaches the page without a link fills no disk. */
 static void record_refusal(struct desk *d)
 {
     uint64_t now_ns = os_mono_ns(), before = atomic_load(&d->refused_ns);
@@ -215,7 +215,7 @@ static bool decide(struct desk *d, const struct json *said, struct err *e)
     return done;
 }
 
-/* Of a tool, as C knows it; NULL and *e. */
+/* Reads a tool's name as a C string; NULL and *e. */
 static const char *tool_named(const struct json *said, struct err *e)
 {
     struct str tool = json_str(json_get(said, "tool"));
@@ -381,7 +381,7 @@ static void tell_state(struct desk *d, struct http_request *rq, struct http_resp
         say_error(rs, &e);
 }
 
-/* What is said in a small JSON object. */
+/* Handles a POST with a small JSON object. */
 static void do_post(struct desk *d, struct http_request *rq, struct str name, int seat,
                     struct http_response *rs)
 {

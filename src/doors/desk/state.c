@@ -1,4 +1,4 @@
-/* What the page shows, as JSON. Texts come spelt out, as at the terminal. */
+/* The page's state as JSON. Texts are spelt out, as at the terminal. */
 #include "catalogue/catalogue.h"
 #include "desk/internal.h"
 #include "json/json.h"

@@ -1,4 +1,4 @@
-/* What an embedder adds: options, and its tools, resources and prompts as the rooms below
+/* An embedder's additions: options, and its tools, resources and prompts as the rooms below
  * call them. */
 #include <stdio.h>
 

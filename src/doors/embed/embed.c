@@ -146,7 +146,7 @@ void cloche_warm(struct cloche *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* What an embedder's thread may have no stack for. */
+/* A call that an embedder's thread may have no stack for. */
 struct asked;
 struct job {
     struct asked *asked;

@@ -114,7 +114,7 @@ size_t cloche_text_size(const struct cloche_text *t)
 
 /* ---- the log ------------------------------------------------------------------- */
 
-/* One for the process, as the log is. */
+/* The process's log callback: a single one, as the log is. */
 static struct {
     cloche_log_fn *fn;
     void *arg;

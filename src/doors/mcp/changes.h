@@ -1,7 +1,7 @@
 /* mcp/changes.h - who wants to hear of what changes, in both eras, and what they are told.
  *
  * A listener is one subscriptions/listen of the newer era, or one session of the older.
- * What changes is only marked at those whom it concerns; one thread tells them, and then
+ * A change is only marked at the listeners that it concerns; one thread notifies them, and then
  * rests a while: of ten thousand notes that change at once each listener hears once a
  * list and once a resource that it follows. Nothing is kept for who is not there.
  * Source: 2026-07-28 basic/patterns/subscriptions; 2025-11-25 server/resources.

@@ -197,7 +197,7 @@ bool input_answers(struct input *in, const char *method)
 {
     if (in->offered && can_answer(in->can, str_of(method)))
         return true;
-    /* Whoever gives up because of this has it told to the client. */
+    /* A call that fails because of this reports it to the client. */
     in->lacks = can_need(str_of(method), NULL);
     return false;
 }

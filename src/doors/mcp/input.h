@@ -1,7 +1,7 @@
 /* mcp/input.h - questions to the client in the era without requests to it: the call ends
  * with what it has to know ("input_required"), and is made again with the answers.
  *
- * What was asked, and answered in earlier rounds, goes to the client and comes back in
+ * Questions and answers of earlier rounds go to the client and come back in
  * `requestState`: sealed under a key that is made when the server starts and never leaves
  * it, for one principal and one request, once, within ten minutes. All that is kept here
  * is which of them came back (spent.h). Answers to what the state does not ask are passed

@@ -1,7 +1,7 @@
 /* mcp/mirror.h - parameters of tools that clients repeat in headers, for those on the way
  * who look at no bodies: `x-mcp-header` in a tool's schema, Mcp-Param-* in a request.
  *
- * What header and body say has to be the same, else somebody on the way decides about
+ * Header and body have to agree, else an intermediary decides about
  * another call than the one that runs. Private to the room mcp.
  * Source: 2026-07-28 basic/transports/streamable-http (Custom Headers from Tool
  * Parameters, Value Encoding, Server Validation), server/tools (x-mcp-header).

@@ -1,6 +1,6 @@
 /* mcp/outbox.h - lines on their way to a client that may not read for a while.
  *
- * Whoever has a line writes it himself, as long as the descriptor takes it without
+ * A thread with a line writes it itself, as long as the descriptor takes it without
  * waiting. From then on a thread of the outbox's own writes what gathers, within bounds:
  * nobody else is stopped by a client that does not read, above all not the one who
  * reads what it has to say.

@@ -245,7 +245,7 @@ static void task_execute(struct tasks *ts, struct task *t)
     struct call *over = NULL;
     if (t->detached) {
         keep_result(ts, t);
-        /* Whoever still waits looks at it once more. */
+        /* A waiting thread looks at it once more. */
         if (!t->waited) {
             over = t->call;
             t->call = NULL;

@@ -2,7 +2,7 @@
  * name for the call, and asks for its result later.
  *
  * A tools/call of a client that declares the extension runs on a thread of its own kind.
- * Whoever carried it waits a moment; when it is not done then, or says that it will take
+ * Its transport waits a moment; when it is not done then, or says that it will take
  * long (client_later()), it becomes a task: it goes on by itself, asks its client through
  * tasks/get and tasks/update, and its result is kept for an hour from its beginning. A
  * task is its principal's alone, its name cannot be guessed, and it ends with the server.

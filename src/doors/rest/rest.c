@@ -24,7 +24,7 @@ static void put_answer(const struct route_answer *out, struct http_response *rs)
 
 /* ---- events ---------------------------------------------------------------- */
 
-/* One request, and the stream that its answer became, if it did. */
+/* A request, and the stream that its answer became, if it did. */
 struct exchange {
     struct http_request *rq;
     struct http_response *rs;
@@ -33,7 +33,7 @@ struct exchange {
     bool refused; /* a stream; the response says so */
 };
 
-/* Who hung up is told by the request's cancel. */
+/* A client that hung up is noticed by the request's cancel. */
 static void gone(void *arg)
 {
     (void)arg;
@@ -59,7 +59,7 @@ static void put_event(struct exchange *x, const char *event, struct str data)
     buf_printf(&text, "event: %s\ndata: ", event);
     buf_str(&text, data);
     buf_cstr(&text, "\n\n");
-    /* Whoever reads too slowly has hung up, as far as this minds. */
+    /* A client that reads too slowly counts as one that hung up. */
     if (!text.failed && open_stream(x) && !http_stream_put(x->stream, buf_view(&text)))
         cancel_fire(http_cancel(x->rq));
 }
@@ -137,7 +137,7 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
     answer(&x, workspaces_request(arg, &request, &who, &x.out));
 }
 
-/* What the server itself refuses for these paths: a problem like all others. */
+/* The server's own refusals for these paths are problem documents as well. */
 static void refused(void *arg, const struct http_request *rq, const char *why,
                     struct http_response *rs)
 {

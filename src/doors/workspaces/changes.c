@@ -1,4 +1,4 @@
-/* Who hears of changes, and what a change of a vault is to the resources. */
+/* Listeners for changes, and the resources that a change of a vault affects. */
 #include "uri/uri.h"
 #include "workspaces/views.h"
 
@@ -54,7 +54,7 @@ static void tell_everything(struct workspaces *w, const char *workspace)
                                                    .uri = buf_view(&uri)});
 }
 
-/* Whoever has the workspace in use reads them without its name. */
+/* A client with the workspace in use reads them without its name. */
 static void tell_functions(struct workspaces *w, const char *workspace)
 {
     static const char *const parts[] = {"", "/declarations"};

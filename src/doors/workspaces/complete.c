@@ -1,4 +1,4 @@
-/* What an argument or a variable may be, from what was typed of it. */
+/* Completion of arguments and of variables of templates. */
 #include "workspaces/views.h"
 
 #define CANDIDATES_MAX ((size_t)8 << 20) /* bytes of them, as JSON */
@@ -117,7 +117,7 @@ static bool gather_variable(struct workspaces *w, const struct caller *who,
     if (extra)
         return !extra->complete ||
                extra->complete(extra->arg, c->argument, c->known, who, values, e);
-    /* What a result is called is told to nobody. */
+    /* Names of results are not completed: they are secrets. */
     return !str_starts(c->name, VIEW_SCHEME) ||
            names_put(w, who, c->argument, c->known, values, e);
 }

@@ -1,4 +1,4 @@
-/* Which version of a note a request is about: entity tags are the note's content_hash.
+/* Conditional requests: entity tags are the note's content_hash.
  * RFC 9110, section 13. */
 #include "workspaces/route.h"
 

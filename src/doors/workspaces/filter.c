@@ -7,7 +7,7 @@
 
 #include "workspaces/question.h"
 
-/* One object or array of the filter that is not at its end yet. */
+/* An open object or array of the filter. */
 struct frame {
     struct json_iter it;
     const char *join, *end;

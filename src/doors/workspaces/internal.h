@@ -45,7 +45,7 @@ struct own_resource {
                  const struct json *values, struct buf *contents, struct err *e);
     bool follows; /* it changes with its workspace, or the one in use */
 };
-/* What there is of custom functions, in the workspace in use. */
+/* The custom functions of the workspace in use. */
 #define FUNCTIONS_URI "cloche://functions"
 /* Appends one content {uri, mimeType, text} as an array. */
 void put_contents(struct buf *contents, struct str uri, const char *mime_type,
@@ -59,11 +59,11 @@ const struct resource_shown *template_named(const struct workspaces *w, struct s
 /* The place of the prompt of this name, ours first; SIZE_MAX: there is none. */
 size_t prompt_find(const struct workspaces *w, struct str name);
 const struct prompt_shown *prompt_at(const struct workspaces *w, size_t i);
-/* Of somebody else's; NULL: it is ours. */
+/* An embedder's prompt; NULL: it is ours. */
 const struct prompt_extra *prompt_extra_at(const struct workspaces *w, size_t i);
 bool prompts_list_rows(struct workspaces *w, struct str after, struct buf *rows,
                        struct buf *next, struct err *e);
-/* Of no extra's name, and no two of one. */
+/* Checks that embedders' prompts have names of their own. */
 bool prompts_check(const struct workspaces *w, struct err *e);
 bool resources_check(const struct workspaces *w, struct err *e);
 

@@ -61,7 +61,7 @@ static bool put_classes(struct work *work, struct json_writer *out, struct err *
     return rows != NULL;
 }
 
-/* Who may not know of a workspace, or of its classes, is offered nothing. */
+/* A caller that may not know of a workspace, or of its classes, is offered nothing. */
 static bool is_nothing(const struct err *why)
 {
     return why->code == ERR_NOT_FOUND || why->code == ERR_NO_VAULT ||

@@ -85,7 +85,7 @@ static const char *describe_variable(struct str name)
     return "its name";
 }
 
-/* Those in the path are what its braces hold. */
+/* Parameters in the path: the names in its braces. */
 static void put_path_parameters(struct json_writer *w, const char *pattern)
 {
     for (const char *at = strchr(pattern, '{'); at; at = strchr(at + 1, '{')) {

@@ -7,7 +7,7 @@
 #define DATA_MAX ((size_t)48 << 10) /* bytes of all that is embedded in one prompt */
 #define WORK_MEMORY ((size_t)256 << 20)
 
-/* One prompt on its way: what is known, and what may still be embedded. */
+/* A prompt under construction, and how much may still be embedded. */
 struct prompting {
     struct work *work;
     struct arena *a;
@@ -55,7 +55,7 @@ static void embed(struct prompting *p, const struct view *v, struct str text)
     p->left -= text.n < p->left ? text.n : p->left;
 }
 
-/* What could not be had is told; the prompt is of use without it. */
+/* A part that cannot be read is reported; the prompt is of use without it. */
 static void regret(struct prompting *p, const char *what, const struct err *why)
 {
     scoped_buf struct buf text;

@@ -1,4 +1,4 @@
-/* What went wrong, as a problem document. RFC 9457. */
+/* Errors as problem documents. RFC 9457. */
 #include "workspaces/route.h"
 
 static const struct {

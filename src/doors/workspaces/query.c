@@ -43,7 +43,7 @@ bool question_add_text(struct question *q, struct str text, struct err *e)
     return buf_check(q->params, "the query's values", e);
 }
 
-/* What a path of SQLite's cannot hold between its quotes. */
+/* Characters that a quoted path of SQLite's cannot hold. */
 static bool is_odd_key(struct str key)
 {
     for (size_t i = 0; i < key.n; i++)
@@ -271,7 +271,7 @@ static bool put_question(struct question *q, const struct buf *where,
     buf_char(sql, ')');
     if (after.n && !put_mark(q, after, sql, e))
         return false;
-    /* What is sorted is narrow: the rows are looked up when it is known which. */
+    /* Sorts narrow rows: the full ones are read once it is known which. */
     buf_cstr(sql, " SELECT " ROWS " FROM (SELECT path AS found");
     for (size_t n = 1; n <= q->key_count; n++)
         buf_printf(sql, ",n%zu,k%zu", n, n);

@@ -1,7 +1,7 @@
 /* workspaces/query.h - filters and orders of POST /query, as a question for
  * notes.searchSQL().
  *
- * What is asked of strangers' JSON is bounded here (conditions, depth, values); time, rows
+ * Strangers' JSON is bounded here (conditions, depth, values); time, rows
  * and memory are bounded by who answers. Nothing of the JSON gets into the SQL's text:
  * names are looked up in a table, all else is a parameter.
  * Source: docs/rest.md, "Queries".

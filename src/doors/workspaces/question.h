@@ -8,7 +8,7 @@
 
 enum operand_kind { KIND_TEXT, KIND_DATE, KIND_NUMBER, KIND_LIST, KIND_PROPERTY };
 
-/* What is compared, as SQL. Property n is pN, its JSON type tN, as a list aN (or NULL), as
+/* An operand as SQL. Property n is pN, its JSON type tN, as a list aN (or NULL), as
  * a number xN (or NULL). */
 struct operand {
     enum operand_kind kind;

@@ -44,7 +44,7 @@ static bool read_declarations(struct workspaces *w, const struct caller *who,
     return true;
 }
 
-/* Whom it is for, work_audit() decides. */
+/* work_audit() decides who may read it. */
 static bool read_audit(struct workspaces *w, const struct caller *who, struct str uri,
                        const struct json *values, struct buf *contents, struct err *e)
 {
@@ -251,7 +251,7 @@ static void put_shown(const struct resource_shown *r, struct json_writer *w)
     json_close(w);
 }
 
-/* Those behind the uri `after`, at most *room, which it counts down; `next` names the last
+/* Lists the resources behind the uri `after`, at most *room, which it counts down; `next` names the last
  * where there are more. */
 static bool list_static(struct workspaces *w, bool templates, struct str after,
                         size_t *room, struct json_writer *out, struct buf *next,
@@ -280,7 +280,7 @@ static bool list_static(struct workspaces *w, bool templates, struct str after,
     return true;
 }
 
-/* What belongs to no workspace comes first. A place begins with a letter that says in
+/* Resources of no workspace come first. A cursor begins with a letter that says in
  * which of both lists it is. */
 static bool list_resources(struct workspaces *w, const struct caller *who,
                            struct str after, struct json_writer *out, struct buf *next,
@@ -321,7 +321,7 @@ bool workspaces_list(struct workspaces *w, const struct caller *who,
 
 /* ---- following ------------------------------------------------------------ */
 
-/* What belongs to a workspace changes with it. */
+/* A resource of a workspace changes with it. */
 static bool follow_own(struct workspaces *w, const struct caller *who, size_t i,
                        const struct json *values, struct err *e)
 {

@@ -31,7 +31,7 @@ struct route_call;
  * unless `refusal` says another. */
 typedef bool route_fn(struct route_call *c, struct err *e);
 
-/* What stands behind '?'. A list of them ends with a name that is NULL. */
+/* A parameter of the query string. A list of them ends with a name that is NULL. */
 struct route_parameter {
     const char *name, *description;
     const char *schema; /* JSON Schema as text */
@@ -52,7 +52,7 @@ struct route {
 extern const struct route routes[];
 extern const size_t route_count;
 
-/* What the OpenAPI document says besides (route_texts.c); never NULL. */
+/* Further text for the OpenAPI document (route_texts.c); never NULL. */
 struct route_text {
     const char *operation, *group, *description;
 };
@@ -112,7 +112,7 @@ struct route_page {
     struct buf *next;      /* the cursor behind its last row; empty: there is no more */
 };
 struct route_list {
-    /* What it reads into c->arena is gone afterwards. */
+    /* Its allocations in c->arena are freed afterwards. */
     bool (*put)(struct route_call *c, struct route_page *page, const void *arg,
                 struct err *e);
     const void *arg;
@@ -129,7 +129,7 @@ bool route_list(struct route_call *c, const struct route_list *list, int64_t lim
 /* Does a list of entity tags (If-Match, If-None-Match) name this one? "*" does. */
 bool condition_names(struct str list, struct str hash, bool weak);
 
-/* Which version a change is about. */
+/* The version that a change expects. */
 struct condition {
     struct str hash; /* empty: any, or the one that was read last */
     bool any;        /* "*" */
@@ -139,12 +139,12 @@ bool condition_read(struct route_call *c, struct str note, struct condition *out
                     struct err *e);
 /* Adds it to an open object of options. */
 void condition_put(const struct condition *d, struct json_writer *w);
-/* What a change failed of: a conflict that is another version's is 412. Answers false. */
+/* Answers a change that failed: a conflict of versions is 412. Returns false. */
 bool condition_failed(struct route_call *c, const struct condition *d);
 
 /* ---- media types (media.c) ----------------------------------------------------- */
 
-/* Of "text/markdown; charset=utf-8" the part before the parameters is this? */
+/* Is this the media type, parameters aside, as of "text/markdown; charset=utf-8"? */
 bool media_is(struct str field, const char *type);
 /* How much Accept wants this type: 0 (not at all) to 1000. An empty one wants all. */
 unsigned media_wanted(struct str accept, const char *type);
@@ -167,7 +167,7 @@ const char *schema_named(const char *name);
 
 #define ROW_FIELDS 12u
 #define ROW_NAMED 20u /* that are named one by one */
-/* Which members rows have: the names that filters and orders know, and "properties" for all
+/* The members of rows: the names that filters and orders know, and "properties" for all
  * of them. Borrows from what it was read of. */
 struct row_fields {
     bool wanted[ROW_FIELDS];
@@ -179,7 +179,7 @@ struct row_fields {
 bool row_read_fields(struct str list, struct row_fields *out, struct err *e);
 bool row_read_field_names(const struct json *names, struct row_fields *out,
                           struct err *e);
-/* What notes.list calls them, but the id: elements of an open array. */
+/* Puts notes.list's names for them, but the id: elements of an open array. */
 void row_put_sources(const struct row_fields *f, struct json_writer *w);
 /* A row of notes.list, or of the view of notes, as a row of ours. */
 void row_put(struct route_call *c, const struct json *row, const struct row_fields *f,

@@ -90,7 +90,7 @@ static bool put_number(struct route_call *c, struct asking *q, const char *param
     return put_from(c, q, parameter, 1, max, e);
 }
 
-/* What the body has; where the path names the function, a name in it is said as `name_as`
+/* Puts the body's members; where the path names the function, a name in it becomes `name_as`
  * (NULL: not at all). */
 static void put_body(struct route_call *c, struct asking *q, const char *name_as)
 {
@@ -107,7 +107,7 @@ static void put_body(struct route_call *c, struct asking *q, const char *name_as
     }
 }
 
-/* What a problem document says in its own way. */
+/* Members that a problem document has in a form of its own. */
 static bool is_told(struct str key)
 {
     static const char *const told[] = {"success", "error",    "type", "title",
@@ -125,7 +125,7 @@ static bool is_of_version(const struct err *why, const struct json *said)
            !json_length(json_get(said, "warnings"));
 }
 
-/* What was refused, or failed, as a problem document that has all that the answer tells:
+/* Answers a refusal or failure by a problem document with all members of the answer:
  * errors, tests, the stack, logs and changes of a trial. */
 static bool answer_refused(struct route_call *c, const struct json *said,
                            enum err_code kind, struct err *e)
@@ -218,7 +218,7 @@ static bool put_tag(struct route_call *c, const struct json *said, struct err *e
     return !function || route_etag(c, tag_of(function, tag), e);
 }
 
-/* What If-Match says becomes the version that is expected. */
+/* If-Match becomes the expected version. */
 static bool put_condition(struct route_call *c, struct asking *q, struct err *e)
 {
     scoped_asking struct asking now = {0};
@@ -313,7 +313,7 @@ static bool put_function_location(struct route_call *c, const struct json *said,
            route_header(c, "Location", buf_view(&path), e);
 }
 
-/* What was registered or changed is told where it is; one that was only looked at, as
+/* A function that was registered or changed gets its Location; one that was only checked, as
  * dryRun wants it, was not created. */
 static bool ask_to_keep(struct route_call *c, struct asking *q, const char *action,
                         struct err *e)

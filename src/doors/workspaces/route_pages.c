@@ -25,7 +25,7 @@ static bool too_large(const struct route_call *c, struct err *e)
                        : "the header Link (rel=\"next\") says");
 }
 
-/* One page in an arena of its own, so that a long list needs no more memory than its text. */
+/* Puts a page in an arena of its own, so that a long list needs no more memory than its text. */
 static bool put_page(struct route_call *c, const struct route_list *list, int64_t limit,
                      struct str cursor, struct json_writer *w, struct buf *next,
                      struct err *e)

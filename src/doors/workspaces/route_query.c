@@ -31,7 +31,7 @@ static bool put_question(const struct json *body, struct str after, int64_t limi
     return ok && buf_check(args, "the query", e);
 }
 
-/* That a page is empty may also mean that the note that it begins behind is gone. */
+/* A page may also be empty because the cursor's note is gone. */
 static bool check_cursor(struct route_call *c, struct str cursor, struct err *e)
 {
     scoped_buf struct buf name;
@@ -60,7 +60,7 @@ static bool read_cursor(const struct route_call *c, struct str *out, struct err 
     return true;
 }
 
-/* Of a class that no note has the list of its notes tells; its answer is not needed. */
+/* The list of notes reports a class that no note has; its answer is not needed. */
 static void look_for_class(struct route_call *c)
 {
     struct err none = {0};

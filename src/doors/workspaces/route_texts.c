@@ -1,4 +1,4 @@
-/* What the OpenAPI document says of each operation besides its table's row: a group, and what
+/* Texts of the OpenAPI document for each operation besides its table's row: a group, and what
  * a caller has to know. */
 #include "workspaces/route.h"
 

@@ -3,7 +3,7 @@
 
 #include "workspaces/route.h"
 
-/* What the action answers; ?workspace= says whose policy holds. */
+/* Answers by the action; ?workspace= says whose policy is in force. */
 static bool answer_action(struct route_call *c, const char *action,
                           const struct json *arguments, struct err *e)
 {

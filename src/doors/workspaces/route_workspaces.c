@@ -13,7 +13,7 @@ static void put_workspace(const struct json *v, struct json_writer *w)
     json_close(w);
 }
 
-/* Those that the caller may know of; a script knows its own. */
+/* The workspaces that the caller may know of; a script knows its own. */
 static const struct json *known(struct route_call *c, struct err *e)
 {
     scoped_buf struct buf text;

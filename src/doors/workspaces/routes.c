@@ -441,7 +441,7 @@ static bool read_body(struct route_call *c, struct err *e)
 
 /* ---- answering --------------------------------------------------------------------- */
 
-/* Of lists and the like, the tag is a hash of the answer. */
+/* The entity tag of lists and the like is a hash of the answer. */
 static bool answer_etag(struct route_call *c, struct err *e)
 {
     for (unsigned i = 0; i < c->out->field_count; i++)
@@ -534,7 +534,7 @@ static bool answer(struct route_call *c, struct err *e)
     return check_parameters(c, e) && choose_type(c, e) && read_body(c, e) && work(c, e);
 }
 
-/* What a credential has to have for it. */
+/* The scopes that a credential needs for it. */
 static unsigned scope_of(const struct route *r)
 {
     return r->scope                    ? r->scope
@@ -555,7 +555,7 @@ static void challenge(struct route_call *c)
     (void)route_header(c, "WWW-Authenticate", str_of(text), &none);
 }
 
-/* Of a refusal stays the header Allow. */
+/* A refusal keeps only the header Allow. */
 static void refuse(struct route_call *c, const struct err *why)
 {
     struct route_answer *out = c->out;

@@ -1,7 +1,7 @@
 /* Rows of notes, as lists and queries answer them. */
 #include "workspaces/route.h"
 
-/* What notes.list and the view of notes call each; the first five are the usual. A note has
+/* Names in notes.list and in the view of notes; the first five are the default. A note has
  * all but the last, which is another word for its class. */
 static const struct {
     const char *name, *source;
@@ -127,7 +127,7 @@ static bool is_named(const struct row_fields *f, struct str key)
     return f->wanted[FIELD_PROPERTIES];
 }
 
-/* Those that are asked for; and which of them are told in part, mostly none. */
+/* Puts the properties that are asked for, and the names of those that were cut. */
 static void put_properties(struct route_call *c, const struct json *row,
                            const struct row_fields *f, struct json_writer *w)
 {

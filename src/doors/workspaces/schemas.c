@@ -1,4 +1,4 @@
-/* What bodies and answers of the routes look like: JSON Schema, by which bodies are
+/* JSON Schemas of the routes' bodies and answers, by which bodies are
  * checked before a route sees them, and of which the OpenAPI document is made. */
 #include "workspaces/route.h"
 
@@ -43,7 +43,7 @@
     ",\"text\":" STRING ",\"base64\":" STRING "},\"required\":[\"name\",\"size\"]}"
 
 #define BOOLEAN "{\"type\":\"boolean\"}"
-/* Of any members: generators take an object that says nothing of them for an empty one. */
+/* Any members: generators take an object that says nothing of them for an empty one. */
 #define ANY_MEMBERS "\"additionalProperties\":true"
 #define OBJECT "{\"type\":\"object\"," ANY_MEMBERS "}"
 #define OBJECTS "{\"type\":\"array\",\"items\":" OBJECT "}"

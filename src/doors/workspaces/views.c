@@ -1,4 +1,4 @@
-/* What a workspace's resources show, made of host calls. */
+/* The content of a workspace's resources, made of host calls. */
 #include "workspaces/views.h"
 
 #define PAGE_MEMORY ((size_t)512 << 20) /* of one page of rows that were read */
@@ -245,7 +245,7 @@ static void put_field(struct json_writer *out, struct str name, const struct jso
     json_close(out);
 }
 
-/* Of a schema in either of its forms: see docs/types.md. */
+/* Puts a schema's properties, in either of its forms: see docs/types.md. */
 static void put_declared(const struct json *schema, struct json_writer *out)
 {
     struct json_iter it = json_iter(json_get(schema, "fields"));
@@ -268,7 +268,7 @@ static bool is_declared(const struct json *schema, struct str name)
     return false;
 }
 
-/* What notes have and no schema declares. */
+/* Puts properties that notes have and no schema declares. */
 static void put_inferred(const struct json *row, const struct json *schema,
                          struct json_writer *out)
 {
@@ -419,7 +419,7 @@ bool workspace_rows(struct workspaces *w, const struct caller *who, struct arena
     return true;
 }
 
-/* Those of a workspace itself, which stand before its notes. */
+/* The workspace's own resources, listed before its notes. */
 static const enum view_kind fixed[] = {VIEW_LIST, VIEW_CLASSES, VIEW_LINKS};
 
 struct listing {
@@ -555,7 +555,7 @@ bool view_list(struct workspaces *w, const struct caller *who, struct str after,
             continue;
         l.path = order ? (struct str){"", 0}
                        : (struct str){end + 1, (size_t)(after.at + after.n - end) - 1};
-        /* One that cannot be looked at does not hide the others. */
+        /* A workspace that cannot be read does not hide the others. */
         struct err why = {0};
         if (!list_one(w, who, all.all[i], &l, &why) && !first.code)
             first = why;

@@ -9,7 +9,7 @@
 
 enum view_kind { VIEW_LIST, VIEW_NOTE, VIEW_HISTORY, VIEW_CLASSES, VIEW_LINKS, VIEWS };
 
-/* One of them, as a uri names it. */
+/* A resource, as a uri names it. */
 struct view {
     enum view_kind kind;
     struct str workspace; /* its id */

@@ -17,7 +17,7 @@ struct workspaces;
 
 /* ---- what others add ----------------------------------------------------- */
 
-/* One resource, or a template of them: then `uri` has variables in braces, each of which
+/* A resource, or a template of them: then `uri` has variables in braces, each of which
  * stands for one or more characters but '/' ("test://template/{id}/data"). */
 struct resource_shown {
     const char *uri;

@@ -1,4 +1,4 @@
-/* What a program apart gives up. */
+/* Rights that a separate process gives up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -110,7 +110,7 @@ static bool install(struct filter *f, struct err *e)
                               "refuses a filter of system calls (seccomp): %m");
 }
 
-/* One row: falls through to the next where it does not fit. */
+/* Puts a row: falls through to the next where it does not match. */
 static void put_call(struct filter *f, const struct apart_call *c)
 {
     unsigned tests = 0;

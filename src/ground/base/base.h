@@ -108,7 +108,7 @@ size_t str_distance(struct str a, struct str b);
 /* The name that `wrong` is most likely meant for: 1 slip of 3 letters, 2 of 7, else 3. NULL:
  * none is near. */
 const char *str_nearest(struct str wrong, const char *const *names, size_t count);
-/* What makes a noun agree with a number: "" for 1, else "s". */
+/* The ending that makes a noun agree with a number: "" for 1, else "s". */
 const char *str_plural(int64_t n);
 /* Reads one character of valid UTF-8 at `*at` (below `end`) and steps over it. */
 uint32_t str_next_char(const char **at, const char *end);
@@ -185,7 +185,7 @@ bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
 
 /* ---- cancellation ------------------------------------------------------- */
 
-/* One wish to stop, shared between the thread that works and those who may
+/* A request to stop, shared between the thread that works and those that may
  * want to end it. Threads: safe. The owner outlives both. */
 struct cancel {
     atomic_bool fired;
@@ -202,10 +202,10 @@ struct cancel_stop {
     bool on;
 };
 void cancel_init(struct cancel *c);
-/* Who looks finds it fired also where `is_due` says so, such as when a time has passed; who is
- * to be stopped is not. Threads: `is_due` is called from any; set before there are others. */
+/* cancel_fired() is true also where `is_due` says so, such as when a time has passed; no stop
+ * function is called then. Threads: `is_due` is called from any; set before there are others. */
 void cancel_set_due(struct cancel *c, bool (*is_due)(void *arg), void *arg);
-/* Whoever works says how it is stopped, and several may work at the same time; `stop` may be
+/* Registers how a worker is stopped; there may be several at the same time. `stop` may be
  * called from any thread, at most once, and not after cancel_off() has returned. It may not
  * call cancel_on() or cancel_off() of the same cancel. false: already fired, and `stop` is
  * not registered; cancel_off() is fine all the same. A NULL cancel never fires. */

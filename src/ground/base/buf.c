@@ -4,7 +4,7 @@
 
 void buf_init(struct buf *b, size_t ceiling)
 {
-    /* One less than all, so that a NUL behind it is no overflow. */
+    /* Less than SIZE_MAX, so that a NUL behind it is no overflow. */
     *b = (struct buf){.ceiling = ceiling < SIZE_MAX ? ceiling : SIZE_MAX - 1};
 }
 
@@ -26,7 +26,7 @@ char *buf_room(struct buf *b, size_t n)
         b->failed = true;
         return NULL;
     }
-    /* One byte more than counted, for buf_cz(). */
+    /* A byte more than counted, for buf_cz(). */
     if (b->n + n >= b->capacity) {
         size_t want = b->capacity ? b->capacity * 2 : 256;
         if (want < b->n + n + 1)

@@ -11,7 +11,7 @@ struct text {
     size_t count;
 };
 
-/* What became of a line of the old text, and what came before it. */
+/* The fate of each line of the old text, and the lines added before it. */
 struct diff {
     struct text old, now;
     size_t head, tail; /* lines that both have, at the ends */
@@ -222,7 +222,7 @@ static bool put_hunks(const struct diff *d, size_t max, struct buf *out)
                              : seen < CONTEXT ? before[0]
                                               : before[seen % CONTEXT];
         struct place end = hunk_end(d, start);
-        /* One line may be larger than all that is wanted. */
+        /* A single line may be larger than `max`. */
         put_hunk(d, start, end, out);
         if (!cut(out, from, max))
             return false;

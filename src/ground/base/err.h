@@ -29,7 +29,7 @@ enum err_code {
     ERR_BUG,        /* our own mistake */
 };
 
-/* One row a code: how the outside sees it. */
+/* A row for each code: its names and numbers at the interfaces. */
 struct err_kind {
     const char *name; /* "NotFound": errorDetails.type, and error.name in code */
     const char *code; /* "NOT_FOUND": errorDetails.code */
@@ -43,7 +43,7 @@ const struct err_kind *err_kind(enum err_code code);
 /* The code whose name or code this is ("NotFound", "NOT_FOUND"), or ERR_NONE. */
 enum err_code err_code_named(const char *name);
 
-/* One failure, on the stack of whoever started the work. Never allocates. */
+/* A failure, on the stack of the function that started the work. Never allocates. */
 struct err {
     enum err_code code;
     char msg[400]; /* English, one line, NUL-terminated, valid UTF-8 */

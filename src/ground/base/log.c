@@ -41,6 +41,6 @@ void log_line(enum log_level level, const char *fmt, ...)
         sink.fn(sink.arg, level, buf_cz(&plain));
         return;
     }
-    /* One call, so that lines of several threads do not mix. */
+    /* A single call, so that lines of several threads do not mix. */
     fprintf(stderr, "cloche: %s: %s\n", names[level], buf_cz(&plain));
 }

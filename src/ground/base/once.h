@@ -11,7 +11,7 @@ struct once {
     pthread_mutex_t lock;
     void *_Atomic made;
 };
-/* What was made, now or before; the owner frees it. NULL and what `make` failed with: the
+/* Returns the object, made now or before; the owner frees it. NULL and `make`'s error: the
  * next who needs it tries again. `make` may need another once, but never in a circle. */
 void *once_need(struct once *o, void *(*make)(void *arg, struct err *e), void *arg,
                 struct err *e);

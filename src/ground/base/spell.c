@@ -6,7 +6,7 @@
 struct range {
     uint32_t first, last;
 };
-/* What draws nothing, draws elsewhere, or turns the direction of what follows. */
+/* Characters that draw nothing, draw elsewhere, or turn the direction of text. */
 static const struct range unseen[] = {
     {0, 0x1f},          {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},
     {0x61c, 0x61c},     {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},

@@ -48,3 +48,7 @@ void *cache_find_file(struct cache *c, const char key[static CACHE_FILE_KEY],
 /* cache_put(), and writes the file: `bytes`, or none where they are empty. */
 void cache_put_file(struct cache *c, const char key[static CACHE_FILE_KEY],
                     const void *value, struct str bytes);
+
+/* Removes files of an open folder, the oldest by their time of modification first, until at
+ * most `bytes` are left: files named by a key, with or without an ending. */
+void cache_trim(int folder, uint64_t bytes);

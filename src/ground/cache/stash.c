@@ -10,6 +10,7 @@
 #include "os/os.h"
 
 #define FILES_MAX 4096u /* that are looked at when some are removed */
+#define FILE_NAME 80u   /* bytes of a name: a key, an ending and a NUL */
 #define SUM (CRYPTO_SUM_HEX - 1u)
 
 struct stash {
@@ -88,7 +89,7 @@ void stash_put(struct stash *s, const char *key, struct str what)
 /* ---- too much ----------------------------------------------------------- */
 
 struct old_file {
-    char name[CACHE_FILE_KEY];
+    char name[FILE_NAME];
     uint64_t size;
     int64_t modified_s;
 };
@@ -99,9 +100,9 @@ static int order_files(const void *a, const void *b)
     return (x->modified_s > y->modified_s) - (x->modified_s < y->modified_s);
 }
 
-static size_t list_files(const struct stash *s, struct old_file *row, uint64_t *total)
+static size_t list_files(int folder, struct old_file *row, uint64_t *total)
 {
-    int fd = openat(s->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     size_t n = 0;
     struct stat st;
@@ -110,10 +111,11 @@ static size_t list_files(const struct stash *s, struct old_file *row, uint64_t *
         return 0;
     }
     for (struct dirent *x; n < FILES_MAX && (x = readdir(d));) {
-        if (strlen(x->d_name) != CACHE_FILE_KEY - 1 ||
-            fstatat(s->folder, x->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        size_t length = strlen(x->d_name);
+        if (length < CACHE_FILE_KEY - 1 || length >= FILE_NAME ||
+            fstatat(folder, x->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        memcpy(row[n].name, x->d_name, CACHE_FILE_KEY);
+        memcpy(row[n].name, x->d_name, length + 1);
         row[n].size = (uint64_t)st.st_size;
         row[n].modified_s = st.st_mtime;
         *total += row[n++].size;
@@ -124,16 +126,20 @@ static size_t list_files(const struct stash *s, struct old_file *row, uint64_t *
 
 void stash_prune(struct stash *s)
 {
+    cache_trim(s->folder, s->limits.disk_bytes);
+}
+
+void cache_trim(int folder, uint64_t bytes)
+{
     uint64_t total = 0;
     scoped(free) struct old_file *row = malloc(FILES_MAX * sizeof *row);
-    size_t n = row && s->folder >= 0 ? list_files(s, row, &total) : 0;
+    size_t n = row && folder >= 0 ? list_files(folder, row, &total) : 0;
     if (n)
         qsort(row, n, sizeof *row, order_files);
     bool full = n == FILES_MAX; /* then half of them go, however small they are */
-    for (size_t i = 0; i < n && (total > s->limits.disk_bytes || (full && i < n / 2));
-         i++) {
+    for (size_t i = 0; i < n && (total > bytes || (full && i < n / 2)); i++) {
         struct err none = {0};
-        (void)os_remove_file(s->folder, row[i].name, &none);
+        (void)os_remove_file(folder, row[i].name, &none);
         total -= row[i].size;
     }
 }

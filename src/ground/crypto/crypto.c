@@ -115,7 +115,7 @@ bool crypto_unseal(const unsigned char key[static CRYPTO_KEY], struct str bound,
     if (sealed.n < CRYPTO_SEAL_EXTRA)
         return false;
     size_t n = sealed.n - CRYPTO_SEAL_EXTRA;
-    /* One byte more: of an empty text there would be no room at all. */
+    /* A byte more: an empty text would need no room at all. */
     unsigned char *room = (unsigned char *)buf_room(out, n + 1);
     if (!room || crypto_aead_xchacha20poly1305_ietf_decrypt(
                      room, NULL, NULL, bytes_of(sealed) + NONCE, sealed.n - NONCE,

@@ -96,7 +96,7 @@ void db_set_cancels(struct db *d, const struct cancel *one, const struct cancel 
     watch(d);
 }
 
-/* Whether to try once more where another has the file. */
+/* Busy handler: nonzero tries again while another connection has the file. */
 static int wait_busy(void *arg, int tries)
 {
     struct db *d = arg;
@@ -272,7 +272,7 @@ static bool remove_files(int dir, const char *name, size_t count, struct err *e)
     return true;
 }
 
-/* What nobody else has ever opened: SQLite makes the companions with the mode of the file,
+/* Only for a file that no other process has ever opened: SQLite makes the companions with the mode of the file,
  * which it takes from the umask. */
 static void make_private(int dir, const char *name)
 {

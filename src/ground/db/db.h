@@ -47,8 +47,8 @@ struct db_options {
  * database: with ERR_IO; whoever can make it anew may delete it. */
 struct db *db_open(int dir, const char *name, const struct db_options *o, bool *damaged,
                    struct err *e);
-/* One that lies where nothing can be written, for reading, as it is now: the connection
- * does not see what comes after, and is to be closed soon. ERR_DENIED: another program
+/* Opens a database in a place that cannot be written, for reading, as it is now: the connection
+ * does not see later changes, and is to be closed soon. ERR_DENIED: another program
  * left it in the middle of a write; ERR_CONFLICT: not made by this version. */
 struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
                           struct err *e);
@@ -128,7 +128,7 @@ bool db_begin(struct transaction *t, struct db *d, struct err *e);
 bool db_begin_read(struct transaction *t, struct db *d, struct err *e);
 bool db_commit(struct transaction *t, struct err *e);
 void db_rollback(struct transaction *t); /* none open is fine */
-/* Of a durable database: may the commits from here on be lost in a power failure, as
+/* For a durable database: may the commits from here on be lost in a power failure, as
  * long as no later one that is durable? Not inside of a transaction. */
 bool db_relax(struct db *d, bool relaxed, struct err *e);
 #define scoped_transaction __attribute__((cleanup(db_rollback)))
@@ -144,7 +144,7 @@ void db_prepare_apart(void);
 /* A connection that only reads, whose files are all open and which takes part in nothing
  * that changes them. Another has to have the file open. NULL and *e as db_open(). */
 struct db *db_open_apart(const char *path, struct err *e);
-/* Of the bytes in that file, which nobody changes any more, without its name. */
+/* Opens the bytes of that file, which nobody changes any more, without its name. */
 struct db *db_open_bytes(int fd, struct err *e);
 /* Was more memory taken since this was last asked than a usual query takes? */
 bool db_is_bloated(void);
@@ -159,7 +159,7 @@ bool db_copy_to(struct db *d, int dir, const char *name, struct err *e);
 #define DB_OUTSIDE_MEMORY_MAX (256 << 20) /* bytes that SQLite may take */
 #define DB_OUTSIDE_VALUE_MAX (20 << 20)   /* bytes of one value */
 
-/* What a question may see. */
+/* The tables and views that a question may see. */
 struct db_outside {
     /* Tables and views that it may name, and json_each and json_tree; ends with NULL. */
     const char *const *names;

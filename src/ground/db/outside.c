@@ -1,6 +1,6 @@
 /* Questions that strangers ask, in SQL.
  *
- * What a question may do is decided where SQLite compiles it: the authorizer hears of
+ * A question's rights are decided where SQLite compiles it: the authorizer hears of
  * names and each thing it does. The tables themselves may be read by our views alone, and
  * SQLite tells by its name which view reads. As a question may call a subquery of its own
  * by any name, the views that read have names which it cannot know.
@@ -181,7 +181,7 @@ static bool is_listed(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* Of the tables themselves: each name between line ends. */
+/* Lists the tables themselves: each name between line ends. */
 static bool list_tables(struct db *d, struct err *e)
 {
     buf_clear(&d->tables);

@@ -14,7 +14,7 @@
 #define B 0.75
 #define LEAST_IDF 1e-6
 
-/* Of one query; kept by FTS5 as long as it runs. */
+/* State of a query; kept by FTS5 as long as it runs. */
 struct ranking {
     double average; /* tokens of a row */
     int phrases;

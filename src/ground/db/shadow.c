@@ -1,4 +1,4 @@
-/* Which tables a question reads.
+/* Finding the tables that a question reads.
  *
  * The authorizer hears of names that a query spells. Columns that SQLite finds by itself,
  * those of USING and NATURAL, it reads without asking. So a question is compiled a second
@@ -119,7 +119,7 @@ static bool is_visible(const struct visible *v, int64_t root, int64_t schema)
     return i < v->count && schema == TEMP_SCHEMA;
 }
 
-/* One operation: addr, opcode, p1, p2, p3, p4, p5. */
+/* Checks an operation: addr, opcode, p1, p2, p3, p4, p5. */
 static bool may_do(const struct visible *v, sqlite3_stmt *op)
 {
     const char *opcode = (const char *)sqlite3_column_text(op, 1);

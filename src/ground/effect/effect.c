@@ -1,4 +1,4 @@
-/* What a call did: counted, told, and kept as far as its caller knows of it. */
+/* Effects of a call: counted, reported, and kept as far as its caller knows of them. */
 #include "effect/effect.h"
 
 #include <stdio.h>

@@ -512,7 +512,7 @@ static bool has_special(uint64_t x)
     return found & EACH_BYTE(0x80);
 }
 
-/* What stands behind the backslash; 'u': four digits, too. */
+/* Letters of escapes; 'u': with four digits. */
 static const char escapes[256] = {[0 ... 8] = 'u',   ['\t'] = 't', ['\n'] = 'n',
                                   [11 ... 12] = 'u', ['\r'] = 'r', [14 ... 31] = 'u',
                                   ['"'] = '"',       ['\\'] = '\\'};

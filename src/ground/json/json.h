@@ -24,13 +24,13 @@ enum json_type {
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* One value, nothing behind it but white space. NULL and *e: ERR_INVALID with
+/* Reads a value, nothing behind it but white space. NULL and *e: ERR_INVALID with
  * the byte's position, or ERR_LIMIT from the arena. The text is copied. */
 const struct json *json_read(struct str text, struct arena *a, struct err *e);
 /* The byte at which that failed; SIZE_MAX: it has no one place. */
 size_t json_failed_at(const struct err *e);
 
-/* What stands at a key of an object that json_read refuses for its depth, for keys that
+/* The value of a key in an object that json_read refuses for its depth, for keys that
  * stand twice or for half a surrogate pair somewhere in it: so that a refusal can name
  * what it is about. NULL: it is no such object, or the key is not there once. */
 const struct json *json_read_key(struct str text, const char *key, struct arena *a);

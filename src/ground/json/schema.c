@@ -126,7 +126,7 @@ static struct str unknown_key(const struct json *schema, const struct json *v)
 
 #define NAMES_COMPARED 64u
 
-/* What is missing is told together with what was probably written for it. */
+/* A missing key is reported together with its probable misspelling. */
 static bool refuse_keys(const struct json *properties, struct str missing, struct str key,
                         const struct place *p, struct err *e)
 {

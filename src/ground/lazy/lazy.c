@@ -59,7 +59,7 @@ static bool need(const struct lazy_library *l, struct err *e)
     return ok;
 }
 
-/* Who calls the function expects no such failure, as nobody did of the loader that found
+/* A caller of the function cannot handle the failure, as with the loader that found
  * a library missing before the program began. */
 void *lazy_find(const struct lazy_library *l, size_t function)
 {

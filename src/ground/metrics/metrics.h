@@ -27,14 +27,14 @@ struct metric_family *metric_family_new(const char *name, const char *help,
                                         size_t count);
 void metric_family_free(struct metric_family *f); /* NULL is fine */
 
-/* One more of the value with this number; what is beyond the last is not counted. */
+/* Counts the value with this number; numbers beyond the last are not counted. */
 void metric_count(struct metric_family *f, size_t value, enum metric_outcome outcome,
                   uint64_t ns);
 
 /* Appends what was counted; values that never were are left out. */
 void metric_family_write(const struct metric_family *f, struct buf *out);
 
-/* One metric by itself: HELP, TYPE ("counter" or "gauge") and its value. `labels`: as
+/* Writes a single metric: HELP, TYPE ("counter" or "gauge") and its value. `labels`: as
  * they stand between the braces, or NULL. */
 void metric_write(struct buf *out, const char *name, const char *type, const char *help,
                   const char *labels, double value);

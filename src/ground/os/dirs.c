@@ -24,7 +24,7 @@ static bool home_of_user(char out[static PATH_MAX])
     return true;
 }
 
-/* Who may write there could change what we believe or run. */
+/* A user that may write there could change what we believe or run. */
 bool os_is_own(int fd, const char *path, struct err *e)
 {
     struct stat st;
@@ -113,7 +113,7 @@ char *os_dir_path(int dir, struct err *e)
     return mem_strdup(path);
 }
 
-/* What of `path` lies beneath `folder`, "" for the folder itself; NULL: it does not. */
+/* The part of `path` beneath `folder`, "" for the folder itself; NULL: it does not. */
 static const char *beneath(const char *folder, const char *path)
 {
     size_t n = strcmp(folder, "/") ? strlen(folder) : 0;
@@ -139,7 +139,7 @@ bool os_is_apart(const char *path)
         scoped(free) char *own = fd >= 0 ? os_dir_path(fd, &none) : NULL;
         apart = !own || keeps_off(path, own);
     }
-    /* Of the data, only the tools that a person installed: vaults lie there, too. */
+    /* Only the installed tools of the data folder: vaults lie there, too. */
     scoped_fd int data = apart ? os_data_dir(NULL, &none) : -1;
     scoped(free) char *folder = data >= 0 ? os_dir_path(data, &none) : NULL;
     char tools[PATH_MAX + 8];

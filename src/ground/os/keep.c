@@ -1,4 +1,4 @@
-/* What a file hands on to the one that replaces it. */
+/* Attributes that a file passes on to its replacement. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -64,7 +64,7 @@ char *os_dir_path(int dir, struct err *e);
  * system), ERR_CONFLICT (O_EXCL and it exists), ERR_INVALID (empty or overlong
  * name) or ERR_IO. All functions that take a name answer with these. */
 int os_open_beneath(int dir, const char *name, int flags, unsigned mode, struct err *e);
-/* Of the file itself: symbolic links are ERR_DENIED. */
+/* The status of the file itself: symbolic links are ERR_DENIED. */
 bool os_stat_beneath(int dir, const char *name, struct os_stat *out, struct err *e);
 bool os_stat_fd(int fd, struct os_stat *out, struct err *e);
 /* Takes all rights to the file from others than its owner, where we may; no lock that this
@@ -172,7 +172,7 @@ bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct
 /* Folders alone, without a look at any file; of `st` only is_dir is told. */
 bool os_walk_folders(int dir, const char *name, os_walk_fn *each, void *arg,
                      struct err *e);
-/* What is in the folder `name` itself ("." for `dir`), without a look at any file; of `st`
+/* Lists the folder `name` itself ("." for `dir`), without a look at any file; of `st`
  * only is_dir and is_file are told. */
 bool os_list(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e);
 

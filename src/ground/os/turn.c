@@ -20,7 +20,7 @@ uint64_t os_thread_turn(uint64_t ns)
     if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) != 0 || a.runtime == 0 ||
         (a.policy != SCHED_OTHER && a.policy != SCHED_BATCH))
         return 0;
-    /* What else is said of the thread, how nice it is above all, stays. */
+    /* The thread's other attributes stay, above all its nice value. */
     uint64_t before = a.runtime;
     a.runtime = ns;
     return ns && syscall(SYS_sched_setattr, 0, &a, 0) == 0 ? before : 0;

@@ -135,6 +135,24 @@ static void put_one(const char *call, const struct json *one, struct buf *all)
     told_put(all, "unknown-filter", buf_view(&text), buf_view(&advice));
 }
 
+/* A query has no operators: a word such as tag:garden is searched for as it stands. */
+static void put_operator(const char *call, const struct json *options, struct buf *all)
+{
+    const struct json *given = json_get(options, "query");
+    struct str query = str_trim(json_str(given ? given : options));
+    bool tag = str_starts(query, "tag:") || str_starts(query, "tags:");
+    if (!tag && !str_starts(query, "type:"))
+        return;
+    scoped_buf struct buf text, advice;
+    buf_init(&text, 4000);
+    buf_init(&advice, 4000);
+    buf_printf(&text, "%s: a query has no operators; '%.*s' was searched for as text",
+               call, STR_ARGS(str_cut(query, 60)));
+    buf_cstr(&advice, tag ? "Notes with a tag: notes.searchAdvanced({tags: ['...']})."
+                          : "Notes of a type: give typeFilter.");
+    told_put(all, "unknown-filter", buf_view(&text), buf_view(&advice));
+}
+
 void unknown_tell(struct vault *vault, const char *call, const struct json *options,
                   bool alone, struct buf *all)
 {
@@ -150,6 +168,8 @@ void unknown_tell(struct vault *vault, const char *call, const struct json *opti
         filter.failed ? NULL : json_read(buf_view(&filter), a, &none);
     if (!asked || !notes_unknown(vault, asked, &w, &none))
         return;
+    if (!alone)
+        put_operator(call, options, all);
     struct json_iter it = json_iter(json_read(buf_view(&found), a, &none));
     while (json_next(&it))
         if (json_get(it.value, "holds"))

@@ -91,7 +91,7 @@ static char *import_type(struct str type, struct arena *a, struct err *e)
     return out;
 }
 
-/* One of the caller's; NULL: none of that name. */
+/* An import of the caller's; NULL: none of that name. */
 static const struct engine_import *given_import(const struct bake_options *o,
                                                 const struct engine_import *wanted)
 {
@@ -401,7 +401,7 @@ static void put_data(const struct baking *b, struct buf *s)
     buf_put(s, b->memory.at + from, to - from);
 }
 
-/* One section written anew, or left out; others stay as they are. */
+/* Writes a section again, or leaves it out; others stay as they are. */
 static void put_part(const struct baking *b, const struct wasm_part *p, struct buf *out)
 {
     scoped_buf struct buf s;

@@ -17,7 +17,7 @@ struct bake_options {
      * away: then memory.copy and memory.fill, which the host performs, are
      * refused. */
     bool own;
-    /* What its start may call; an import that is not among them answers as said at
+    /* Imports that its start may call; an import that is not among them answers as said at
      * bake_module(). `data` is world_data() for them. */
     const struct engine_import *imports;
     size_t import_count;
@@ -36,7 +36,7 @@ struct bake_result {
 };
 
 #define BAKE_IMAGE_MAX ((size_t)1 << 30)
-/* Of the memory itself. What is larger than an image may be has to end in zeros, which the
+/* The memory's limit. Memory larger than an image has to end in zeros, which the
  * image is then without: they are mapped when a world begins, at some cost to each. */
 #define BAKE_MEMORY_MAX ((size_t)2 << 30)
 

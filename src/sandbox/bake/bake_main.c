@@ -97,7 +97,7 @@ static bool compile_file(const char *in, enum engine_kind kind, const char *fold
     return g && module_compile_ahead(g, kind, buf_view(&wasm), dir, e);
 }
 
-/* What its start finds at "/": a folder's files, or nothing. Where "/" is open now it is
+/* The files at "/" for its start: a folder's, or none. Where "/" is open now it is
  * open so in every call. */
 static struct vfs *show_data(const char *data, struct err *e)
 {

@@ -64,7 +64,7 @@ static struct str since(const struct reader *r, const unsigned char *start)
     return (struct str){(const char *)start, (size_t)(r->at - start)};
 }
 
-/* Of things that take a byte at least: more than there are bytes left cannot be true. */
+/* Reads a count of items of at least a byte: more than the bytes left is invalid. */
 static size_t read_count(struct reader *r)
 {
     size_t n = read_u32(r);

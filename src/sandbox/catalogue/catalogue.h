@@ -210,7 +210,7 @@ void tool_proposal_drop(const char *sha256);
  * another where there was one. `key`: the public key. */
 bool tool_sign(struct str zip, const unsigned char *secret, struct buf *out,
                char key[static TOOL_KEY_TEXT], struct err *e);
-/* Whose signatures are trusted. ERR_CONFLICT: the name or key is there already. */
+/* Adds a trusted signer. ERR_CONFLICT: the name or key is there already. */
 bool tool_trust(const char *name, const char *key, struct err *e);
 bool tool_distrust(const char *name, struct err *e);
 bool tool_trusted(struct json_writer *out, struct err *e); /* [{name, key, added}] */

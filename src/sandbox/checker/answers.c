@@ -1,4 +1,4 @@
-/* What the guest's answers hold, read once. */
+/* The guest's answers, parsed once. */
 #include "checker/internal.h"
 #include "json/json.h"
 

@@ -33,7 +33,7 @@ bool checker_is_there(const struct checker *c);
 /* Is it being built in the background just now (dev/checker-later)? */
 bool checker_is_building(const struct checker *c);
 
-/* What a custom function's definition says. */
+/* A custom function's definition. */
 struct checker_parameter {
     struct str name, type;
     bool optional;
@@ -48,7 +48,7 @@ struct checker_signature {
 
 struct checker_question {
     struct str code; /* UTF-8 */
-    /* Of an evaluation: JavaScript, else TypeScript. Functions are TypeScript. */
+    /* An evaluation's language: JavaScript, else TypeScript. Functions are TypeScript. */
     bool javascript;
     uint32_t declared; /* which of the declarations: bit 0 is the first */
     struct str own;    /* further ones, which differ from question to question */
@@ -56,7 +56,7 @@ struct checker_question {
      * an async function. Functions are checked strictly; in evaluations a type that nobody
      * wrote down is no mistake. */
     const struct checker_signature *function;
-    /* Of an evaluation: earlier ones left names that nobody knows here, so that a name that
+    /* Earlier evaluations left names that are not known here, so that a name that
      * is not there is no mistake. */
     bool remembers;
     uint64_t until_ns; /* os_mono_ns(); 0: never */

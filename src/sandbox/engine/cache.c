@@ -5,8 +5,9 @@
  * compiled, wasmtime's version and the CPU's features; K.sum is a checksum of
  * K.cwasm. wasmtime maps K.cwasm as code and runs it: it notices other settings
  * but not damaged code, so that only our own sum decides. Whatever does not
- * match is compiled again. A folder of what was compiled ahead, when the program was
- * built, is laid out alike; what is loaded from there is not copied.
+ * match is compiled again. Both files take the time of each use; when a module is added,
+ * the least recently used go until the rest fits. A folder of what was compiled ahead,
+ * when the program was built, is laid out alike; its modules are not copied.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cache/cache.h"
 #include "crypto/crypto.h"
 #include "engine/internal.h"
 #include "os/os.h"
@@ -40,6 +42,8 @@ static void cpu_features(struct buf *out)
 #endif
 
 #define KEY_SIZE CRYPTO_HASH_HEX
+#define MODULES_BYTES ((uint64_t)2 << 30) /* of all files of the cache */
+#define USE_SECONDS 3600 /* a use is noted where the last one was noted longer ago */
 
 /* `hash` is of those bytes; NULL: it is taken here. */
 static void key_of(const struct engine *g, enum engine_kind kind, struct str wasm,
@@ -143,11 +147,26 @@ static wasmtime_module_t *load_ahead(const struct engine *g, wasm_engine_t *nati
     return folder < 0 ? NULL : module_map(native, folder, key);
 }
 
+static void module_note_use(int folder, const char *key)
+{
+    static const char *const endings[] = {"cwasm", "sum"};
+    struct stat st;
+    for (size_t i = 0; i < LENGTH(endings); i++) {
+        char name[KEY_SIZE + 8];
+        (void)snprintf(name, sizeof name, "%s.%s", key, endings[i]);
+        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            os_real_ms() / 1000 - st.st_mtime > USE_SECONDS)
+            (void)utimensat(folder, name, NULL, AT_SYMLINK_NOFOLLOW);
+    }
+}
+
 /* `folder`: of the cache, -1 where there is none. */
 static wasmtime_module_t *cache_find_module(const struct engine *g, wasm_engine_t *native,
                                             int folder, const char *key)
 {
     wasmtime_module_t *m = folder >= 0 ? module_map(native, folder, key) : NULL;
+    if (m)
+        module_note_use(folder, key);
     return m ? m : load_ahead(g, native, key);
 }
 
@@ -219,6 +238,7 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
     struct err none = {0};
     wasmtime_module_t *mapped =
         store(m, folder, key, 0600, &none) ? module_map(native, folder, key) : NULL;
+    cache_trim(folder, g->options.cache_bytes ? g->options.cache_bytes : MODULES_BYTES);
     if (!mapped)
         return m;
     wasmtime_module_delete(m);

@@ -308,6 +308,35 @@ static void who_wants_no_cache_leaves_nothing(void **state)
     assert_int_not_equal(stat(folder, &st), 0);
 }
 
+/* Sets the time of both files of the one module that is there. */
+static void set_last_use(int64_t seconds)
+{
+    static const char *const endings[] = {".cwasm", ".sum"};
+    const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+    for (size_t i = 0; i < LENGTH(endings); i++)
+        assert_int_equal(utimensat(AT_FDCWD, path_of(endings[i]), times, 0), 0);
+}
+
+static void the_least_recently_used_module_is_removed_where_the_limit_is_reached(
+    void **state)
+{
+    (void)state;
+    assert_int_equal(ask(ENGINE_OWN, seven), 7);
+    char first[512];
+    (void)snprintf(first, sizeof first, "%s", path_of(".cwasm"));
+    int64_t one = look(first).st_size;
+    set_last_use(1000000000);
+    assert_int_equal(ask(ENGINE_OWN, seven), 7); /* which takes the time of this use */
+    assert_true(look(first).st_mtim.tv_sec > 1000000000);
+    set_last_use(1000000000);
+    g->options.cache_bytes = (uint64_t)one * 3 / 2;
+    assert_int_equal(ask(ENGINE_OWN, eight), 8);
+    assert_int_equal(count_files(".cwasm"), 1);
+    assert_string_not_equal(first, path_of(".cwasm"));
+    assert_int_equal(ask(ENGINE_OWN, eight), 8);
+    assert_int_equal(ask(ENGINE_OWN, seven), 7);
+}
+
 static struct stat compile_ahead(const char *text)
 {
     struct err e = {0};
@@ -457,6 +486,8 @@ int main(int argc, char **argv)
         in_a_new_folder(without_a_place_for_it_everything_still_works),
         in_a_new_folder(a_folder_that_cannot_be_written_is_still_read),
         in_a_new_folder(who_wants_no_cache_leaves_nothing),
+        in_a_new_folder(
+            the_least_recently_used_module_is_removed_where_the_limit_is_reached),
         in_a_new_folder(what_was_compiled_ahead_is_used_where_the_cache_has_none),
         in_a_new_folder(what_is_no_module_is_not_compiled_ahead),
         in_a_new_folder(code_that_is_compiled_soon_does_the_same),

@@ -45,6 +45,7 @@ struct engine_options {
     const char *ahead;
     bool make_ready;  /* module_open_baked() writes what it made of texts into `ahead` */
     uint64_t idle_ms; /* of struct loadable; 0: ENGINE_IDLE_MS */
+    uint64_t cache_bytes; /* of the cache of compiled modules on disk; 0: 2 GiB */
 };
 #define ENGINE_IDLE_MS 180000u
 

@@ -21,7 +21,7 @@ bool guest_answer(struct world *w, const char *export, uint64_t *cells, size_t c
 /* Borrowed from the guest's memory until the next call. */
 bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struct err *e);
 
-/* What C libraries import from WASI and these guests never use: there are no files. */
+/* Imports of WASI that C libraries declare and these guests never use: there are no files. */
 engine_import_fn guest_no_file;
 #define GUEST_WASI "wasi_snapshot_preview1"
 #define GUEST_NO_FILES                                     \

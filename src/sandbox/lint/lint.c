@@ -17,7 +17,7 @@ struct kept_answer {
     size_t size;
     char json[];
 };
-/* Of the codes that came last; long answers are made again. */
+/* The answers for the latest codes; long ones are made again. */
 static const struct cache_limits kept_limits = {
     .entries = 64, .bytes = (size_t)512 << 10, .one_bytes = (size_t)8 << 10};
 

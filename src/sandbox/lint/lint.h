@@ -9,7 +9,7 @@
 
 struct lint;
 
-/* What the code may use, as a JSON array of {name, sync?, reads?, writes?, feature?,
+/* Opens the linter for the API that code may use, a JSON array of {name, sync?, reads?, writes?, feature?,
  * options?: [name, ...], returns?: TypeScript, words?: [word, ...]} in `api`, and of
  * {type, definition} for types that `returns` names. Loads the baked guest from the folder `guest_dir`.
  * NULL and ERR_NOT_FOUND (no guest there), ERR_INVALID or ERR_IO. Threads: safe
@@ -44,7 +44,7 @@ void lint_findings_done(struct lint_findings *f);
 bool lint_check(struct lint *l, struct str code, struct str own, uint32_t features,
                 struct cancel *cancel, struct lint_findings *out, struct err *e);
 
-/* What would help code that failed. `question`: {code, line, column (0: not known), message,
+/* Advice for code that failed. `question`: {code, line, column (0: not known), message,
  * own?}. Appends {} (nobody knows), {suggestion} or {note}: there notes.get answered null,
  * for the id `note`, or true. false and *e as lint_check(). */
 bool lint_explain(struct lint *l, struct str question, struct cancel *cancel,

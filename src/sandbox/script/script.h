@@ -119,7 +119,7 @@ struct script_request {
     uint32_t calls_max;
     uint32_t features; /* of the rows, those that are there in this run */
     uint64_t tenant;
-    /* Whose calls these are: nobody takes all threads from others. NULL is "". */
+    /* The owner of the calls: none takes all threads from others. NULL is "". */
     const char *principal;
     struct cancel *cancel; /* may be NULL */
     /* A session: what the code declares at its top level, and the object `state`, are

@@ -45,7 +45,7 @@ static bool wait_for(struct talk *t, short events, struct err *e)
     }
 }
 
-/* What cannot be sent to a process that has ended shows when its answer is read. */
+/* A failure to send to a process that has ended shows when its answer is read. */
 static bool send_all(struct talk *t, struct str bytes, struct err *e)
 {
     while (bytes.n) {

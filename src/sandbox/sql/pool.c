@@ -1,4 +1,4 @@
-/* Which processes there are, and how many each principal may have busy. */
+/* The pool of processes, and how many each principal may have busy. */
 #include "sql/pool.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ enum err_code query_stopped(const struct sql_caller *by, const struct sql_query 
     return os_mono_ns() > q->until_ns ? ERR_TIMEOUT : ERR_NONE;
 }
 
-/* Who has some must leave as many to others: so the last are for those who have few. */
+/* A principal must leave as many to others as it has: the last are for those with few. */
 static bool has_room(const struct sql_pool *p, const char *who)
 {
     unsigned own = 0;
@@ -151,7 +151,7 @@ static bool has_open(const struct process *w, const struct sql_source *source)
     return w->inode == source->inode && !strcmp(w->path, source->path);
 }
 
-/* Those that have ended are dropped on the way, and those of a file that was replaced. */
+/* Drops processes that have ended, and those of a file that was replaced. */
 struct process *process_idle(struct sql_pool *p, const struct sql_source *source)
 {
     struct process *found = NULL, *dead = NULL;

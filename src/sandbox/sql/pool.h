@@ -27,7 +27,7 @@ bool turn_take(const struct sql_caller *by, struct turn *s, const struct sql_que
                struct err *e);
 void turn_leave(struct sql_pool *p, struct turn *s);
 
-/* One that has this file open; NULL: none is idle. */
+/* An idle process that has this file open; NULL: there is none. */
 struct process *process_idle(struct sql_pool *p, const struct sql_source *source);
 /* A new one, which has been told what to open. */
 struct process *process_begin(struct sql_pool *p, const struct sql_source *source,

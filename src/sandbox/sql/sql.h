@@ -34,7 +34,7 @@ struct sql_view {
     const char *name, *select;
 };
 
-/* What a query is asked of: a file that another connection has open, or the bytes of a
+/* The source of a query: a file that another connection has open, or the bytes of a
  * database in a file without a name (db_write_to()). */
 struct sql_source {
     char path[PATH_MAX]; /* empty: `copy` is meant */
@@ -53,7 +53,7 @@ struct sql_query {
     uint64_t until_ns;         /* os_mono_ns() */
 };
 
-/* Who asks. */
+/* The caller of a query. */
 struct sql_caller {
     struct sql_pool *pool;
     const struct cancel *cancels[2]; /* looked at each 20 ms; NULL: none */

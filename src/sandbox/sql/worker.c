@@ -361,7 +361,7 @@ static bool put_rows(const struct question *s, struct query *q, struct buf *out,
     return e->code == ERR_NONE && buf_check(out, "the answer", e);
 }
 
-/* Whoever asked kills a process that is over time; this is for when that one cannot. */
+/* The client kills a process that is over time; this is for when it cannot. */
 static void set_alarm(uint64_t until_ns)
 {
     uint64_t now = os_mono_ns(), us = until_ns > now ? (until_ns - now) / 1000 : 0;

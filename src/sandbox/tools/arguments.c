@@ -133,7 +133,7 @@ static bool has_input(const struct layout *l)
     return l->piped || is_given(shared(l, "stdin"));
 }
 
-/* Whoever writes the words himself need not give what is required else. */
+/* A caller that gives the words itself may leave out required arguments. */
 static bool check_required(const struct layout *l, struct err *e)
 {
     for (size_t i = 0; i < l->tool->parameter_count; i++) {

@@ -1,6 +1,6 @@
 /* tools/pipe.h - what lies between two stages of a pipeline: a bounded row of bytes.
  *
- * One thread writes, one reads; each waits for the other, until the pipe is stopped or
+ * A thread writes, another reads; each waits for the other, until the pipe is stopped or
  * the moment comes at which all ends. Private to tools.
  */
 #pragma once

@@ -6,7 +6,7 @@
  * memory; its own read-only data; and the mounts of the call, as far as the manifest's
  * fileAccess goes. Nothing else of the host is there.
  *
- * Who may run what is decided before, by guard; here only limits hold: of the manifest,
+ * Guard has decided before who may run what; here only limits hold: of the manifest,
  * narrowed by the call.
  *
  * Threads: safe; a run works on its caller's thread (ENGINE_THREAD_STACK), the further

@@ -25,7 +25,7 @@ uint32_t chars_of_units(struct str line, uint32_t units);
 uint32_t bytes_of_units(struct str line, uint32_t units);
 uint32_t chars_of_bytes(struct str line, uint32_t bytes);
 
-/* One segment of a source map: from here on, code came from there. From 0; columns in
+/* A segment of a source map: from here on, code came from there. From 0; columns in
  * UTF-16 units. */
 struct segment {
     uint32_t line, column;
@@ -68,7 +68,7 @@ struct message {
     struct str text;
 };
 
-/* What one transform answered; its memory is the arena's. */
+/* The result of a transform; its memory is the arena's. */
 struct transformed {
     struct str javascript, mappings;
     struct message *messages; /* errors; without any it went well */

@@ -107,7 +107,7 @@ static int base64_digit(char c)
                                   : -1;
 }
 
-/* One number; false: there is none, or it does not fit. */
+/* Reads a number; false: there is none, or it does not fit. */
 static bool read_vlq(const char **at, const char *end, int64_t *out)
 {
     uint64_t all = 0;

@@ -1,4 +1,4 @@
-/* What was translated before, as files hold it. */
+/* The form of cached translations in files. */
 #include "typescript/internal.h"
 
 struct file_head {

@@ -69,7 +69,7 @@ static const struct message *other_error(const struct transformed *t)
     return NULL;
 }
 
-/* What follows a return on its line, up to which it goes. */
+/* The kind of text behind a return on its line. */
 enum follows { AN_EXPRESSION, AN_END, NOTHING };
 static enum follows what_follows(struct str rest)
 {

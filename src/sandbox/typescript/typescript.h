@@ -38,7 +38,7 @@ struct typescript_place {
     uint32_t line, column;
 };
 
-/* What came of it. Shared and never changed. Threads: safe. */
+/* A translation. Shared and immutable. Threads: safe. */
 struct typescript_code;
 void typescript_drop(const struct typescript_code *c); /* NULL is fine */
 static inline void typescript_drop_at(const struct typescript_code **c)

@@ -1,7 +1,7 @@
 /* vfs/vfs.h - the file tree that a guest sees: files in memory, folders of the
  * host mounted among them or shown through it, quotas over all.
  *
- * What a guest sees of a failure is an errno, so these functions answer 0 or a
+ * A guest sees a failure as an errno, so these functions return 0 or a
  * positive errno of the host's <errno.h>; nothing has changed then, unless a
  * function says otherwise. Paths are the guest's: bytes without NUL, '/' between
  * names, at most VFS_PATH_MAX, ".." and symbolic links resolved here, never by the

@@ -1,8 +1,8 @@
 /* Entries on disk: `ID.json`, what is asked, written once; `ID.said`, a person's word.
  *
- * Whoever looks through the folder, or changes what is in it, holds its lock, for as long
- * as that takes and never while it waits. Who waits holds a lock of his entry's own, which
- * ends with his process: an entry without one is there to be taken on by the same request.
+ * A process that reads or changes the folder holds its lock, for as long
+ * as that takes and never while it waits. A waiting call holds a lock of its entry's own, which
+ * ends with its process: an entry without one is there to be taken on by the same request.
  */
 #include "approvals/approvals.h"
 
@@ -186,7 +186,7 @@ static bool fill(struct entry *x, const struct json *v, struct str id, int64_t n
     x->asked_ms = json_int(json_get(v, "asked_ms"), 0);
     x->keep_ms = json_int(json_get(v, "keep_ms"), 0);
     x->until_ms = x->asked_ms + x->keep_ms;
-    /* One from tomorrow would never end. */
+    /* An entry from the future would never end. */
     return str_eq(x->id, id) && is_text(v, "kind") && is_text(v, "caller") &&
            is_text(v, "asker") && is_text(v, "digest") &&
            json_is(json_get(v, "choices"), JSON_ARRAY) &&
@@ -368,7 +368,7 @@ static bool make_entry(const struct approvals *a, const struct approval_wish *w,
                        "what is asked has %zu bytes, and is too large to be "
                        "shown to a person (%zu may be)",
                        w->shown.n, APPROVAL_SHOWN_MAX);
-    /* One that nobody could read would be decided by nobody, and never be forgotten. */
+    /* An entry that cannot be read would never be decided or removed. */
     if (!json_read(buf_view(&text), arena, e))
         return err_wrap(e, "what is asked cannot be shown to a person");
     return os_draft(a->dir, name, buf_view(&text), NULL, 0600, false, e);

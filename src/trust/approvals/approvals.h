@@ -49,7 +49,7 @@ struct approval_wish {
     const char *const *tools;         /* their names, at most APPROVAL_TOOLS_MAX */
     size_t tool_count;
     bool session, always; /* may be chosen, besides this call */
-    /* What the person sees: a JSON object of labels, each with a text or an array of
+    /* The text for the person: a JSON object of labels, each with a text or an array of
      * texts; complete, since nothing else is known where it is decided. */
     struct str shown;
     int64_t keep_ms; /* 0: APPROVAL_KEEP_MS */
@@ -92,7 +92,7 @@ bool approvals_end(struct approval_ticket *t, struct approval_word *out, struct 
 
 /* ---- deciding: for persons ------------------------------------------------- */
 
-/* Those that are not decided, the oldest first, as a JSON array of [{id, kind, caller,
+/* Lists the undecided entries, the oldest first, as a JSON array of [{id, kind, caller,
  * client?, question?, asked, left_ms, waiting, vault, tools, choices, shown}]; `waiting`: a call waits for it. */
 bool approvals_list(struct approvals *a, struct buf *out, struct err *e);
 /* Another number whenever there may be others. Cheap. */
@@ -112,7 +112,7 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
 void approvals_tell(const struct json *entry, struct buf *out);
 /* The same for what is `shown` alone. */
 void approvals_tell_shown(const struct json *shown, struct buf *out);
-/* Who asks: "stdio, which says it is 'claude-code 1.2' (claimed)". NULL: it claims nothing. */
+/* The asker as text: "stdio, which says it is 'claude-code 1.2' (claimed)". NULL: it claims nothing. */
 void approvals_tell_asker(struct str caller, const struct client_claim *claim,
                           struct buf *out);
 /* The same of an entry. */

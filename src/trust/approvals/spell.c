@@ -1,4 +1,4 @@
-/* What is asked, as a person reads it. An agent wrote parts of it, and would like to have
+/* A question as a person reads it. An agent wrote parts of it, and would like to have
  * written the rest: nothing of it may look like ours, move the cursor, or hide.
  */
 #include "approvals/approvals.h"

@@ -116,7 +116,7 @@ void trail_rotate_at(struct trail *t, uint64_t size_bytes)
     atomic_store_explicit(&t->rotate_at, size_bytes, memory_order_relaxed);
 }
 
-/* Of a vault: "v-" and, for what lies aside, "s-", each with a hash of its path. */
+/* A vault's chain: "v-" or, for records kept aside, "s-", with a hash of its path. */
 void trail_chain_name(const struct trail *t, bool aside, char out[static 40])
 {
     char hex[CRYPTO_HASH_HEX];

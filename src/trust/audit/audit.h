@@ -49,7 +49,7 @@ void trail_rotate_at(struct trail *t, uint64_t size_bytes);
  * audit_on_interrupted() adds. */
 enum trail_kind { TRAIL_PLAIN, TRAIL_INTENT, TRAIL_END };
 
-/* One record: `members` is the inside of a JSON object, without braces, to which "n" and
+/* A record: `members` is the inside of a JSON object, without braces, to which "n" and
  * "mac" are added. `state` is noted with it, 16 characters at most; where it is another than
  * the last record's, `before` (members, or empty) is appended first. */
 struct trail_entry {
@@ -73,14 +73,14 @@ void audit_on_interrupted(struct audit *a, audit_interrupted_fn *fn, void *arg);
 /* Ends what dead processes began; those that live are left alone. */
 bool trail_settle(struct trail *t, struct err *e);
 
-/* What the kept texts of this trail may take [256 MiB]; above, the oldest go first. */
+/* Limits the kept texts of this trail [256 MiB]; above, the oldest go first. */
 void trail_keep_most(struct trail *t, uint64_t bytes);
 /* Keeps a text beside the trail, once, under its SHA-256 in hexadecimal. */
 bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err *e);
 /* Appends it to `out`; ERR_NOT_FOUND where it was not kept. */
 bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err *e);
 
-/* What its files take on the disk, kept texts not counted. */
+/* The size of its files on the disk, without kept texts. */
 uint64_t trail_bytes(struct trail *t);
 /* How many records could not be appended since the start, of all trails. */
 uint64_t audit_lost(const struct audit *a);
@@ -105,7 +105,7 @@ void tally_done(struct tally *t);
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* One record as it stands in the file, without its line end. false ends the reading,
+/* A record as it stands in the file, without its line end. false ends the reading,
  * with *e set or not. */
 typedef bool trail_line_fn(void *arg, struct str line, struct err *e);
 

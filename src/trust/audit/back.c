@@ -11,7 +11,7 @@
 #define TIME_MAX 32u
 #define READ_MEMORY ((size_t)512 << 20) /* of those that are kept to be turned round */
 
-/* One lane. What lies in `buf` stands in the open file from `at` on, and ends with the line
+/* A lane. `buf` holds the open file's bytes from `at` on, and ends with the line
  * end of the next line to be given. */
 struct lane {
     struct chain chain; /* its folder and number alone */
@@ -137,7 +137,7 @@ static void next_line(struct back *b, struct lane *l)
             return;
         (void)open_file(b, l, l->files.at[--l->left]);
     }
-    /* Those of one lane stay in their order, whatever times they state. */
+    /* Records of one lane keep their order, whatever times they state. */
     struct str time = time_of(l->line);
     if (time.n && str_cmp(time, str_of(l->time)) < 0) {
         memcpy(l->time, time.at, time.n);

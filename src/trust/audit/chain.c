@@ -1,8 +1,8 @@
-/* One chain: its head outside, its files, and how records get into them.
+/* A chain: its head outside, its files, and how records are appended to them.
  *
- * Whoever appends holds the lock on the head file as long as it lives, so that no two
+ * An appender holds the lock on the head file as long as it lives, so that no two
  * processes ever wait for each other: the next one takes the next lane. First the record
- * is written, then the head. One that dies in between leaves records that the head does
+ * is written, then the head. A process that dies in between leaves records that the head does
  * not know; the next one takes them in, if they fit. The head has two places, written in
  * turn, so that one torn by a power failure leaves the other. */
 #include <errno.h>
@@ -344,7 +344,7 @@ static bool take_in(struct chain *c, uint64_t size)
     return true;
 }
 
-/* One that died may have made the next file and not noted it: it holds the one record
+/* A process that died may have made the next file and not noted it: it holds the one record
  * that begins it, and is ours by its MAC. */
 static bool is_leftover(const struct chain *c, uint32_t file)
 {
@@ -397,7 +397,7 @@ static bool begin_file(struct chain *c, const char *why, uint64_t found, struct 
     struct stat st;
     if (!chain_files(c, &first, &last, e))
         return false;
-    /* One that died before it could note its first file: that is begun once more. */
+    /* A process that died before it noted its first file: the file is begun again. */
     for (; h.file == 0 && last && is_leftover(c, last); last--) {
         chain_file_name(c, last, name);
         (void)unlinkat(c->dir, name, 0);

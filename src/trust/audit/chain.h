@@ -22,7 +22,7 @@ struct head {
     uint32_t open_from; /* the file of the first of them, or a lower one; 0: none */
 };
 
-/* One lane of a trail: a chain of its own, which one process at a time appends to, as
+/* A lane of a trail: a chain of its own, which one process at a time appends to, as
  * long as it lives. */
 struct chain {
     unsigned lane;
@@ -42,7 +42,7 @@ struct chain {
     unsigned looks;
 };
 
-/* One record to be appended. */
+/* A record to be appended. */
 struct entry {
     struct str members, before;
     const char *state;
@@ -81,7 +81,7 @@ void chain_first_mac(char out[static MAC_HEX]);
 /* The record's bytes that its MAC is over, and the MAC's digits. false: it does not end
  * as a record does. */
 bool chain_split(struct str line, struct str *body, struct str *mac);
-/* What the head file says; a head that cannot be read is zeros, and *damaged. */
+/* Reads the head file; a head that cannot be read is zeros, and *damaged. */
 bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
                      struct err *e);
 #define FILE_MAX 999999u /* higher numbers are none of ours */
@@ -105,7 +105,7 @@ bool chain_next_file(struct chain *c, const char *why, struct err *e);
 
 /* ---- export.c ------------------------------------------------------------ */
 
-/* What was taken out of a chain: noted outside of it, beside the head. */
+/* The part that was exported from a chain: noted outside of it, beside the head. */
 struct base {
     uint32_t first;    /* the first file that is left; 0: nothing was taken out */
     uint64_t count;    /* the number of the last record before */
@@ -134,7 +134,7 @@ bool chain_settle(struct chain *c, const char *vault, audit_interrupted_fn *fn, 
                   struct err *e);
 /* No intent is without its end any more, as far as can be known. */
 bool chain_forget_open(struct chain *c, struct err *e);
-/* What a record is, by its text. */
+/* The kind of a record, by its text. */
 enum trail_kind chain_kind(struct str line);
 
 /* ---- verify.c ------------------------------------------------------------ */

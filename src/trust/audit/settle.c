@@ -1,4 +1,4 @@
-/* What a process that died had begun: its intents that have no end. Found by reading the
+/* Intents without an end, of a process that died. Found by reading the
  * chain from the file on where the first of them stands, as the head says. */
 #include <stdio.h>
 

@@ -42,7 +42,7 @@ struct audit {
 };
 
 bool audit_make_ready(struct audit *a, struct err *e); /* the state folder and the key */
-/* Of a vault: "v-" and, for what lies aside, "s-", each with a hash of its path. */
+/* A vault's chain: "v-" or, for records kept aside, "s-", with a hash of its path. */
 void trail_chain_name(const struct trail *t, bool aside, char out[static 40]);
 /* The folder of one of the two; -1 and *e. `make`: where it is missing. */
 int trail_folder(const struct trail *t, bool aside, bool make, char **path,

@@ -220,7 +220,7 @@ static void check_line(struct check *k, struct str line, bool whole)
     if (!str_is(stated, mac)) {
         found_bad(k, n == k->count + 1 ? n : k->count + 1,
                   "its MAC does not fit: it was changed, or what stood before it was");
-        /* What follows may still fit to what this one says of itself. */
+        /* The following records may still match this one's stated MAC. */
         memcpy(mac, stated.at, MAC_HEX - 1);
     } else if (n != k->count + 1) {
         found_bad(k, k->count + 1, "its number is not the next one");
@@ -284,7 +284,7 @@ static void put_missing(uint64_t from, uint64_t to, const char *why,
 static bool put_end(const struct check *k, const struct head *head, bool damaged,
                     struct json_writer *out)
 {
-    /* One that died had made its first file, and not yet noted it. */
+    /* A process that died had made its first file, and not yet noted it. */
     bool unborn = k->chain->head_fd >= 0 && k->records <= 1 && !k->is_bad;
     if (damaged || (head->file == 0 && k->records && !unborn)) {
         json_pair_cstr(out, "note",
@@ -307,7 +307,7 @@ static bool put_end(const struct check *k, const struct head *head, bool damaged
     return true;
 }
 
-/* Of a row of files that are not there one is enough. */
+/* Skips a run of missing files: one finding is enough. */
 static uint32_t next_to_check(const struct file_list *files, uint32_t file)
 {
     uint32_t next = file_list_from(files, file + 1);

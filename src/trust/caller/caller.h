@@ -39,7 +39,7 @@ struct policy_names {
 const char *scope_name(unsigned scope); /* of one: "read" */
 unsigned scope_named(struct str name);  /* 0: there is none */
 
-/* What a credential lets its bearer do, at most; the policy still holds over it. */
+/* The grant of a credential, at most; the policy may narrow it. */
 #define PRINCIPAL_MAX 52u /* bytes */
 struct grant {
     /* "token ci": the same for all calls with this credential, and of no other one,
@@ -61,7 +61,7 @@ struct grant {
 };
 /* NULL: the person of this machine, who may reach all. */
 bool grant_reaches(const struct grant *g, const char *vault_id);
-/* What a refusal says of the scopes that are lacking (RFC 6750, section 3.1), the value
+/* The challenge for missing scopes (RFC 6750, section 3.1), the value
  * of WWW-Authenticate, with its NUL. */
 #define CHALLENGE_MAX 600u
 void grant_challenge(const struct grant *g, unsigned needed,
@@ -119,7 +119,7 @@ void caller_http_name(char out[static CALLER_NAME], const struct grant *g,
 enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
 enum way caller_way(const struct caller *who);
 
-/* Whose calls these are, by which what all use together is shared out: the credential's
+/* The principal among which shared resources are divided: the credential's
  * principal, or "" for the person of this machine. */
 const char *caller_principal(const struct caller *who);
 

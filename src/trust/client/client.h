@@ -23,7 +23,7 @@ enum client_level {
 #define CLIENT_LEVELS 8u
 extern const char *const client_level_names[CLIENT_LEVELS]; /* "debug" */
 
-/* One question to the client, or to the person behind it. */
+/* A question to the client, or to the person behind it. */
 struct client_question {
     /* Names it among those of one call. A call may be run again from its beginning to
      * get on with the answers, and has to ask the same under the same name then. */

@@ -165,8 +165,8 @@ static bool is_known(const struct alerts *a, struct err *e)
     return !a->unread.code ||
            err_set(
                e, ERR_DENIED,
-               "who is paused cannot be read from " PAUSED_FILE
-               " in the state folder (%.120s); a person mends the file, or removes it, "
+               "paused callers cannot be read from " PAUSED_FILE
+               " in the state folder (%.120s); a person repairs the file, or removes it, "
                "which lifts all pauses",
                a->unread.msg);
 }
@@ -279,17 +279,19 @@ bool ward_resume(struct ward *w, const char *caller, struct err *e)
     return true;
 }
 
-void guard_paused(struct guard *g, struct json_writer *out)
+bool guard_paused(struct guard *g, struct json_writer *out, struct err *e)
 {
     struct alerts *a = g->alerts;
     struct os_stamp now = look_at_paused(a);
     pthread_mutex_lock(&a->lock);
     read_paused(a, &now);
-    if (json_is(a->paused, JSON_OBJECT))
+    bool ok = is_known(a, e);
+    if (ok && a->paused)
         json_put(out, a->paused);
     else
         json_open_object(out), json_close(out);
     pthread_mutex_unlock(&a->lock);
+    return ok;
 }
 
 /* ---- raising ------------------------------------------------------------ */

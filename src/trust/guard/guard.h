@@ -238,7 +238,8 @@ void ward_refused(struct ward *w, const char *caller, const char *why);
  * lets it go on. ERR_NOT_FOUND: it is not paused. Both are recorded. */
 bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e);
 bool ward_resume(struct ward *w, const char *caller, struct err *e);
-void guard_paused(struct guard *g, struct json_writer *out); /* {caller: {since, why}} */
+/* Writes {caller: {since, why}}. false and ERR_DENIED: the list is damaged; {} is written. */
+bool guard_paused(struct guard *g, struct json_writer *out, struct err *e);
 
 struct guard_counts {
     uint64_t alerts[ALERT_KINDS], recorded, lost,

@@ -75,7 +75,7 @@ static void name_of(int64_t ms, char out[static FUNCTION_BACKUP_NAME])
     (void)snprintf(out, FUNCTION_BACKUP_NAME, PREFIX "%s.json", utc);
 }
 
-/* One that is not taken. */
+/* Makes a name that is not taken. */
 static bool new_name(struct functions *f, char name[static FUNCTION_BACKUP_NAME],
                      char path[static PATH_SIZE], struct err *e)
 {
@@ -122,7 +122,7 @@ bool functions_backup(struct functions *f, const struct function_author *who,
 
 /* ---- looking ------------------------------------------------------------- */
 
-/* What a backup holds; NULL: it is not sound, or *e. */
+/* Reads a backup; NULL: it is damaged, or *e. */
 static struct function_set *read_backup(struct functions *f, const char *name,
                                         struct os_stat *st, struct findings *found,
                                         struct err *e)

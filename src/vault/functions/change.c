@@ -48,7 +48,7 @@ static bool make_id(struct work *w, struct function *fn, struct err *e)
     return fn->id.at;
 }
 
-/* Where it stands among those that are to be; SIZE_MAX: nowhere. */
+/* The index of a function in the new set; SIZE_MAX: it is not there. */
 static size_t find(const struct work *w, struct str name)
 {
     for (size_t i = 0; i < w->count; i++)
@@ -111,7 +111,7 @@ static bool add_entry(struct work *w, const struct function *fn, const char *act
     return true;
 }
 
-/* One that was here before, or comes from elsewhere, keeps its id where that is free, and
+/* A function that was here before, or is imported, keeps its id where that is free, and
  * goes on counting. */
 static bool choose_id(struct work *w, struct function_change *c, struct function *fn,
                       struct err *e)
@@ -240,7 +240,7 @@ static int compare_names(const void *a, const void *b)
     return str_cmp((*x)->name, (*y)->name);
 }
 
-/* What will be written is read first: nothing is put there that could not be read. */
+/* Reads the new text back before it is written: nothing unreadable is stored. */
 static struct function_set *read_back(struct work *w, const struct buf *text,
                                       struct err *e)
 {
@@ -279,7 +279,7 @@ static bool record(struct work *w, struct db *db, struct err *e)
     return versions_prune_all(db, e);
 }
 
-/* What is added to the file and the history: the definitions that are new. */
+/* Asks for the bytes that are added to file and history: the new definitions. */
 static bool is_admitted(const struct work *w, struct err *e)
 {
     size_t bytes = 0;

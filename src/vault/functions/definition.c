@@ -367,7 +367,7 @@ static void check_id(struct reader *r, struct str id)
     reader_leave(r);
 }
 
-/* One that has none gets the same whenever it is read, so that its history holds. */
+/* A function without an id gets the same at each reading, so that its history holds. */
 static bool make_id(struct reader *r, struct function *out, struct err *e)
 {
     char hash[CRYPTO_HASH_HEX];
@@ -456,7 +456,7 @@ static bool is_patchable(struct str key)
 bool function_patch(const struct function *fn, const struct json *patch, struct arena *a,
                     struct function *out, struct findings *f, struct err *e)
 {
-    /* What is patched is read as a whole, so that every rule holds for it. */
+    /* A patched definition is read as a whole, so that every rule holds for it. */
     scoped_buf struct buf text;
     buf_init(&text, 2 * DEFINITION_MAX);
     struct json_writer w = json_writer(&text);

@@ -1,4 +1,4 @@
-/* What is wrong with something, told by place. */
+/* Findings: faults of a definition, each with its place. */
 #include <stdio.h>
 
 #include "functions/functions.h"

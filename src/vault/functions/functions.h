@@ -52,7 +52,7 @@ struct function {
     const struct function_example *examples;
     size_t example_count;
     struct str api_version; /* of the API that it was checked against */
-    /* What follows is the store's to say. */
+    /* The following are set by the store. */
     int64_t created_ms, updated_ms, last_used_ms; /* 0: not known, never */
     uint64_t usage_count;                         /* when the file was written */
     enum function_maker created_by;
@@ -173,7 +173,7 @@ bool functions_checked(struct functions *f, const struct str *names, size_t coun
 
 /* ---- versions: of a name or id, also of one that was removed -------------- */
 
-/* Of one function, and the bytes of all: above that the oldest go, of whoever has most of
+/* Versions of a function, and bytes of all: above, the oldest go, of the author that has most of
  * them; the last of each who changed a function stays while that function is there. */
 #define FUNCTION_VERSIONS 200u
 #define FUNCTION_VERSIONS_BYTES (INT64_C(64) << 20)
@@ -183,7 +183,7 @@ bool functions_checked(struct functions *f, const struct str *names, size_t coun
  * current}]}, newest first, at most the last 1,000. ERR_NOT_FOUND; ERR_IO. */
 bool functions_versions(struct functions *f, struct str name, struct json_writer *out,
                         struct err *e);
-/* One of them; `version` 0: the last. In `a`. */
+/* Reads a version; `version` 0: the last. In `a`. */
 bool functions_version(struct functions *f, struct str name, uint32_t version,
                        struct arena *a, struct function *out, struct err *e);
 /* {name, from, to, fields: [names that differ], diff}, the last a unified diff of the code

@@ -27,7 +27,7 @@ struct function_set {
     const struct function **by_id;
     const struct json *root; /* of the file: what else stands in it; NULL: nothing */
     char hash[SET_HASH];
-    /* Of which it is put together, held, and what their functions say as origin. */
+    /* The sets that it is made of, held, and the origin of their functions. */
     const struct function_set **parts;
     struct str *origins;
     size_t part_count;
@@ -45,7 +45,7 @@ bool set_sort(struct function_set *s, struct err *e);
  * do not say it. What is wrong with it goes to `found`: then NULL without *e. */
 struct function_set *set_read(struct str text, int64_t mtime_ms, struct findings *found,
                               struct err *e);
-/* Of a file's text; the same in the set that is made of it. */
+/* Hashes a file's text; the same in the set that is made of it. */
 void set_hash(struct str text, char out[static SET_HASH]);
 /* The vault's own and behind them the libraries'. */
 struct function_set *set_join(const struct function_set *own,
@@ -61,7 +61,7 @@ bool set_write(const struct function *const *all, size_t count, const struct jso
 
 void function_write_definition(const struct function *fn, struct json_writer *out);
 bool function_hash(struct function *fn, struct arena *a, struct err *e);
-/* One that was written before, with what the store said of it. false: *e or findings. */
+/* Reads a stored function, with the store's members. false: *e or findings. */
 bool function_recall(const struct json *v, struct arena *a, struct function *out,
                      struct findings *f, struct err *e);
 
@@ -144,14 +144,14 @@ struct version_entry {
     enum function_maker maker;
 };
 bool versions_add(struct db *db, const struct version_entry *entry, struct err *e);
-/* Those of one function that are too many, and those of all (prune.c). */
+/* Removes surplus versions of a function, and of all (prune.c). */
 bool versions_prune(struct db *db, struct str id, struct err *e);
 bool versions_prune_all(struct db *db, struct err *e);
 /* May they be written? NULL and those who are not asked may. */
 bool author_may_write(const struct function_author *who, size_t bytes, struct err *e);
 /* They are there no more. */
 bool versions_remove(struct db *db, struct str id, struct err *e);
-/* What a set that takes the place of all is to the history: names, as insides of JSON
+/* The differences of a set that replaces all: names, as insides of JSON
  * arrays. */
 struct versions_told {
     struct buf created, changed, removed;
@@ -170,7 +170,7 @@ uint32_t versions_last(struct db *db, struct str id, struct err *e);
 /* Puts a text of the file aside; its name in `name` where that is not NULL. */
 bool backup_put(struct functions *f, struct str text, char *name, struct err *e);
 
-/* What is meant by a name that is not there; NULL: nothing is near. */
+/* The function most likely meant by an unknown name; NULL: none is near. */
 const struct function *set_nearest(const struct function_set *s, struct str name);
 bool set_missing(const struct function_set *s, struct str name, struct err *e);
 

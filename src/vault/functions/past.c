@@ -9,7 +9,7 @@
     "the history of the functions cannot be read (%s); the functions themselves are not " \
     "concerned"
 
-/* Whose versions are asked for. */
+/* The function whose versions are asked for. */
 struct subject {
     struct str id, name;
     const struct function *fn; /* as it is now; NULL: it was removed */
@@ -116,7 +116,7 @@ static bool read_version(const struct subject *s, uint32_t version, struct arena
     return !e->code ? no_version(s, version, e) : false;
 }
 
-/* What stands in the set goes with the set: a copy does not. */
+/* Members of the set end with it: the copy does not. */
 static bool copy_version(const struct function *fn, struct arena *a, struct function *out,
                          struct err *e)
 {

@@ -1,4 +1,4 @@
-/* Which versions are kept: FUNCTION_VERSIONS of a function, FUNCTION_VERSIONS_BYTES of all,
+/* Pruning of versions. Kept are FUNCTION_VERSIONS of a function, FUNCTION_VERSIONS_BYTES of all,
  * and something of FUNCTIONS_REMOVED that are there no more. What one caller adds does not end
  * what another one kept last: of a function that is there the last version of each who changed
  * it stays, and the oldest of whoever has most go first.
@@ -46,13 +46,13 @@ bool versions_prune(struct db *db, struct str id, struct err *e)
     return query_run(q, e);
 }
 
-/* Of the one who has most, and has any that may go. */
+/* Drops the oldest of the author that has most, and has any that may go. */
 static const char drop_oldest[] =
     "DELETE FROM versions WHERE key IN (SELECT v.key FROM versions v JOIN (SELECT by,"
     " sum(size) AS bytes FROM versions GROUP BY by) AS a ON a.by = v.by"
     " WHERE EXISTS (SELECT 1 FROM versions n WHERE n.function = v.function"
     " AND n.number > v.number AND n.by = v.by) ORDER BY a.bytes DESC, v.key LIMIT ?)";
-/* Of functions that are there no more, then. */
+/* Then of functions that are there no more. */
 static const char drop_gone[] =
     "DELETE FROM versions WHERE key IN (SELECT v.key FROM versions v JOIN functions f"
     " ON f.id = v.function WHERE f.gone ORDER BY f.gone, v.key LIMIT ?)";
@@ -81,7 +81,7 @@ static bool prune_bytes(struct db *db, struct err *e)
             return false;
         if (bytes <= FUNCTION_VERSIONS_BYTES)
             return true;
-        /* One by one, but for what grew before there was a bound. */
+        /* One at a time, but for histories that grew before there was a bound. */
         int64_t most = bytes > 2 * FUNCTION_VERSIONS_BYTES ? 200 : 1;
         if (!drop(db, drop_oldest, most, &dropped, e) ||
             (!dropped && !drop(db, drop_gone, most, &dropped, e)))

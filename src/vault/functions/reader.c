@@ -58,7 +58,7 @@ static size_t skip_value(struct str text, size_t at)
     return text.n;
 }
 
-/* Which entry of a container the step leads to, counted from 0. Counted, because a key
+/* The index of the entry that the step leads to. By index, because a key
  * may be spelt with escapes in the text. */
 static bool step_over(const struct reader_step *step, const struct json **v, size_t *out)
 {

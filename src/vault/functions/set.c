@@ -167,7 +167,7 @@ static bool check_unique(struct reader *r, const struct function *all, size_t co
     for (size_t i = 1; i < count; i++) {
         const struct function *fn = &all[entries[i].index],
                               *of = &all[entries[i - 1].index];
-        /* Of two with one name, which was told, the ids may be made of it. */
+        /* Two with one name, which was reported, may have ids made of it. */
         if (!entries[i].text.n || !str_eq(entries[i].text, entries[i - 1].text) ||
             (!names && str_eq(fn->name, of->name)))
             continue;

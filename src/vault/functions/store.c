@@ -285,7 +285,7 @@ void functions_share(struct functions *f, const struct functions_library *librar
     }
 }
 
-/* Which of its two places a library's file has. -1: none. */
+/* Opens a library's file in the first of its two places that has it. -1: none. */
 static int open_library(const struct library *l, const char **name)
 {
     static const char *const places[] = {OWN_DIR "/" FILE_NAME, FILE_NAME};

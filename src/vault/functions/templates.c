@@ -49,7 +49,7 @@ static bool no_template(const struct function_set *s, struct str which, struct e
                    STR_ARGS(str_cut(which, 80)), buf_cz(&names));
 }
 
-/* What stays when the set is gone. */
+/* Copies a definition, which outlives the set. */
 static bool copy_definition(const struct function *fn, struct arena *a,
                             struct function *out, struct err *e)
 {

@@ -218,7 +218,7 @@ static bool choose_coming(struct import *im, struct err *e)
     return true;
 }
 
-/* Those that came together go on calling each other, whatever they are called now. */
+/* Functions that are imported together go on calling each other under new names. */
 static bool follow_renamings(struct import *im, struct err *e)
 {
     for (size_t i = 0; im->renaming_count && i < im->count; i++) {
@@ -383,7 +383,7 @@ static void put_report(const struct import *im, bool success, struct json_writer
     json_close(out);
 }
 
-/* What came is no file of functions. */
+/* Reports an import that is not a file of functions. */
 static bool put_refusal(const struct findings *found, struct json_writer *out)
 {
     json_open_object(out);

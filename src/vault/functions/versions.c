@@ -319,7 +319,7 @@ bool versions_adopt(struct db *db, struct function_set *set,
     return record(db, set, &s, e) && versions_prune_all(db, e);
 }
 
-/* What the history says, without a change of it. false: it says something else than the
+/* Reads the history without changing it. false: it says something else than the
  * file, or nothing. */
 static bool look(struct functions *f, struct function_set *set)
 {
@@ -356,7 +356,7 @@ void versions_settle(struct functions *f, struct function_set *set,
     bool nothing = !set->count && (f->own < 0 || !os_stamp(f->own, DB_NAME).inode);
     if (nothing || look(f, set))
         return;
-    /* What is strange may be a writer's change that is under way: then its end is what
+    /* A difference may be a writer's change that is under way: then its end is what
      * the next look shall see. */
     struct err busy = {0};
     bool held = f->lock >= 0;

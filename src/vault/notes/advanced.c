@@ -315,7 +315,7 @@ static bool read_sort(const struct json *list, struct advanced *s, struct err *e
     return true;
 }
 
-/* Of all that was asked but the page: a cursor belongs to one question. */
+/* A hash of the question without its page: a cursor belongs to one question. */
 static void print_question(const struct json *o, char out[static 17])
 {
     scoped_buf struct buf text;

@@ -205,7 +205,7 @@ static bool do_step(struct applying *a, const struct step *s, size_t i, bool *fo
 
 /* ---- drafts -------------------------------------------------------------- */
 
-/* What many replaced files leave in the stage, and what a crash does, is removed by the
+/* Drafts that many replaced files, or a crash, leave in the stage are removed by the
  * changes that come, a few files each: to free a thousand may take seconds. */
 #define SWEPT_AT_ONCE 4
 
@@ -267,7 +267,7 @@ static struct step inverse(const struct step *s)
     return back;
 }
 
-/* What stands in the way of an undoing is another program's, and stays. */
+/* A file that stands in the way is another program's, and stays. */
 static void undo(struct vault *v, struct db *db, const struct step *steps, size_t count)
 {
     scoped_applying struct applying a = applying(v, db, 1);
@@ -341,8 +341,8 @@ static bool finish_step(struct applying *a, const struct step *s, size_t i, stru
 {
     bool foreign;
     struct err why = {0};
-    /* What cannot be done any more is left as it is: its content is in the history.
-     * What may work later (a full disk) stops everything until it does. */
+    /* A step that cannot be done any more is left as it is: its content is in the history.
+     * A failure that may pass (a full disk) stops everything until it does. */
     return do_step(a, s, i, &foreign, &why) || why.code != ERR_IO ||
            err_set(e, ERR_IO, "a change that was cut off cannot be ended: %s", why.msg);
 }

@@ -21,7 +21,7 @@ struct step {
     bool is_aside;           /* the first of the note's two steps: see steps.h */
 };
 
-/* What identifies a file's content: its hash, or, where it cannot be read (too
+/* Identifies a file's content: by its hash, or, where it cannot be read (too
  * large, no permission), inode, size and time. "": no file. */
 bool apply_look(struct vault *v, const char *path, char id[static HASH_SIZE],
                 struct os_stat *st, struct err *e);
@@ -41,5 +41,5 @@ bool apply_forget(struct db *db, const struct step *steps, size_t count, int64_t
 
 /* Ends what a crash left pending; nothing is fine. */
 bool apply_pending(struct vault *v, struct history *h, struct db *db, struct err *e);
-/* What was pending is done. */
+/* Marks the pending change as done. */
 bool apply_done(struct history *h, struct db *db, struct err *e);

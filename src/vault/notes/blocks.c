@@ -16,7 +16,7 @@ struct parser {
     size_t newline; /* the next one at or behind `at`, once that is beyond the last one */
     struct str line; /* without its end */
     size_t start;    /* of the line */
-    /* Where we are in the line: a byte, its column, and columns of a tab not used yet. */
+    /* The place in the line: a byte, its column, and columns of a tab not used yet. */
     size_t i, column, left;
     struct container open[BLOCKS_DEPTH_MAX];
     size_t depth, deep;
@@ -65,7 +65,7 @@ static void skip_bytes(struct parser *p, size_t n)
     p->column += n;
 }
 
-/* What is left of the line behind its white space. */
+/* The rest of the line behind its white space. */
 static struct str rest_of(const struct parser *p)
 {
     size_t i = p->i;
@@ -178,7 +178,7 @@ struct place {
     bool all; /* that were open */
 };
 
-/* Of this line, behind its white space. */
+/* Begins a leaf of this line, behind its white space. */
 static void begin_leaf(struct parser *p, const struct place *at, enum block_kind kind)
 {
     close_to(p, at->matched);
@@ -280,7 +280,7 @@ static bool go_on(struct parser *p)
 
 /* ---- containers ------------------------------------------------------------ */
 
-/* How many of the open containers go on with this line. */
+/* Counts the open containers that this line continues. */
 static size_t match_containers(struct parser *p)
 {
     for (size_t d = 0; d < p->depth; d++) {
@@ -398,7 +398,7 @@ static void take_blank(struct parser *p, const struct place *at)
         end_leaf(p);
 }
 
-/* Where a container did not match, text belongs to its paragraph all the same. */
+/* Text belongs to the paragraph also where a container did not match. */
 static void take_text(struct parser *p, const struct place *at)
 {
     if (p->leaf.kind == BLOCK_PARAGRAPH)

@@ -43,7 +43,7 @@ struct heading {
     size_t line;       /* from 1 */
 };
 
-/* Those of the document itself, in the arena. ERR_LIMIT: of the arena, or deeper than
+/* The headings of the document itself, in the arena. ERR_LIMIT: of the arena, or deeper than
  * BLOCKS_DEPTH_MAX. */
 struct heading *blocks_headings(struct str text, struct arena *a, size_t *count,
                                 struct err *e);

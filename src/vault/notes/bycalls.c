@@ -1,4 +1,4 @@
-/* What calls have changed, as the history has it: for who compares it with the audit. */
+/* The changes of calls in the history, for reconciliation with the audit. */
 #include "notes/find.h"
 #include "notes/history.h"
 #include "notes/name.h"

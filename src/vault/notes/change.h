@@ -36,14 +36,14 @@ struct change_options {
 /* NULL and *e: ERR_BUSY, ERR_DENIED (a vault that cannot be written), ERR_IO. */
 struct change *change_begin(struct vault *v, const struct change_options *o,
                             struct err *e);
-/* What was not committed has not happened. NULL is fine. */
+/* Drops what was not committed. NULL is fine. */
 void change_end(struct change *c);
 SCOPED(change, change_end);
 struct verdicts *change_verdicts(const struct change *c);
 /* The history's store; NULL in a dry run. */
 struct db *change_db(struct change *c);
 
-/* Of session.h alone: what the index of a session has not been told of yet: where it
+/* For session.h alone: a note that the session's index has not been told of: where it
  * `known`s the note (NULL: nowhere) and where that is `now` (NULL: removed). */
 typedef bool change_new(void *arg, const char *known, const char *now, struct err *e);
 bool change_news(struct change *c, change_new *tell, void *arg, struct err *e);
@@ -74,7 +74,7 @@ bool change_remove(struct change *c, const char *path, char *backup, struct err 
 /* Takes a file out of the trash. */
 bool change_take_back(struct change *c, const char *backup, const char *path,
                       struct err *e);
-/* What the history says of the note that is now at `path`; without it, words of ours. */
+/* Sets the history's text for the note that is now at `path`; default words otherwise. */
 void change_say(struct change *c, const char *path, const char *action,
                 const char *summary);
 
@@ -98,7 +98,7 @@ struct change_file {
  * change_commit() does it by itself. true: go on. false and *e: the view's review only
  * looks, and knows now; or ERR_CONFLICT, it is not what was reviewed. */
 bool change_review(struct change *c, const struct change_file *file, struct err *e);
-/* What that tells: an array. */
+/* Writes the review: an array. */
 void change_put_review(const struct change *c, const struct change_file *file,
                        struct json_writer *w);
 
@@ -106,7 +106,7 @@ bool change_commit(struct change *c, struct err *e);
 /* Adds it to the outcome of its view; `revision`: the history's last. */
 void change_tell(struct change *c, int64_t revision);
 
-/* Of a dry run, as pairs of the open object: "changes": [{id, path, action, diff,
+/* Writes a dry run as pairs of the open object: "changes": [{id, path, action, diff,
  * new_path?, diff_truncated?}]; the action is create, update, move, rename or delete. To
  * whom may not read notes those that the call named or makes, diffs empty, and "hidden",
  * "others": how many notes would change besides. */

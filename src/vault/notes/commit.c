@@ -23,7 +23,7 @@ static bool keep(struct change *c, const struct entry *n, struct str bytes,
     return n->opaque || history_keep(c->db, bytes, hash, content, e);
 }
 
-/* What stood there and the history has not seen: it is about to be replaced. */
+/* Records a content that the history has not seen and that is about to be replaced. */
 static bool record_found(struct change *c, const struct entry *n, int64_t key,
                          struct err *e)
 {
@@ -75,7 +75,7 @@ static bool record_new(struct change *c, const struct entry *n, int64_t key,
            history_moved(c->db, key, r.path, n->removed, e);
 }
 
-/* What comes back, out of the trash or the history, is the note that it was. */
+/* A note that comes back, out of the trash or the history, keeps its key. */
 static bool find_key(struct change *c, const struct entry *n, int64_t *key, struct err *e)
 {
     struct str path = str_of(*n->from ? n->from : n->to), original = path;
@@ -219,7 +219,7 @@ bool change_commit(struct change *c, struct err *e)
         return outcome_refuse(c->v->view.outcome,
                               e->code == ERR_CONFLICT ? REFUSAL_STALE : REFUSAL_OTHER);
     }
-    /* Where this fails, the next to write finds that all is done already. */
+    /* If this fails, the next writer finds that all is done already. */
     (void)apply_done(c->v->history, c->db, &ignored);
     struct err unread = {0};
     if (c->v->view.outcome)

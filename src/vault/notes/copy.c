@@ -78,7 +78,7 @@ static bool add_found(void *arg, const char *name, const struct os_stat *st,
                : !st->is_file || add_file(c, name, st, name_is_path(str_of(name)), e);
 }
 
-/* What is ours is small, and counts as notes do. */
+/* Our own files are small, and count as notes do. */
 static bool add_own(void *arg, const char *name, const struct os_stat *st, struct err *e)
 {
     struct vault_copy *c = arg;
@@ -386,7 +386,7 @@ struct vault *vault_copy_vault(struct vault_copy *c, const char **path)
     return c->vault;
 }
 
-/* Those that the code has not touched meanwhile. */
+/* Brings up the files that the code has not touched meanwhile. */
 bool vault_copy_files(struct vault_copy *c, struct err *e)
 {
     if (c->whole)

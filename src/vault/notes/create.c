@@ -125,7 +125,7 @@ static void put_parts(const struct creation *c, struct buf *out)
     buf_str(out, c->content);
 }
 
-/* What is written must be read back as it was given. */
+/* The written parts must be read back as they were given. */
 static bool check_parts(const struct creation *c, struct str bytes, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);

@@ -7,7 +7,7 @@
 
 #define WARNINGS_MAX 20
 
-/* Those who would miss the note. */
+/* Notes that link to the note or list it. */
 struct relatives {
     struct vault *v;
     struct str path;

@@ -134,7 +134,7 @@ static int by_order(const void *a, const void *b)
     return ((*x)->order > (*y)->order) - ((*x)->order < (*y)->order);
 }
 
-/* What is to be done, in its order. */
+/* Sorts the entries in the order in which they are carried out. */
 size_t change_sort(struct change *c)
 {
     size_t count = 0;

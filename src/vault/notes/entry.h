@@ -9,7 +9,7 @@ struct linktext;
 struct linktexts;
 struct linker;
 
-/* One note: what it was and what it shall be. */
+/* A note of the change: its state before and after. */
 struct entry {
     const char *from;      /* "": it was not there */
     const char *to;        /* where it is now; in the trash when it is removed */
@@ -31,7 +31,7 @@ struct entry {
     int64_t key; /* in the history; 0: not asked yet */
 };
 
-/* What the change knows of a path. */
+/* The change's knowledge of a path. */
 struct place {
     struct entry *here; /* the note that is there now, or NULL */
     struct entry *came; /* the one that was there before the change, or NULL */
@@ -80,7 +80,7 @@ const struct note *entry_parse(struct change *c, struct entry *n, struct err *e)
 bool entry_set(struct change *c, struct entry *n, struct str bytes, struct err *e);
 /* The change does something to it; a place in the order of steps that it has, it keeps. */
 void entry_touch(struct change *c, struct entry *n);
-/* What the change knows of the path, for good. NULL and ERR_LIMIT. */
+/* Finds or makes the place of a path; it stays. NULL and ERR_LIMIT. */
 struct place *entry_place(struct change *c, const char *path, size_t *number,
                           struct err *e);
 

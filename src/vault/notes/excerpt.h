@@ -11,7 +11,7 @@
  * Bytes that are no UTF-8 stay as they are. */
 void excerpt_put(struct str text, size_t at, size_t n, struct buf *out);
 
-/* Where in `text` one of the words begins, whatever the case of ASCII letters; the
+/* The offset in `text` at which one of the words begins, in any ASCII case; the
  * first place of all. text.n: none does. *length is that of the word found. */
 size_t excerpt_find(struct str text, const struct str *words, size_t count,
                     size_t *length);

@@ -1,4 +1,4 @@
-/* What a program did to a copy of the vault's files, done to the vault: all of it or
+/* The changes that a program made to a copy of the vault's files, in the vault: all or
  * nothing.
  *
  * Notes go through one change set, as every write does. Other files have no journal: their
@@ -148,7 +148,7 @@ static void swap_out(struct putting *p)
     }
 }
 
-/* What was replaced goes to the trash; drafts that were not placed go. */
+/* Moves replaced files to the trash; removes drafts that were not placed. */
 static void tidy(struct putting *p, bool kept)
 {
     char trash[PATH_MAX];
@@ -192,7 +192,7 @@ static bool check_path(struct str path, struct err *e)
                    str_is_utf8(path) ? (int)str_cut(path, 120).n : 0, path.at);
 }
 
-/* Of a new one: what moves a terminal's cursor would do so wherever a person lists it. */
+/* Checks a new file's name: what moves a cursor would do so where a person lists it. */
 static bool check_made(const struct notes_file *f, struct err *e)
 {
     for (size_t i = 0; f->change == NOTES_MADE && i < f->path.n; i++) {

@@ -5,7 +5,7 @@
 #include "notes/history.h"
 #include "notes/name.h"
 
-/* What a call found is gathered aside, so that a failure half way leaves nothing. */
+/* Rows are gathered aside, so that a failure half way leaves nothing. */
 bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,
               struct json_writer *out, struct err *e)
 {
@@ -177,10 +177,10 @@ static void put_row(struct listing *l, struct query *q, struct json_writer *w)
     " FROM notes n "
 #define LIST_BY_PATH " ORDER BY n.path LIMIT ?2"
 #define LIST_END " ORDER BY n.updated DESC, n.id, n.path LIMIT ?2"
-/* What stands behind the row whose date, id and path are ?3, ?4 and ?5. */
+/* The rows behind the one whose date, id and path are ?3, ?4 and ?5. */
 #define LIST_AFTER "(n.updated < ?3 OR (n.updated = ?3 AND (n.id, n.path) > (?4, ?5)))"
 
-/* Where the page before ended. */
+/* The last row of the page before. */
 struct mark {
     int64_t updated;
     char path[PATH_MAX];

@@ -9,7 +9,7 @@
 #define DEPTH_DEFAULT 10
 #define DEPTH_MAX 100
 
-/* One search: notes by their numbers in `met`, the outermost level last. */
+/* A search: notes by their numbers in `met`, the outermost level last. */
 struct search {
     struct map met;
     uint32_t *before; /* the number of the note that it was reached from */

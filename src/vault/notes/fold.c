@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <utf8proc.h>
 
-/* Of n bytes of UTF-8 at most 2 n characters come: U+0390 is two bytes, and three. */
+/* n bytes of UTF-8 become at most 2 n characters: U+0390 is two bytes, and three. */
 #define CHARACTERS_MAX (2 * PATH_MAX)
 
 static utf8proc_int32_t fold(utf8proc_int32_t c)

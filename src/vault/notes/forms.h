@@ -13,7 +13,7 @@ struct forms {
     bool good[FORMS]; /* the new form means the note and no other */
 };
 
-/* Of the note with these paths and titles, which are copied. ERR_LIMIT. */
+/* Lists the forms of a note with these paths and titles, which are copied. ERR_LIMIT. */
 bool forms_list(struct forms *f, struct str old_path, struct str old_title,
                 struct str path, struct str title, struct arena *a, struct err *e);
 /* Finds out which are good: after the index has been told of the new name. */

@@ -59,7 +59,7 @@ static bool cut(struct frontmatter *f, struct str bytes)
             continue;
         f->yaml = (struct str){bytes.at + yaml, at - yaml};
         f->state = FRONTMATTER_GOOD;
-        /* One blank line belongs to the head: nobody means it as content. */
+        /* The blank line behind the head belongs to it: nobody means it as content. */
         size_t after;
         bool blank = next < bytes.n && is_blank(line_at(bytes, next, &after)) &&
                      bytes.at[after - 1] == '\n';
@@ -211,7 +211,7 @@ static void put_changed_lines(const struct edit *d)
     size_t done = 0; /* lines */
     for (size_t k = 0; k < y->key_count; k++) {
         const struct frontmatter_change *c = change_of(d, y->keys[k].name);
-        /* One that is null already is still there, to be removed. */
+        /* A key that is null already is still there, to be removed. */
         if (!c || (!removes(c) && json_equal(c->value, json_get_str(y->all, c->key))))
             continue;
         put_lines(d, done, y->keys[k].line);

@@ -59,7 +59,7 @@ static const char *const migrations[] = {
     "ALTER TABLE totals ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;"
     "UPDATE totals SET dropped = (SELECT ifnull(max(id), 0) - count(*) FROM revisions);",
 
-    /* What the revisions of each author hold, also where two hold the same. */
+    /* Bytes of each author's revisions, also where two hold the same. */
     "CREATE TABLE authors(author TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;"
     "INSERT INTO authors SELECT author, sum(size) FROM revisions GROUP BY author;"
     "CREATE INDEX revisions_by_author ON revisions(author);",
@@ -209,7 +209,7 @@ static bool is_marked(const struct history *h)
     return os_stat_beneath(h->vault->dir, LOCK_NAME, &st, &none) && st.size > 0;
 }
 
-/* Of another process, too. */
+/* Waits for the write lock, also of another process. */
 static int wait_lock(const struct vault *v, struct err *e)
 {
     uint64_t until = os_mono_ns() + (uint64_t)LOCK_WAIT_MS * 1000000;
@@ -365,7 +365,7 @@ static bool find_by_path(struct db *db, struct str path, struct str uid, int64_t
     return e->code == ERR_NONE;
 }
 
-/* Whose file was moved by another program, or is gone. A copy with the same uid
+/* Finds a note whose file another program moved or removed. A copy with the same uid
  * beside the note itself is a note of its own. */
 static bool find_by_uid(struct db *db, struct vault *v, struct str uid, int64_t *key,
                         struct err *e)

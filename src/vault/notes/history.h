@@ -4,7 +4,7 @@
  * A change first stands there, whole, as pending; then the files follow; then it is no
  * longer pending. So a crash at any moment leaves either nothing of it or what ends it.
  *
- * There is one write lock a vault. Whoever holds it and finds something pending knows
+ * There is one write lock a vault. A holder that finds something pending knows
  * that its owner is dead, and ends its work.
  *
  * A note is known by a key of ours: its file's path, and its uid where the file was
@@ -36,7 +36,7 @@ void history_free(struct history *h);         /* NULL is fine */
  * ERR_DENIED (a vault that cannot be written) and what the disk says. */
 struct db *history_lock(struct history *h, const struct vault *v, struct err *e);
 void history_unlock(struct history *h);
-/* What stands in the lock file, for whoever comes when we have died. It is the file's
+/* The lock file's mark, for the next writer after a crash. It is the file's
  * length, so that no disk is too full for it. */
 enum history_mark {
     HISTORY_IDLE,

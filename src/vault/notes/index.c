@@ -11,7 +11,7 @@
 #include "crypto/crypto.h"
 #include "notes/history.h"
 
-/* What links mean: see linkindex.h; sections as properties: see outline.h. */
+/* Names of links: see linkindex.h; sections as properties: see outline.h. */
 static const char schema[] =
     "CREATE TABLE notes("
     " key INTEGER PRIMARY KEY,"
@@ -184,7 +184,7 @@ static int open_place(struct index *x, struct err *e)
         return os_open_beneath(x->vault->dir, OWN_DIR,
                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
     }
-    /* One file for each folder that is a vault, wherever it is mounted. */
+    /* The name is of the folder that is a vault, wherever it is mounted. */
     struct os_stat st;
     scoped_fd int cache = os_cache_dir(NULL, e);
     if (cache < 0 || !os_make_dirs(cache, "index", e) ||
@@ -325,7 +325,7 @@ struct changes {
 static void gather(void *arg, const char *name)
 {
     struct changes *c = arg;
-    /* One save gives several notices in a row: one is enough. */
+    /* A save gives several notices in a row: one is enough. */
     size_t n = strlen(name) + 1;
     if (c->names.n >= n && !memcmp(c->names.at + c->names.n - n, name, n) &&
         (c->names.n == n || c->names.at[c->names.n - n - 1] == '\0'))

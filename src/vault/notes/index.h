@@ -18,7 +18,7 @@ void index_free(struct index *x);         /* NULL is fine */
 typedef bool index_work(struct db *db, void *arg, struct err *e);
 bool index_use(struct vault *v, index_work *work, void *arg, struct err *e);
 
-/* Where strangers ask what `db`, a connection of index_use(), shows: its file, for as long
+/* The source for strangers' queries over `db`, a connection of index_use(): its file, while
  * as index_use() lasts, or, where it is in memory, a copy, which the caller closes. */
 bool index_source(struct index *x, struct db *db, struct sql_source *out, struct err *e);
 

@@ -34,7 +34,7 @@ bool put_parents(struct db *db, int64_t note, struct json_writer *w, struct err 
 
 /* ---- neighbours --------------------------------------------------------- */
 
-/* What the second of two notes is to the first. */
+/* The relation of the second of two notes to the first. */
 enum relation { RELATION_LINK, RELATION_BACKLINK, RELATION_CHILD, RELATION_PARENT };
 const char *relation_name(enum relation r); /* "link", "backlink", "child", "parent" */
 

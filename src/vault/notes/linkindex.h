@@ -5,7 +5,7 @@
  * a note touches the names that may mean it, however many links use them, and what was
  * touched is looked up again (settled) before the transaction ends.
  *
- * What a name means: see notes.h, "Links". Private to the room notes.
+ * The meaning of names: see notes.h, "Links". Private to the room notes.
  */
 #pragma once
 #include "db/db.h"
@@ -61,7 +61,7 @@ bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
 bool linker_rename_subnote(struct linker *l, int64_t parent, int64_t position,
                            struct str text, struct err *e);
 
-/* What a name means; *note 0: nothing, or several notes. */
+/* Resolves a name; *note 0: nothing, or several notes. */
 bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
                     struct err *e);
 /* The note has this path and title from now on: tells of each name in use that changes its
@@ -71,14 +71,14 @@ typedef bool linker_changed(void *arg, int64_t name, struct str text, int64_t be
 bool linker_rename(struct linker *l, int64_t note, struct str path, struct str title,
                    linker_changed *changed, void *arg, struct err *e);
 
-/* What a name means; *note is set where it is one note. Reads only. */
+/* Resolves a name; *note is set where it is one note. Reads only. */
 enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
                               struct err *e);
 
 /* Is there anything to settle? Needs no transaction. */
 bool linker_is_settled(struct linker *l, bool *settled, struct err *e);
 bool linker_settle(struct linker *l, struct err *e);
-/* Which subnotes count, where `tree_waits` has left that open. */
+/* Settles which subnotes count, where `tree_waits` has left that open. */
 bool linker_settle_tree(struct linker *l, struct err *e);
 
 /* Settles the subnotes that are new: see tree.c. `all`: whatever was settled before. */

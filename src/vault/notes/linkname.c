@@ -1,4 +1,4 @@
-/* What links and lists of subnotes call notes; hosts of addresses; other files. */
+/* Names by which links and lists of subnotes call notes; hosts of URLs; other files. */
 #include "notes/linkname.h"
 
 #include <strings.h>

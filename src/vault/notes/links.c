@@ -1,4 +1,4 @@
-/* What links there are: of a note, to a note, broken ones; notes by their links. */
+/* Lists of links: of a note, to a note, broken ones; notes by their links. */
 #include <stdio.h>
 
 #include "notes/linked.h"
@@ -190,7 +190,7 @@ static bool page_work(struct db *db, void *arg, struct err *e)
     return e->code == ERR_NONE;
 }
 
-/* Of a call that takes a limit and a cursor, and what else `keys` have. */
+/* Reads the options of a call that takes a limit, a cursor and other `keys`. */
 static bool read_page(const struct json *options, const char *call,
                       const char *const *keys, struct page *p, struct err *e)
 {
@@ -258,7 +258,7 @@ static void put_found(struct query *q, struct json_writer *w)
                  " FROM notes s CROSS JOIN links l ON l.source = s.key" \
                  " CROSS JOIN names m ON m.key = l.name"                \
                  " CROSS JOIN notes t ON t.key = m.note WHERE s.path > ?1"
-/* What stands beneath a note, behind its links. */
+/* Subnotes count behind a note's links. */
 #define AND_HIERARCHY                                                                  \
     " UNION ALL SELECT " FIND_ID_OF("s") ", " FIND_ID_OF(                              \
         "t") ", m.text, t.title, 99, 0, 0, m.outcome, s.path, 1000000000 + b.position" \

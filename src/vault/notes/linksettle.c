@@ -1,4 +1,4 @@
-/* What names mean, and making the index say so. */
+/* Resolving names, and storing the outcome in the index. */
 #include <limits.h>
 
 #include "notes/linkquery.h"
@@ -141,7 +141,7 @@ static size_t read_chunk(struct linker *l, bool all, int64_t after, struct arena
 
 typedef bool unsettled_fn(struct linker *l, const struct unsettled *u, void *arg,
                           struct err *e);
-/* Of the names that are to be settled, or all of them. */
+/* Visits the names that are to be settled, or all names. */
 static bool each_name(struct linker *l, bool all, unsettled_fn *each, void *arg,
                       struct err *e)
 {

@@ -55,7 +55,7 @@ SCOPED(linktexts, linktexts_free);
 struct linktext *linktext_open(struct linktexts *x, struct entry *n, struct err *e);
 void linktext_close(struct linktext *t); /* NULL is fine */
 
-/* What the slot's target calls a note, seen from the path: both are cleared first, and
+/* The name of a note in the slot's target, seen from the path: both are cleared first, and
  * empty where it is none (an address, say). */
 void linkslot_name(const struct linkslot *s, struct str path, struct buf *text,
                    struct buf *other);

@@ -136,19 +136,22 @@ bool name_from_title(struct str title, struct buf *out)
     for (const char *at = title.at, *end = at + title.n; at < end;) {
         const char *from = at;
         uint32_t c = str_next_char(&at, end);
+        struct str kept = {from, (size_t)(at - from)};
         if (is_space(c)) {
             space = true;
             continue;
         }
-        if (is_invisible(c) || is_unsafe(c) || (c == '.' && out->n == start))
+        if ((c == '/' || c == '\\') && out->n > start)
+            kept = STR("-"); /* "and/or" does not become "andor" */
+        else if (is_invisible(c) || is_unsafe(c) || (c == '.' && out->n == start))
             continue;
-        size_t more = (size_t)(at - from) + (space && out->n > start);
-        if (out->n - start + more > NAME_STEM_MAX)
+        bool joined = space && out->n > start;
+        if (out->n - start + kept.n + joined > NAME_STEM_MAX)
             break;
-        if (space && out->n > start)
+        if (joined)
             buf_char(out, ' ');
         space = false;
-        buf_put(out, from, (size_t)(at - from));
+        buf_str(out, kept);
     }
     trim_end(out, start);
     if (out->n == start)

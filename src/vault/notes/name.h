@@ -16,10 +16,10 @@
  * none that begins with a dot, no NUL, components and whole of bearable length.
  * Only such a path is ever opened, whatever an input or the index says. */
 bool name_is_path(struct str path);
-/* One folder name that is safe on every system, as a note's type must be. */
+/* Is it a single folder name that is safe on every system, as a note's type must be? */
 bool name_is_type(struct str type);
 
-/* Of a note's path; borrowed from it. */
+/* Parts of a note's path; borrowed from it. */
 struct str name_file(struct str path); /* "Plan.md" */
 struct str name_stem(struct str path); /* "Plan" */
 struct str name_type(struct str path); /* "project"; "note" at the root */
@@ -30,8 +30,8 @@ bool name_other_home(struct str path, char out[static PATH_MAX]);
 /* Appends the id that belongs to the path. */
 void name_put_id(struct str path, struct buf *out);
 
-/* Appends what is left of a title as a file name: Unicode letters, digits, spaces
- * and harmless signs, at most NAME_STEM_MAX bytes. false: nothing is left. */
+/* Appends the file name of a title: its Unicode letters, digits, spaces and harmless signs,
+ * "-" for a slash between them, at most NAME_STEM_MAX bytes. false: nothing is left. */
 bool name_from_title(struct str title, struct buf *out);
 /* Appends the title as one line: control characters become spaces. */
 void name_put_title(struct str title, struct buf *out);

@@ -61,9 +61,10 @@ static void titles_become_safe_file_names(void **state)
     } rows[] = {
         {"Weekly Standup", "Weekly Standup"},
         {"  a \t\n b  ", "a b"},
-        {"../../etc/passwd", "etcpasswd"},
+        {"../../etc/passwd", "etc-passwd"},
         {"..\\..\\x", "x"},
-        {"Q1/Q2: \"Plan\"?", "Q1Q2 Plan"},
+        {"and\\or / not", "and-or - not"},
+        {"Q1/Q2: \"Plan\"?", "Q1-Q2 Plan"},
         {".hidden", "hidden"},
         {"ends. . .", "ends"},
         {"CON", "CON_"},

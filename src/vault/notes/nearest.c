@@ -34,7 +34,7 @@ static size_t slips_between(struct str a, struct str b)
     return apart > bearable(a.n) ? SIZE_MAX : str_distance(a, b);
 }
 
-/* One within the other, as "standup" in "weekly standup": some likeness. */
+/* A name within the other, as "standup" in "weekly standup": some likeness. */
 static bool is_part(struct str small, struct str large)
 {
     return small.n >= 4 && large.n >= small.n &&

@@ -34,7 +34,7 @@ bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
 /* Before the first call: what matches patterns. Without it they are ERR_INVALID. */
 void vault_set_patterns(struct vault *v, struct patterns *p);
-/* Who writes: the history keeps `name` and `call` (of the audit, or "") with each change;
+/* The author of changes: the history keeps `name` and `call` (of the audit, or "") with each;
  * `admits` (or NULL) may refuse a change that writes so many bytes of notes or of a type's
  * description. */
 struct vault_author {
@@ -42,7 +42,7 @@ struct vault_author {
     bool (*admits)(void *arg, size_t bytes, struct err *e);
     void *arg;
 };
-/* What a call would change. `looks`: nothing is written; the call fails once `known`, with
+/* The changes that a call would make. `looks`: nothing is written; the call fails once `known`, with
  * `told`: [{id, path, action, new_path?, title?, uid?, content_hash?, diff}, {others?}] as far
  * as the view may read. Then, looking no more, it is ERR_CONFLICT to change other versions. */
 struct vault_review {
@@ -67,7 +67,7 @@ struct vault *vault_as(struct vault *v, const struct vault_view *view);
 struct vault_copy;
 struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
                                    struct err *e);
-/* One without notes: the types are there, with what describes them. */
+/* A copy without notes: the types and their descriptions are there. */
 struct vault_copy *vault_copy_empty(struct vault *of, struct err *e);
 /* From now on it is always this moment in it; 0: the clock goes. Before the first call. */
 void vault_set_clock(struct vault *v, int64_t now_ms);

@@ -25,7 +25,7 @@ struct outline {
 
 /* In the arena. ERR_LIMIT. */
 bool outline_read(struct str body, struct arena *a, struct outline *o, struct err *e);
-/* What stands beneath the section's heading, trimmed. */
+/* The text beneath the section's heading, trimmed. */
 struct str outline_text(const struct outline *o, const struct section *s);
 
 /* The value for the key "properties": an object of the sections' texts, the first of

@@ -1,4 +1,4 @@
-/* What notes held before: their revisions, the trash, and the way back. */
+/* The history of notes: their revisions, the trash, and restoring. */
 #include <stdio.h>
 
 #include "notes/find.h"
@@ -323,7 +323,7 @@ static bool from_trash(struct change *c, struct vault *v, const struct restoring
     return put_restored(c, v, r, path, out);
 }
 
-/* Where a note that is gone was. */
+/* The last path of a note that is gone. */
 static bool path_of_key(struct db *db, int64_t key, char path[static PATH_MAX],
                         struct err *e)
 {

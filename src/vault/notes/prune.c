@@ -1,6 +1,6 @@
-/* Which revisions are kept.
+/* Pruning of revisions.
  *
- * All of the last HISTORY_DAYS and, of each author of each note, the last HISTORY_LEAST. Of a
+ * All of the last HISTORY_DAYS are kept and, of each author of each note, the last HISTORY_LEAST. Of a
  * note with more than HISTORY_MOST those go of which its author has most: the oldest, but for
  * the first and the last HISTORY_LAST of each author. When the contents of all notes together
  * are more than HISTORY_BYTES, the oldest of the author go who has most of all, those of other

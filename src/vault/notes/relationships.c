@@ -1,4 +1,4 @@
-/* How notes belong together: all that joins one to others, those nearest to it, and how
+/* Relations between notes: all that joins one to others, the nearest notes, and how
  * closely its neighbours are joined among themselves. */
 #include <math.h>
 
@@ -38,7 +38,7 @@ bool relationships_get(struct vault *v, const struct json *note, struct json_wri
 
 /* ---- the nearest -------------------------------------------------------- */
 
-/* What makes a note related, in the order in which an answer names it. The first four
+/* Reasons for which a note is related, in the order of an answer. The first four
  * are enum relation. */
 enum reason {
     REASON_SIBLING = RELATION_PARENT + 1,
@@ -239,7 +239,7 @@ bool relationships_get_related(struct vault *v, const struct json *options,
 
 /* ---- clustering --------------------------------------------------------- */
 
-/* Of all pairs of its neighbours, how many are neighbours of each other? */
+/* The clustering coefficient: the share of its neighbours' pairs that are joined. */
 static bool answer_clustering(struct db *db, struct question *q, struct json_writer *w,
                               struct err *e)
 {

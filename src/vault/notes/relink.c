@@ -63,7 +63,7 @@ static bool means_note(struct work *w)
            map_find(&w->names, buf_view(&w->name)) != MAP_NONE;
 }
 
-/* Where the target ends and "#heading" or "?query" begins. */
+/* The target without "#heading" or "?query". */
 static struct str without_tail(const struct linkslot *s)
 {
     struct str t = s->target;
@@ -162,7 +162,7 @@ static bool changes_folder(const struct work *w)
     return !str_eq(target_folder(w->r->old.path), target_folder(str_of(w->r->path)));
 }
 
-/* Of the note itself: what leads elsewhere must go on to lead there. */
+/* A link in the moved note itself must go on to lead where it did. */
 static bool own_link(struct rewriting *r, struct linkslot *s, int64_t was)
 {
     struct work *w = r->w;
@@ -370,7 +370,7 @@ static bool open_source(struct work *w, struct source *s, struct err *e)
     if (!s->text)
         return e->code == ERR_NONE;
     s->text->key = s->key;
-    /* What another program wrote since the index saw it. */
+    /* Another program may have written since the index saw it. */
     bool in_step = known || (!n->order && !strcmp(n->old_hash, s->hash));
     return !w->session || in_step || session_index_links(w->linker, s->text, e);
 }
@@ -395,7 +395,7 @@ static void gather_slots(struct work *w, const struct sources *s)
             s->all[i].text->wanted = false;
 }
 
-/* One after the other: of few links each in a vault that may be large. */
+/* Rewrites sources one after the other: few links each in a vault that may be large. */
 static bool rewrite_each(struct work *w, struct sources *s, struct err *e)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -424,7 +424,7 @@ static bool rewrite_sources(struct work *w, struct sources *s, struct err *e)
 
 /* ---- the note itself ----------------------------------------------------- */
 
-/* What its own links mean while it is where it is, as far as that may change. Its text may
+/* Resolves its own links while it is where it is, as far as that may change. Its text may
  * be new already (the title), but not its links. */
 static bool open_own(struct work *w, struct err *e)
 {

@@ -6,7 +6,7 @@
  * it; where that form would mean several notes, the id is taken. The note's own relative
  * links, images too, go on to lead where they did.
  *
- * What it costs hangs on the note's own text and on the links to it; in a session not on
+ * Its cost depends on the note's own text and on the links to it; in a session not on
  * the texts that hold those, but for the first time that each is met.
  *
  * Threads: safe. Private to the room notes.
@@ -20,7 +20,7 @@ struct relink {
     struct note old;  /* as it was */
     const char *path; /* its new one */
     struct str title; /* its new one */
-    /* What came of it: */
+    /* The outcome: */
     size_t notes, links;
 };
 

@@ -15,7 +15,7 @@ struct renaming {
     struct write_guard guard;
 };
 
-/* What the note becomes. */
+/* The note's new state. */
 struct renamed {
     struct change *c;
     struct vault *v;

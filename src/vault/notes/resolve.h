@@ -6,7 +6,7 @@
 #pragma once
 #include "base/base.h"
 
-/* How many notes a name means: the column `outcome` of the index's names. */
+/* The number of notes that a name means: the column `outcome` of the index's names. */
 enum name_outcome {
     NAME_MISSING, /* no note is called so */
     NAME_FOUND,
@@ -44,6 +44,6 @@ typedef enum name_outcome resolve_look(void *arg, enum resolve_way way, struct s
  * alone. Of a name with a folder the caller cuts ".md" off. */
 enum name_outcome resolve_file(resolve_look *look, void *arg, struct str name,
                                struct err *e);
-/* What is no file's: the other ways, those with `any_case` last, or not at all. */
+/* Resolves a name that is no file's: the other ways, those with `any_case` last, or not at all. */
 enum name_outcome resolve_name(resolve_look *look, void *arg, struct str name,
                                bool any_case, struct err *e);

@@ -1,4 +1,4 @@
-/* What a call would change, found out before anybody is asked, and compared before it is
+/* The changes of a call, found out before anybody is asked, and compared before they are
  * written: a person's word is for the notes and versions that were shown. */
 #include "crypto/crypto.h"
 #include "notes/entry.h"
@@ -12,7 +12,7 @@ static int by_path(const void *a, const void *b)
     return from ? from : strcmp((*x)->to, (*y)->to);
 }
 
-/* Which notes, which versions of them, and where to. Not what they shall hold: that follows
+/* A digest of the notes, their versions and new places. Not of the new content: that follows
  * from these and the arguments, but for the time. */
 static bool make_digest(struct change *c, const struct change_file *file,
                         char out[static CRYPTO_HASH_HEX], struct err *e)

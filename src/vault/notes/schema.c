@@ -355,7 +355,7 @@ static void put_field_name(struct str key, struct buf *out)
 static bool each_pattern(const struct json *s, const char *field, schema_pattern *each,
                          void *arg, struct err *e);
 
-/* Of schemas by name, or in a list. As deep as schemas go. */
+/* Visits schemas by name, or in a list. As deep as schemas go. */
 static bool each_within(const struct json *v, bool named, const char *field,
                         schema_pattern *each, void *arg, struct err *e)
 {
@@ -417,7 +417,7 @@ static bool check_text(const struct json *s, struct str text, const char *place,
 static bool check_texts(const struct json *s, const struct json *v, const char *place,
                         const struct schema_matching *m, struct err *e);
 
-/* One of the schemas that the value fits otherwise has to fit its texts as well. All are
+/* A schema that the value fits otherwise has to fit its texts as well. All are
  * looked at, so that all their patterns are asked for at once. */
 static bool check_any(const struct json *any, const struct json *v, const char *place,
                       const struct schema_matching *m, struct err *e)
@@ -498,7 +498,7 @@ static bool check_required(const struct json *schema, const struct json *metadat
     return true;
 }
 
-/* What is to be checked of the metadata, and the schema without what is required. */
+/* Writes the metadata to be checked, and the schema without its required members. */
 static bool write_both(const struct json *schema, const struct json *metadata,
                        struct json_writer *subject, struct json_writer *loose)
 {

@@ -26,7 +26,7 @@ typedef bool schema_pattern(void *arg, const char *field, struct str pattern,
 bool schema_each_pattern(const struct json *schema, schema_pattern *each, void *arg,
                          struct err *e);
 
-/* Who knows whether a text matches a pattern; `place` is "metadata.code". */
+/* The matcher of texts against patterns; `place` is "metadata.code". */
 struct schema_matching {
     bool (*matches)(void *arg, const char *place, struct str pattern, struct str text,
                     bool *yes, struct err *e);

@@ -250,7 +250,7 @@ static void put_content(const struct edit *d, struct str old, const char *eol,
     struct str above = after ? old : fresh, below = after ? fresh : old;
     for (int i = 0; i < 2; i++) {
         struct str s = i ? below : above;
-        /* What stood there stays as it is; what comes gets the note's line ends. */
+        /* The old text stays as it is; the new text gets the note's line ends. */
         if (s.at == old.at && s.n == old.n)
             buf_str(out, s);
         else
@@ -262,7 +262,7 @@ static void put_content(const struct edit *d, struct str old, const char *eol,
     }
 }
 
-/* Where the changed part lies in the old and in the new text. */
+/* The changed part's place in the old and in the new text. */
 struct splice {
     size_t from, old_end, new_end;
 };

@@ -55,7 +55,7 @@ static bool add(struct linker *l, struct change *c, const char *path, struct err
     int64_t key;
     struct err why = {0};
     if (!change_read(c, path, &n, &found, &why)) {
-        /* One that is too large, or not to be read, is known by its name. */
+        /* A note that is too large, or not to be read, is known by its name. */
         n = (struct note){.path = str_of(path), .title = name_stem(str_of(path))};
         return insert(l->db, &n, &key, e) && linker_touch(l, n.path, n.uid, n.title, e);
     }
@@ -155,7 +155,7 @@ bool session_index_links(struct linker *l, struct linktext *t, struct err *e)
     return ok;
 }
 
-/* What a row says of the note itself. */
+/* Updates the columns of the note itself. */
 static bool refresh_row(struct linker *l, const struct note *n, int64_t *key,
                         struct err *e)
 {
@@ -299,7 +299,7 @@ static bool work_within(struct session *s, struct db *db, struct err *e)
 static bool run(struct db *db, void *arg, struct err *e)
 {
     struct session *s = arg;
-    /* What the change has done by then cannot be done again. */
+    /* The change's work up to here cannot be done again. */
     if (s->began)
         return err_set(e, ERR_BUSY,
                        "the index was damaged and is made anew; nothing was "
@@ -316,7 +316,7 @@ bool session_run(struct vault *v, struct change *c, session_work *work, void *ar
     return index_use(v, run, &s, e);
 }
 
-/* What the work writes is undone, as index_use()'s callers do it. */
+/* The work's writes are undone, as index_use()'s callers do it. */
 static bool use(struct change *c, struct db *db, index_work *work, void *arg,
                 struct err *e)
 {

@@ -1,4 +1,4 @@
-/* What a change tells whoever makes it without the right to read. */
+/* The part of a change that a caller without the right to read is told. */
 #include "notes/sight.h"
 
 #include <stdio.h>

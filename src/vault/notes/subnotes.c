@@ -218,7 +218,7 @@ static bool lookup_work(struct db *db, void *arg, struct err *e)
     return true;
 }
 
-/* What the ids of the wanted order stand for. */
+/* Finds the notes of the wanted order's ids. */
 static bool find_notes(struct change *c, struct family *f, const struct json *ids,
                        struct lookup *l, struct err *e)
 {

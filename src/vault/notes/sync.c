@@ -229,7 +229,7 @@ static bool write_down(struct sync *s, const struct reading *reading, int state,
                           write_text(s, reading, r, is_new, e)));
 }
 
-/* One that is there but cannot be read. */
+/* Writes the row of a file that is there but cannot be read. */
 static bool write_unread(struct sync *s, const struct reading *reading, struct row *r,
                          struct err *e)
 {
@@ -363,7 +363,7 @@ static bool compare(struct sync *s, const struct files *files, struct files *dif
 
 /* ---- in batches --------------------------------------------------------- */
 
-/* How many of the files make one transaction. */
+/* The number of files in one transaction. */
 static size_t batch_of(const struct file *files, size_t count)
 {
     size_t n = 0, bytes = 0;
@@ -402,7 +402,7 @@ static bool commit(struct sync *s, struct transaction *t, struct err *e)
            db_commit(t, e);
 }
 
-/* What links mean, where that is open; needs a transaction. */
+/* Resolves the names that are open; needs a transaction. */
 static bool settle(struct sync *s, struct err *e)
 {
     bool settled;
@@ -413,7 +413,7 @@ static bool settle(struct sync *s, struct err *e)
     return linker_settle(&s->linker, e);
 }
 
-/* What was written when the call is cancelled is kept: who comes next goes on from there. */
+/* A cancelled call's rows are kept: the next call goes on from there. */
 static bool write_batch(struct sync *s, const struct file *files, size_t count,
                         struct ahead *ahead, struct err *e)
 {
@@ -458,7 +458,7 @@ static bool refresh_batch(struct sync *s, const struct file *files, size_t count
            (!s->cut.code || err_set(e, s->cut.code, "%s", s->cut.msg));
 }
 
-/* Where many notes change, words are merged at the end; and where these are no small part
+/* When many notes change, words are merged at the end; and when these are no small part
  * of the vault, all names are settled then instead of some after each note. */
 static bool choose_bulk(struct sync *s, size_t count, struct err *e)
 {

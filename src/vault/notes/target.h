@@ -5,7 +5,7 @@
 #pragma once
 #include "notes/markdown.h"
 
-/* How a target was written. */
+/* The form in which a target was written. */
 struct target_style {
     bool wiki, angle;
     bool all;    /* letters beyond ASCII were escaped, too */

@@ -1,4 +1,4 @@
-/* What a change tells before it is made: a dry run, less what its caller may not read. */
+/* The report of a dry run, less what its caller may not read. */
 #include "notes/entry.h"
 #include "notes/name.h"
 #include "notes/sight.h"
@@ -83,7 +83,7 @@ static void put_entry(const struct change *c, const struct entry *n,
 
 #define REVIEW_MAX 100u /* notes that are told of; the rest is counted */
 
-/* Which note it is, whatever it will be called. */
+/* Identifies the note, whatever it will be called. */
 static void put_identity(const struct entry *n, struct json_writer *w)
 {
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
@@ -117,7 +117,7 @@ static void put_file(const struct change *c, const struct change_file *f,
     json_close(w);
 }
 
-/* Those that it is about, or the ones that follow them; answers how many are not told. */
+/* Puts the named entries, or those that follow; returns how many are left out. */
 static size_t put_some(const struct change *c, bool about, size_t *told,
                        struct json_writer *w)
 {

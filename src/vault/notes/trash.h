@@ -9,7 +9,7 @@
 
 #define TRASH_DIR OWN_DIR "/trash"
 
-/* Where the note `path` goes when it is deleted now. ERR_INVALID: the name would be
+/* The name in the trash of a note that is deleted now. ERR_INVALID: it would be
  * too long. */
 bool trash_name(const char *path, int64_t now_ms, char out[static PATH_MAX],
                 struct err *e);

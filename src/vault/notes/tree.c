@@ -1,4 +1,4 @@
-/* Which subnotes count: a person, or two programs at once, can write any list, but the
+/* The subnotes that count: a person, or two programs at once, can write any list, but the
  * hierarchy that is shown has no cycle.
  *
  * The rule, which depends on nothing but the notes' frontmatter: walk down from the notes

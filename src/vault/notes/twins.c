@@ -64,7 +64,7 @@ static bool add_listed(void *arg, const char *name, const struct os_stat *st,
     return copy && add(c, copy, st->is_dir, e);
 }
 
-/* One that is not to be read has no names; who wants to write there is told so then. */
+/* A folder that cannot be read has no names; a write there fails later. */
 static bool list(struct change *c, const char *folder, os_walk_fn *each, void *arg,
                  struct err *e)
 {
@@ -156,7 +156,7 @@ static bool look_through(struct change *c, const char *fold, struct err *e)
 
 /* ---- what there is ------------------------------------------------------- */
 
-/* Where notes are by the change's own doing. */
+/* Adds the places of notes by the change's own doing. */
 static bool add_own(struct change *c, struct err *e)
 {
     for (; c->twins.own < c->paths.count; c->twins.own++) {

@@ -10,7 +10,7 @@
 
 struct change;
 
-/* What has been seen of the vault's names. A change that asks a few times looks through the
+/* The vault's names seen so far. A change that asks a few times looks through the
  * folders each time; one that asks often lists each folder once, into a table. */
 struct twins {
     struct map folds; /* folded paths of notes and folders */

@@ -1,4 +1,4 @@
-/* What a type allows: the properties of a note held against the type's schema.
+/* Checks the properties of a note against its type's schema.
  *
  * A property is a section of level 2, or a key of the frontmatter where no section has its
  * name (outline.h). A section is text: it is read as the kind of value that the schema wants
@@ -220,7 +220,7 @@ static void put_whole(const struct properties *p, const struct types_note *n,
     }
 }
 
-/* What changes: null is what goes. */
+/* Writes the changed properties; null: removed. */
 static void put_changed(const struct properties *p, const struct types_note *n,
                         struct arena *a, struct json_writer *w)
 {

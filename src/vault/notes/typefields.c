@@ -1,4 +1,4 @@
-/* Which properties the notes of each type have, and of which kind. */
+/* The properties that the notes of each type have, and their kinds. */
 #include "notes/types.h"
 
 #include "notes/find.h"
@@ -6,7 +6,7 @@
 #define FIELDS_MAX 200 /* of one type */
 #define TIME_MAX_NS 3000000000u
 
-/* What values of one property look like: bits of a mask. A section is a text, whatever it
+/* Kinds of values of one property: bits of a mask. A section is a text, whatever it
  * stands for. */
 enum look {
     LOOK_TEXT = 1,

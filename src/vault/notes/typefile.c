@@ -84,7 +84,7 @@ static bool look_for_preface(void *arg, const struct block *b)
     return !divides(b) || b->level == 1;
 }
 
-/* What stands between the first heading, if there is one, and the first section. */
+/* The text between the first heading, if there is one, and the first section. */
 static struct str preface(struct str text)
 {
     struct search s = {.text = frontmatter_skip(text)};
@@ -104,7 +104,7 @@ static bool take_code(void *arg, const struct block *b)
     return !found;
 }
 
-/* What stands in the first code block, or all of it. */
+/* The content of the first code block, or all of the section. */
 static struct str code_of(struct str section)
 {
     struct str code = str_trim(section);

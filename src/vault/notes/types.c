@@ -363,7 +363,7 @@ bool note_types_create(struct vault *v, const struct json *options,
 
 /* ---- list and get ------------------------------------------------------------------- */
 
-/* What a type is for, as far as its file can be read. */
+/* Writes a type's purpose, as far as its file can be read. */
 static void put_purpose(struct vault *v, const struct type_row *row,
                         struct json_writer *w)
 {

@@ -32,7 +32,7 @@ bool types_read(struct vault *v, struct str type, struct buf *out, bool *found,
                 struct os_stat *st, struct err *e);
 /* May a type have this name? false and ERR_INVALID. */
 bool types_check_name(struct str name, struct err *e);
-/* Where its description is, whether it is there or not. */
+/* The path of its description, whether it is there or not. */
 void types_path(struct str type, char path[static PATH_MAX]);
 /* A type was made, changed or removed, or rather its description; `before` and `after` (or
  * NULL) are the texts. */
@@ -43,7 +43,7 @@ bool types_is_described(struct vault *v, struct str type);
 /* Is there such a type? false and ERR_NOT_FOUND, with the names there are. */
 bool types_need(struct vault *v, struct str type, struct err *e);
 
-/* What the notes of each type have (typefields.c), in the arena: {type: {fields: [{name, type,
+/* The fields that the notes of each type have (typefields.c), in the arena: {type: {fields: [{name, type,
  * notes}], omitted}}, those that most notes have first. `type` is inferred of all values: a
  * word of schemas, "any" where they differ; `omitted`: how many more there are. ERR_LIMIT. */
 const struct json *types_fields(struct vault *v, struct arena *a, struct err *e);

@@ -1,4 +1,4 @@
-/* What a filter names and no note has: a type, a tag, a key of metadata, a value under one.
+/* Names in a filter that no note has: a type, a tag, a key of metadata, a value under one.
  *
  * Asked for after an answer was empty, so that it is a slip of the pen in the filter, and not
  * an empty vault, that is told of. */
@@ -83,7 +83,7 @@ static bool tell(struct unknown *u, struct db *db, const struct kind *k, struct 
 
 /* ---- values ---------------------------------------------------------------- */
 
-/* One row each of what stands under a key, also in lists, commonest first. */
+/* A row for each value under a key, also in lists, commonest first. */
 static const char values_query[] =
     "WITH v AS (SELECT j.value AS value, j.type AS type FROM notes n, json_each(n.metadata) j"
     " WHERE j.key = ?1 AND j.type IN ('text', 'integer', 'real') UNION ALL"
@@ -92,7 +92,7 @@ static const char values_query[] =
     " SELECT CAST(value AS TEXT), type = 'text' FROM v"
     " WHERE type IN ('text', 'integer', 'real') GROUP BY 1, 2 ORDER BY count(*) DESC, 1";
 
-/* What there is under a key, beside the value that a filter asks for. */
+/* The values under a key, beside the one that a filter asks for. */
 struct values {
     size_t texts, numbers;
     bool there;

@@ -39,7 +39,7 @@ static bool read_revision(const struct json *o, void *state, struct err *e)
     return write_read_guard(o, &r->guard, e);
 }
 
-/* What the frontmatter has to change. */
+/* Lists the changes of the frontmatter. */
 static size_t list_changes(const struct revision *r, const struct note *n,
                            bool body_changes, struct arena *a,
                            struct frontmatter_change *changes)

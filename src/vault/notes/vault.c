@@ -1,4 +1,4 @@
-/* What a call does with its vault: waits, reads notes, checks option objects. */
+/* A call's work with its vault: it waits, reads notes, checks option objects. */
 #include <fcntl.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* What patterns say of texts: a table of questions, by the hash of pattern and text. */
+/* Matches of patterns and texts: a table of questions, by the hash of pattern and text. */
 #include "notes/verdicts.h"
 
 #include "crypto/crypto.h"

@@ -27,7 +27,7 @@ SCOPED(verdicts, verdicts_free);
  * ERR_LIMIT: too many questions. */
 bool verdicts_find(struct verdicts *s, struct str type, const char *place,
                    struct str pattern, struct str text, bool *matches, struct err *e);
-/* What was noted since the last one belongs to one note: its time is added. */
+/* Ends a note: the questions since the last one are its own, and its time is added. */
 void verdicts_note_ends(struct verdicts *s);
 /* Is there something to ask? Then what was found is not to be relied on. */
 bool verdicts_wait(const struct verdicts *s);

@@ -28,7 +28,7 @@ struct where {
 /* Numbers of parameters, from 1; what is too much shows in `bound`. */
 int where_str(struct where *w, struct str v);
 int where_int(struct where *w, int64_t v);
-/* Those of the order come last, and a count has none. */
+/* Binds the values; the order's come last, and a count has none. */
 void where_bind(const struct where *w, struct query *q);
 /* "a.b" is the key "a.b", or where there is none, b inside of a. Appends an expression for
  * the path of JSON. */

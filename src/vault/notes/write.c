@@ -1,4 +1,4 @@
-/* What the calls that write have in common. */
+/* Shared parts of the calls that write. */
 #include "notes/write.h"
 
 #include <stdio.h>

@@ -151,7 +151,7 @@ static void value_ends(struct reader *r, const yaml_mark_t *at)
         r->out->keys[r->out->key_count - 1].stop = at->line + 1;
 }
 
-/* Where the text of the value that is written next will begin. */
+/* The offset at which the text of the next value begins. */
 static size_t value_start(const struct reader *r)
 {
     return r->json.n + (r->w.comma && !r->w.after_key);

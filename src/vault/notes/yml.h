@@ -18,7 +18,7 @@
 #define YML_KEY_MAX 200u                 /* bytes of a key that is written */
 #define YML_WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-/* Where a key of the outermost mapping stands. */
+/* The place of a key of the outermost mapping. */
 struct yml_key {
     struct str name;
     size_t line; /* its first, from 0 */
@@ -37,7 +37,7 @@ struct yml {
  * wrong, and in which line (counted from 1). */
 bool yml_read(struct str text, struct arena *a, struct yml *out, struct err *e);
 
-/* Where the text's lines begin, as the parser counts them: LF, CRLF, CR, NEL, LS
+/* Offsets at which lines begin, as the parser counts them: LF, CRLF, CR, NEL, LS
  * and PS end one. `*count` starts, and behind them the text's length. In the
  * arena; NULL and ERR_LIMIT. */
 size_t *yml_lines(struct str text, struct arena *a, size_t *count, struct err *e);

@@ -15,7 +15,7 @@ struct history {
     void *arg;
 };
 
-/* One page of the changes behind `*after`, which is moved on; 0: that was the last. */
+/* Reads a page of the changes behind `*after`, which is moved on; 0: that was the last. */
 static bool read_page(struct vault *v, struct str call, int64_t *after, struct history *h,
                       struct err *e)
 {
@@ -107,7 +107,7 @@ struct comparison {
     char exported[40]; /* the time up to which records were taken out; "": none were */
 };
 
-/* What was taken out is not missing: it is in the export. */
+/* Records that were exported are not missing. */
 static void take_export(struct comparison *c, struct str line)
 {
     struct err broken = {0};

@@ -31,7 +31,7 @@ struct sessions {
     char secret[CRYPTO_HASH_HEX]; /* of the secret file's bytes */
 };
 
-/* What a file begins with; the saved bytes follow. */
+/* The head of a file; the saved bytes follow. */
 struct file_head {
     char magic[sizeof magic];
     char sum[CRYPTO_SUM_HEX - 1]; /* of all that follows, under secret and handle */

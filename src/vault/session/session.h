@@ -20,7 +20,7 @@ struct sessions *sessions_open(struct err *e);
 void sessions_close(struct sessions *s); /* NULL is fine */
 SCOPED(sessions, sessions_close);
 
-/* Whose they are: any texts, in all at most 60 KB. */
+/* The owner of sessions: any texts, in all at most 60 KB. */
 struct session_owner {
     const char *caller, *vault; /* neither is NULL */
 };
@@ -34,7 +34,7 @@ struct session_limits {
     uint32_t wait_ms;   /* for another call in the same session */
 };
 
-/* One session, held by one call. */
+/* A session, held by one call. */
 struct session {
     char name[SESSION_NAME_MAX + 1], handle[SESSION_HANDLE];
     struct buf saved; /* what the last call kept; empty: it begins with this call */
@@ -62,7 +62,7 @@ bool session_forget(struct session *x, struct err *e);
 void session_release(struct session *x); /* NULL is fine */
 SCOPED(session, session_release);
 
-/* One that is kept. Texts live in the arena. */
+/* A stored session. Texts live in the arena. */
 struct session_info {
     struct str name, handle, caller, vault;
     uint64_t calls, bytes;

@@ -6,7 +6,7 @@
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/* One token ahead; comments are passed over. */
+/* A parser with a token ahead; comments are skipped. */
 struct reading {
     struct lexer lexer;
     struct token at;
@@ -42,7 +42,7 @@ static bool is_one_of(struct token t, const char *const *words)
 
 /* ---- writing ----------------------------------------------------------------- */
 
-/* What stood apart stays apart; a comment or a new line is a space. */
+/* Tokens that stood apart stay apart; a comment or a new line is a space. */
 static void put_token(const struct reading *r, struct buf *out)
 {
     if (r->gap && out->n)

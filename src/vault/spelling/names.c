@@ -40,7 +40,7 @@ static const char *const of_objects[] = {
     "prototype",
 };
 
-/* What the world has besides the API; its code would hide them from itself. */
+/* Globals of a world besides the API: a parameter of that name would hide them. */
 static const char *const globals[] = {
     "AbortController",
     "AbortSignal",

@@ -13,7 +13,7 @@
 #define NAME_LONGEST 64u        /* characters */
 #define NAME_SUGGESTION_MAX 96u /* bytes, with the NUL */
 
-/* What is wrong with a name, by itself; NAME_FINE: nothing. */
+/* Faults of a name by itself; NAME_FINE: none. */
 enum name_fault {
     NAME_FINE,
     NAME_EMPTY,

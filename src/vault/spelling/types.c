@@ -4,7 +4,7 @@
 
 /* ---- whole ----------------------------------------------------------------- */
 
-/* What no type has outside of brackets. A comma or "=" would begin another parameter, or
+/* Tokens that no type has outside of brackets. A comma or "=" would begin another parameter, or
  * a default; words such as "function" something else altogether. */
 static const char *fault_of(const struct lexer *l, struct token t)
 {

@@ -1,4 +1,4 @@
-/* What the figures suggest to whoever keeps the functions: few sentences, each with the
+/* Suggestions to the functions' owner: few sentences, each with the
  * figures that led to it.
  */
 #include <stdio.h>
@@ -137,7 +137,7 @@ static void advise_unused(struct advising *a, const struct usage_subject *s)
     }
 }
 
-/* Of those that are fast enough, too: it costs what it need not. */
+/* Also for functions that are fast enough: the loop is a needless cost. */
 static void advise_batch(struct advising *a, const struct usage_subject *s)
 {
     const struct usage_figures *x = current(s);

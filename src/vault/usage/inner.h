@@ -26,9 +26,9 @@ struct deed {
     struct deed *next;
     enum deed_kind what;
     int64_t at_ms;
-    /* Of a session that evaluated: */
+    /* Members of an evaluation's row: */
     int64_t session; /* 0: none */
-    /* Of a use: */
+    /* Members of a use: */
     int64_t made_ms; /* when the function was registered */
     char id[USAGE_ID], caller[USAGE_CALLER];
     uint32_t version, lines, calls, failed, in_a_row;
@@ -38,7 +38,7 @@ struct deed {
         uint32_t count;
     } kinds[USAGE_KINDS_AT_ONCE];
     uint32_t times[USAGE_BUCKETS];
-    /* Of a trial: */
+    /* Members of a trial: */
     enum usage_trial trial;
 };
 
@@ -75,7 +75,7 @@ struct usage_kind {
     uint64_t count;
     int64_t last_ms;
 };
-/* Of a version, or of all of a function's together (then `version` is 0). */
+/* Figures of a version, or of all of a function's together (then `version` is 0). */
 struct usage_figures {
     uint32_t version, lines, in_a_row;
     uint64_t calls, failed, evaluations, loads;
@@ -110,7 +110,7 @@ struct usage_detail {
 bool usage_detail(struct db *d, struct str id, int64_t now_ms, size_t versions,
                   struct arena *a, struct usage_detail *out, struct err *e);
 
-/* Of the vault. */
+/* Totals of the vault. */
 struct usage_totals {
     uint64_t calls, failed, evaluations; /* of all time */
     double ms, load_ms;
@@ -132,7 +132,7 @@ bool usage_totals(struct db *d, int64_t now_ms, struct usage_totals *out, struct
 
 /* ---- what is told ------------------------------------------------------- */
 
-/* One function, with what is known of it. */
+/* A function with its figures. */
 struct usage_subject {
     const struct usage_function *fn;
     const struct usage_detail *used;

@@ -3,7 +3,7 @@
  */
 #include "usage/inner.h"
 
-/* What an agent would have had to write: an assumption, and told as one. */
+/* Tokens that a call saves an agent: an assumption, and reported as one. */
 #define TOKENS_A_LINE 10.0
 #define TOKENS_A_SECOND 50.0
 

@@ -1,8 +1,8 @@
-/* What is used is noted in memory and written behind, by a thread of its own: an
+/* Use is noted in memory and written behind, by a thread of its own: an
  * evaluation's answer waits for no lock of another process and for no disk.
  *
- * What a killed process had not written yet (some hundredths of a second) is lost; so is
- * what more than QUEUE_MAX evaluations bring while nothing can be written.
+ * Notes that a killed process had not written yet (some hundredths of a second) are lost; so are
+ * those beyond QUEUE_MAX while nothing can be written.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -302,7 +302,7 @@ static uint32_t lines_of(struct str code)
     return lines;
 }
 
-/* One number for one session: what MCP calls so, or where there is none, the calls of one
+/* The session of an evaluation: MCP's, or where there is none, the calls of one
  * caller within one hour of the clock. */
 static int64_t session_key(const struct usage_evaluation *v)
 {

@@ -1,4 +1,4 @@
-/* What is kept of use, read into figures. */
+/* Reads the stored use into figures. */
 #include <stdio.h>
 
 #include "usage/inner.h"

@@ -168,7 +168,7 @@ static bool look(struct repeats *r, struct conversation *c, struct str code,
     size_t count = code_functions(code, parts, PARTS);
     for (size_t i = 0; i < count; i++) {
         code_shape(parts[i], &part);
-        /* What the whole has said its parts need not say again. */
+        /* A part need not repeat the suggestion for the whole. */
         if (!is_due(r, c, &part, &p) || said)
             continue;
         said = true;

@@ -1,4 +1,4 @@
-/* What a piece of code is made of, whatever its names and literals: two pieces with one
+/* The shape of a piece of code, names and literals aside: two pieces with one
  * shape do the same to other things. Told by tokens alone, so that it is quick, takes code
  * that does not parse, and cannot be made to do more than read it once.
  */

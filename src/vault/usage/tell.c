@@ -1,4 +1,4 @@
-/* What is told of use: the counts beside each function, and the statistics. */
+/* Reports of use: the counts beside each function, and the statistics. */
 #include <math.h>
 #include <stdio.h>
 
@@ -156,7 +156,7 @@ static void put_versions(const struct usage_detail *x, struct json_writer *w)
     json_close(w);
 }
 
-/* Those on which there was a call, by the days of UTC. */
+/* Puts the days with calls, in UTC. */
 static void put_days(const struct usage_day *days, size_t count, struct json_writer *w)
 {
     json_key(w, "days");
@@ -221,7 +221,7 @@ static bool read_subjects(struct db *d, struct reading *r, struct err *e)
     return r->subjects && (!d || usage_totals(d, r->now_ms, &r->totals, e));
 }
 
-/* What lost its database tells of no use, rather than of no statistics. */
+/* A lost database is reported as no use, rather than as no statistics. */
 static bool read_use(struct usage *u, struct reading *r, struct err *e)
 {
     struct err why = {0};

@@ -15,7 +15,7 @@
 
 struct usage; /* of one vault */
 
-/* Of the vault in the open folder `vault`, which may be closed afterwards. Opens nothing
+/* Opens the use of the vault in the open folder `vault`, which may be closed. Reads nothing
  * yet. */
 struct usage *usage_open(int vault);
 /* Writes what still waits, which takes at most some seconds. NULL is fine. */
@@ -32,7 +32,7 @@ struct usage_function {
     uint64_t counted; /* calls that its file knows of */
 };
 
-/* One evaluation's use of one function. What a guest says is taken as it comes. */
+/* An evaluation's use of a function. A guest's figures are taken as they come. */
 struct usage_use {
     const struct usage_function *of;
     uint32_t calls, failed;

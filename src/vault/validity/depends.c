@@ -1,4 +1,4 @@
-/* What functions hang on: who calls whom, what is missing, and where calls go round. */
+/* Dependencies of functions: the call graph, missing names, and cycles. */
 #include <stdio.h>
 
 #include "validity/validity.h"
@@ -126,7 +126,7 @@ bool function_circles(const struct function *fn, const struct function_set *amon
         }
         struct str name = last->uses->at[last->next++].name;
         if (str_eq(name, fn->name)) {
-            /* That a function calls itself is no circle to speak of. */
+            /* Recursion of a single function is not reported as a cycle. */
             found = w->count > 1;
             if (found)
                 put_circle(w, fn->name, out);

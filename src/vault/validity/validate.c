@@ -307,7 +307,7 @@ static void check_examples(struct validation *v)
         const struct function_example *x = &fn->examples[i];
         char field[64];
         (void)snprintf(field, sizeof field, "examples[%zu].args", i);
-        /* One that must fail may be called as it is not meant to be. */
+        /* An example of an error may have arguments of the wrong type. */
         if (!x->error.n && json_is(x->args, JSON_ARRAY))
             check_row(v, field, x->args);
         else if (!x->error.n)

@@ -10,7 +10,7 @@
 #include "functions/functions.h"
 #include "spelling/spelling.h"
 
-/* Of a definition that function_read() took: name, parameters, defaults, types' texts,
+/* Checks a definition that function_read() took: name, parameters, defaults, types' texts,
  * tags, examples. `taken`: names of
  * the API. One of `among` (may be NULL) with its name is an error, unless it is its own
  * last version (the same id). */
@@ -19,7 +19,7 @@ void function_validate(const struct function *fn, const struct function_set *amo
 
 /* ---- who calls whom -------------------------------------------------------- */
 
-/* What a function's code calls by name, each name once, and where first. */
+/* A name that a function's code calls, each once, and its first place. */
 struct function_use {
     struct str name;
     uint32_t line, column;

@@ -108,7 +108,7 @@ static int default_root(struct err *e)
     return os_open_beneath(data, DEFAULT_ROOT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
 }
 
-/* What of the absolute path lies beneath the root; empty: it does not. */
+/* The part of the absolute path beneath the root; empty: it is not beneath. */
 static struct str rest_of(struct str path, int root)
 {
     struct err none = {0};

@@ -31,7 +31,7 @@ struct vaults {
     struct str current; /* an id among them, or empty */
 };
 
-/* What is listed now; without a file, nothing. Lives in the arena. */
+/* Reads the list; without a file, it is empty. Lives in the arena. */
 bool vaults_read(struct arena *a, struct vaults *out, struct err *e);
 const struct vault_entry *vaults_find(const struct vaults *v, struct str id);
 
