@@ -1,5 +1,6 @@
 /* The types that signatures of host calls name, once for all of them. */
 #include "actions/api.h"
+#include "actions/machines.api.h"
 
 const struct api_type api_types[] = {
     {"FileEntry",
@@ -193,10 +194,7 @@ const struct api_type api_types[] = {
      "memoryLimit: number, returns: 'string' | 'object', parameters: Metadata, "
      "examples?: any[]}",
      "a command-line tool; parameters is a JSON Schema"},
-    {"VmOptions",
-     "{stdin?: string | Uint8Array | ArrayBuffer | {base64: string}, cwd?: string, env?: "
-     "{[name: string]: string}, timeoutMs?: number, session?: string, machine?: string, "
-     "maxOutput?: number}",
+    {"VmOptions", VM_OPTIONS_TYPE,
      "how a command is run in a Linux machine: cwd and env are for this command alone, "
      "session is a name (commands of one wait for each other), maxOutput the bytes kept of "
      "stdout and of stderr (1048576)"},
