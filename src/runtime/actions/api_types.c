@@ -1,6 +1,7 @@
 /* The types that signatures of host calls name, once for all of them. */
 #include "actions/api.h"
 #include "actions/machines.api.h"
+#include "actions/note_actions.api.h"
 
 const struct api_type api_types[] = {
     {"FileEntry",
@@ -53,9 +54,7 @@ const struct api_type api_types[] = {
     {"SearchField",
      "'id' | 'note_id' | 'title' | 'excerpt' | 'score' | 'type' | 'created'",
      "what a search can answer of a note"},
-    {"MetadataFilter",
-     "{key: string, value?: any, operator?: '=' | '!=' | '>' | '>=' | '<' | '<=' | 'in' | "
-     "'contains' | 'exists'}",
+    {"MetadataFilter", METADATA_FILTER_TYPE,
      "a condition on a note's metadata; the key may be a path such as 'a.b'"},
     {"AdvancedHit",
      "{id: string, title: string, type: string, created: string, updated: string, "

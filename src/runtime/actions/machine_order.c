@@ -137,8 +137,7 @@ static bool read_one(struct machine_order *o, const struct tool_call *c, struct 
         x->timeout_ns = n * 1000000;
         return ok;
     }
-    static const char *const keys[] = {VM_EXEC_KEYS, NULL};
-    return call_option_unknown(key, keys, "nothing ran", e);
+    return call_option_unknown(key, VM_EXEC_KEYS, "nothing ran", e);
 }
 
 bool machine_order_read(struct machine_order *o, const struct tool_call *c,

@@ -306,8 +306,6 @@ static bool read_size(const char *key, const struct json *v, uint64_t min, uint6
                    key, (unsigned long long)min, (unsigned long long)max);
 }
 
-static const char *const start_keys[] = {VM_START_KEYS, NULL};
-
 static bool read_options(const struct machine_use *u, const struct json *options,
                          struct vm_options *o, struct err *e)
 {
@@ -328,7 +326,7 @@ static bool read_options(const struct machine_use *u, const struct json *options
             ok = read_size("cpuSeconds", it.value, 1, p->vm.cpu_seconds, &n, e);
             o->cpu_ns = n * 1000000000;
         } else {
-            ok = call_option_unknown(it.key, start_keys, "nothing was started", e);
+            ok = call_option_unknown(it.key, VM_START_KEYS, "nothing was started", e);
         }
         if (!ok)
             return false;
