@@ -2,6 +2,7 @@
 #include "actions/api.h"
 #include "actions/machines.api.h"
 #include "actions/note_actions.api.h"
+#include "actions/tools.api.h"
 
 const struct api_type api_types[] = {
     {"FileEntry",
@@ -165,10 +166,7 @@ const struct api_type api_types[] = {
     {"ToolFiles",
      "{[name: string]: string | Uint8Array | ArrayBuffer | {base64: string}}",
      "files for a command-line tool, by their names in /work"},
-    {"ToolOptions",
-     "{args?: string[], stdin?: string | Uint8Array | ArrayBuffer | {base64: string}, "
-     "files?: ToolFiles, cwd?: string, timeout?: number, arguments?: Metadata, "
-     "[parameter: string]: any}",
+    {"ToolOptions", TOOL_OPTIONS_TYPE,
      "what a command-line tool is run with: its own parameters by name besides these; "
      "timeout is in ms"},
     {"ToolResult",
