@@ -11,7 +11,7 @@ FLAGS_libfuzzer := -O1 -g -w -DLIBFUZZER -D__SANITIZE_ADDRESS__ \
 LDFLAGS_libfuzzer := -fsanitize=fuzzer
 # src/WING/ROOM/x.c; a room is included as "ROOM/ROOM.h", wherever it stands.
 WINGS := $(patsubst %/,%,$(wildcard src/*/))
-CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' $(WINGS:%=-I%) -Iguest -Iinclude \
+CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' $(WINGS:%=-I%) -Ibuild/declared -Iguest -Iinclude \
             -isystem $(DEPS)/wasmtime/include -isystem $(DEPS)/yyjson
 CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
 # libwasmtime is found beside the program that runs, wherever build/ was moved.
@@ -39,10 +39,16 @@ PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(LIBS)))$(PKG_CF
 PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)))$(PKG_LIBS)
 
 # --- the host program -----------------------------------------------------------------
-$(OUT)/%.o: %.c Makefile mk/host.mk $(DEPS)/build.ok
+$(OUT)/%.o: %.c Makefile mk/host.mk $(DEPS)/build.ok | build/declared/ok
 	@mkdir -p $(@D)
 	@echo "  cc    $(MODE) $<"
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+
+# Headers that are made of declarations: all at once, and touched where they differ.
+DECLARED := $(wildcard src/*/*/*.api.json)
+build/declared/ok: dev/declare mk/host.mk $(DECLARED)
+	@dev/declare build/declared $(DECLARED) && touch $@
+$(foreach f,$(DECLARED:.json=.h),build/declared/$(notdir $(patsubst %/,%,$(dir $f)))/$(notdir $f)): build/declared/ok ;
 
 # Tests put functions of theirs in the place of the C library's.
 $(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default

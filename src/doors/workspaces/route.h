@@ -2,7 +2,7 @@
  * a request under way, and the steps that all of them take.
  *
  * To add a route: a row in routes.c, its function in one of route_*.c, what its body and
- * answer look like in schemas.c, and what it is for in route_texts.c, from which the OpenAPI
+ * answer look like in schemas.api.json, and what it is for in route_texts.c, from which the OpenAPI
  * document is made.
  * Threads: a call belongs to one. Private to the room workspaces.
  */
@@ -45,7 +45,7 @@ struct route {
     unsigned flags;
     unsigned scope;            /* that a credential needs; 0: by its method and flags */
     int status;                /* when all is well; 0: 200 */
-    const char *body, *answer; /* names in schemas.c; "Note[]": an array; NULL: none */
+    const char *body, *answer; /* in schemas.api.json; "Note[]": an array; NULL: none */
     const struct route_parameter *parameters; /* NULL: none */
 };
 

@@ -1,5 +1,8 @@
 /* The types that signatures of host calls name, once for all of them. */
 #include "actions/api.h"
+#include "actions/machines.api.h"
+#include "actions/note_actions.api.h"
+#include "actions/tools.api.h"
 
 const struct api_type api_types[] = {
     {"FileEntry",
@@ -52,9 +55,7 @@ const struct api_type api_types[] = {
     {"SearchField",
      "'id' | 'note_id' | 'title' | 'excerpt' | 'score' | 'type' | 'created'",
      "what a search can answer of a note"},
-    {"MetadataFilter",
-     "{key: string, value?: any, operator?: '=' | '!=' | '>' | '>=' | '<' | '<=' | 'in' | "
-     "'contains' | 'exists'}",
+    {"MetadataFilter", METADATA_FILTER_TYPE,
      "a condition on a note's metadata; the key may be a path such as 'a.b'"},
     {"AdvancedHit",
      "{id: string, title: string, type: string, created: string, updated: string, "
@@ -165,10 +166,7 @@ const struct api_type api_types[] = {
     {"ToolFiles",
      "{[name: string]: string | Uint8Array | ArrayBuffer | {base64: string}}",
      "files for a command-line tool, by their names in /work"},
-    {"ToolOptions",
-     "{args?: string[], stdin?: string | Uint8Array | ArrayBuffer | {base64: string}, "
-     "files?: ToolFiles, cwd?: string, timeout?: number, arguments?: Metadata, "
-     "[parameter: string]: any}",
+    {"ToolOptions", TOOL_OPTIONS_TYPE,
      "what a command-line tool is run with: its own parameters by name besides these; "
      "timeout is in ms"},
     {"ToolResult",
@@ -193,10 +191,7 @@ const struct api_type api_types[] = {
      "memoryLimit: number, returns: 'string' | 'object', parameters: Metadata, "
      "examples?: any[]}",
      "a command-line tool; parameters is a JSON Schema"},
-    {"VmOptions",
-     "{stdin?: string | Uint8Array | ArrayBuffer | {base64: string}, cwd?: string, env?: "
-     "{[name: string]: string}, timeoutMs?: number, session?: string, machine?: string, "
-     "maxOutput?: number}",
+    {"VmOptions", VM_OPTIONS_TYPE,
      "how a command is run in a Linux machine: cwd and env are for this command alone, "
      "session is a name (commands of one wait for each other), maxOutput the bytes kept of "
      "stdout and of stderr (1048576)"},

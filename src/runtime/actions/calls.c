@@ -146,6 +146,17 @@ const struct json *call_options(const struct json *args, const char *call, struc
     return NULL;
 }
 
+bool call_option_unknown(struct str key, const char *const *keys, const char *done,
+                         struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, 300);
+    for (size_t i = 0; keys[i]; i++)
+        buf_printf(&text, "%s%s", !i ? "" : keys[i + 1] ? ", " : " and ", keys[i]);
+    return err_set(e, ERR_INVALID, "there is no option '%.*s'; %s are accepted, %s",
+                   STR_ARGS(str_cut(key, 60)), buf_cz(&text), done);
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 /* How many there are: there is none. */

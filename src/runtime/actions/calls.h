@@ -290,6 +290,9 @@ const struct host_call *const *host_calls_told(size_t *count);
 /* The first argument, which must be an object such as {type, title}; NULL and
  * ERR_INVALID. */
 const struct json *call_options(const struct json *args, const char *call, struct err *e);
+/* ERR_INVALID: there is no option `key`; `keys`, up to a NULL, are. `done`: "nothing ran". */
+bool call_option_unknown(struct str key, const char *const *keys, const char *done,
+                         struct err *e);
 
 void evaluation_init(struct evaluation *v, const struct action_call *c);
 void evaluation_done(struct evaluation *v);

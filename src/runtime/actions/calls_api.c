@@ -2,9 +2,9 @@
  * before they write any (search_api, describe_api). */
 #include "actions/api.h"
 #include "actions/capability.h"
+#include "actions/discovery.api.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
-#include "actions/schemas.h"
 #include "functions/functions.h"
 
 #define FOUND_USUAL 8
@@ -113,7 +113,7 @@ static bool action_describe_api(const struct action_call *c, struct answer *out,
 
 static const struct host_call rows[] = {
     {CALL(.name = "api.search", .sync = true),
-     "(words: string | {query: string, limit?: number}): ApiRow[]",
+     "(words: string | " API_SEARCH_TYPE "): ApiRow[]",
      "finds methods by what they do, best first", call_search, LEVEL_ZERO,
      STEADY_QUESTION,
      .details =
@@ -130,40 +130,18 @@ static const struct host_call rows[] = {
 const struct host_call_group api_calls = {TABLE(rows), .order = 110, .scopeless = true,
                                           .always = true};
 
-static const char search_api_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"query\":{\"type\":\"string\"},"
-    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
-    "\"required\":[\"query\"]}";
-
-static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
-
-static const char describe_api_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"name\":{\"type\":\"string\","
-    "\"description\":\"'notes.update', 'notes' or 'Note'; none: everything\"}}}";
-
-static const char describe_api_output[] = "{\"type\":\"object\"}";
-
 static const struct action_row action_rows[] = {
     {SHOWN(.name = "search_api", .title = "Find methods",
            .description = "Find methods of evaluate_note_code by what they do.",
-           .input_schema = search_api_input, .output_schema = search_output,
-           .read_only = true, .idempotent = true),
+           SEARCH_API_SCHEMAS, .read_only = true, .idempotent = true),
      .run = action_search_api, .seldom = true, /* code has api.search */
      .needs = "api.search"},
-    {.shown =
-         {.name = "describe_api",
-          .title = "Describe a method",
-          .description =
-              "A method, namespace or type of evaluate_note_code: signature, options, "
-              "errors, an example.",
-          .input_schema = describe_api_input,
-          .output_schema = describe_api_output,
-          .read_only = true,
-          .idempotent = true},
-     .run = action_describe_api,
-     .seldom = true, /* code has api.describe */
+    {SHOWN(.name = "describe_api", .title = "Describe a method",
+           .description =
+               "A method, namespace or type of evaluate_note_code: signature, options, "
+               "errors, an example.",
+           DESCRIBE_API_SCHEMAS, .read_only = true, .idempotent = true),
+     .run = action_describe_api, .seldom = true, /* code has api.describe */
      .needs = "api.describe"},
 };
 static const struct action_group discovery = {action_rows, LENGTH(action_rows),

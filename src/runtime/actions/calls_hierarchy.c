@@ -1,5 +1,6 @@
 /* The host calls hierarchy.*: notes beneath notes. */
 #include "actions/calls.h"
+#include "actions/note_actions.api.h"
 
 typedef bool change_fn(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e);
@@ -57,12 +58,11 @@ static bool call_parents(struct calling *x, struct json_writer *out, struct err 
 }
 
 #define NOT_THERE "NotFound: no such note. Conflict: several notes have that title."
-#define NOTE_ID "(noteId: string | {note_id: string}): Promise<"
+#define NOTE_ID "(noteId: string | " NOTE_ID_TYPE "): Promise<"
 
 static const struct host_call rows[] = {
     {CALL(.name = "hierarchy.addSubnote", .writes = true),
-     "(options: {parent_id: string, child_id: string, position?: number, "
-     "dry_run?: boolean}): Promise<HierarchyChange | DryRun>",
+     "(options: " HIERARCHY_ADD_SUBNOTE_TYPE "): Promise<HierarchyChange | DryRun>",
      "puts a note beneath another", call_add, LEVEL_FULL, .reviewed = true,
      .details = "The list stands in the parent's frontmatter, under the key subnotes. "
                 "Without position it comes last, or stays where it is; positions count "
@@ -74,16 +74,14 @@ static const struct host_call rows[] = {
                 "child_id: 'meeting/Standup', position: 0})",
      .words = "child parent nest attach move under tree outline"},
     {CALL(.name = "hierarchy.removeSubnote", .writes = true),
-     "(options: {parent_id: string, child_id: string, dry_run?: boolean}): "
-     "Promise<HierarchyChange | DryRun>",
+     "(options: " HIERARCHY_REMOVE_SUBNOTE_TYPE "): Promise<HierarchyChange | DryRun>",
      "takes a subnote away from its parent; both stay", call_remove, LEVEL_FULL,
      .reviewed = true, .errors = "NotFound: it is no subnote of that parent.",
      .example = "await hierarchy.removeSubnote({parent_id: 'project/Plan', "
                 "child_id: 'meeting/Standup'})",
      .words = "child detach unlink unnest"},
     {CALL(.name = "hierarchy.reorder", .writes = true),
-     "(options: {parent_id: string, child_ids: string[], dry_run?: boolean}): "
-     "Promise<HierarchyChange | DryRun>",
+     "(options: " HIERARCHY_REORDER_TYPE "): Promise<HierarchyChange | DryRun>",
      "gives a note's subnotes another order", call_reorder, LEVEL_FULL, .reviewed = true,
      .details = "child_ids must be exactly its subnotes, each once.",
      .errors = "InvalidInput: names those that are missing, and those that are none.",
@@ -99,7 +97,7 @@ static const struct host_call rows[] = {
      .example = "const way = await hierarchy.getPath('meeting/Standup')",
      .words = "getHierarchyPath ancestors breadcrumb root up"},
     {CALL(.name = "hierarchy.getDescendants", .slow = true),
-     "(options: string | {note_id: string, max_depth?: number}): Promise<HierarchyRow[]>",
+     "(options: string | " HIERARCHY_GET_DESCENDANTS_TYPE "): Promise<HierarchyRow[]>",
      "everything beneath a note, level by level", call_descendants, LEVEL_FULL,
      STEADY_QUESTION,
      .details = "depth is 1 for its children. A note with several parents has a row for "

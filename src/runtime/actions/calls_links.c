@@ -1,5 +1,6 @@
 /* The host calls links.*: what links to what. */
 #include "actions/calls.h"
+#include "actions/note_actions.api.h"
 
 static bool call_for_note(struct calling *x, struct json_writer *out, struct err *e)
 {
@@ -41,7 +42,7 @@ static bool call_migrate(struct calling *x, struct json_writer *out, struct err 
 /* Any of these may have to wait until the index is up to date. */
 static const struct host_call rows[] = {
     {CALL(.name = "links.getForNote", .slow = true),
-     "(identifier: string | {identifier: string}): Promise<NoteLinks>",
+     "(identifier: string | " IDENTIFIER_TYPE "): Promise<NoteLinks>",
      "all links of a note: to notes, to addresses, and from other notes", call_for_note,
      LEVEL_FULL, STEADY_QUESTION,
      .details =
@@ -53,7 +54,7 @@ static const struct host_call rows[] = {
                 "await links.getForNote('project/Plan')",
      .words = "outgoing incoming references mentions getNoteLinks wikilinks urls"},
     {CALL(.name = "links.getBacklinks", .slow = true),
-     "(identifier: string | {identifier: string}): Promise<LinkRow[]>",
+     "(identifier: string | " IDENTIFIER_TYPE "): Promise<LinkRow[]>",
      "the links that lead to a note", call_backlinks, LEVEL_FULL, STEADY_QUESTION,
      .details = "Whatever they call it: id, path, uid, title or file name. Sorted by the "
                 "path of the note that they stand in.",
@@ -61,8 +62,7 @@ static const struct host_call rows[] = {
      .example = "(await links.getBacklinks('project/Plan')).map((l) => l.source_note_id)",
      .words = "incoming references who links here mentioned by inbound"},
     {CALL(.name = "links.list", .slow = true),
-     "(options?: {limit?: number, cursor?: string, hierarchy?: boolean} | null): "
-     "Promise<Link[]>",
+     "(options?: " LINKS_LIST_TYPE " | null): Promise<Link[]>",
      "all links of the vault that lead to a note", call_list, LEVEL_FULL, STEADY_QUESTION,
      .details =
          "By the path of the note that they stand in. With hierarchy: true also who stands "
@@ -73,7 +73,7 @@ static const struct host_call rows[] = {
      .example = "const all = await links.list({limit: 100})",
      .words = "all every graph edges relations network listLinks"},
     {CALL(.name = "links.findBroken", .slow = true),
-     "(options?: {limit?: number, cursor?: string} | null): Promise<BrokenLink[]>",
+     "(options?: " LINKS_FIND_BROKEN_TYPE " | null): Promise<BrokenLink[]>",
      "links that lead to no note", call_find_broken, LEVEL_FULL, STEADY_QUESTION,
      .details =
          "reason is 'missing', or 'ambiguous' where several notes have that name. Links to "
@@ -83,9 +83,7 @@ static const struct host_call rows[] = {
      .example = "const broken = await links.findBroken()",
      .words = "dead missing dangling orphan findBrokenLinks check invalid"},
     {CALL(.name = "links.searchBy", .slow = true),
-     "(options: {has_links_to?: string | string[], linked_from?: string | string[], "
-     "external_domains?: string | string[], broken_links?: boolean, limit?: number, "
-     "cursor?: string}): Promise<LinkedNote[]>",
+     "(options: " LINKS_SEARCH_BY_TYPE "): Promise<LinkedNote[]>",
      "the notes with certain links", call_search_by, LEVEL_FULL, STEADY_QUESTION,
      .details =
          "Each criterion that is given must hold, for any one of its strings. A domain "
@@ -96,7 +94,7 @@ static const struct host_call rows[] = {
                 "external_domains: ['github.com']})",
      .words = "searchByLinks filter domain website linking to from"},
     {CALL(.name = "links.migrate", .slow = true),
-     "(force?: boolean | {force?: boolean} | null): Promise<LinkMigration>",
+     "(force?: boolean | " LINKS_MIGRATE_TYPE " | null): Promise<LinkMigration>",
      "brings the index of links up to date", call_migrate, LEVEL_FULL,
      .details = "It always is before any call answers; force makes the whole index anew. "
                 "Notes are not changed. errors counts notes that cannot be read.",

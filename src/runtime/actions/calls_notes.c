@@ -1,5 +1,6 @@
 /* The host calls notes.*: single notes and searches. */
 #include "actions/calls.h"
+#include "actions/note_actions.api.h"
 
 /* ---- arguments ---------------------------------------------------------- */
 
@@ -75,9 +76,8 @@ static bool call_search(struct calling *x, struct json_writer *out, struct err *
 
 static const struct host_call rows[] = {
     {CALL(.name = "notes.create", .writes = true),
-     "(options: {type?: string, type_id?: string, title: string, content?: string, "
-     "metadata?: Metadata, dry_run?: boolean} | {markdown: string, type?: string, "
-     "title?: string, dry_run?: boolean}): Promise<CreatedNote | DryRun>",
+     "(options: " NOTES_CREATE_PARTS_TYPE " | " NOTES_CREATE_WHOLE_TYPE
+     "): Promise<CreatedNote | DryRun>",
      "creates a note in the folder of its type", call_create, LEVEL_LIMITED,
      .alias = "notes.save", .right = RIGHT_CREATE_NOTES, .reviewed = true,
      .details =
@@ -92,9 +92,7 @@ static const struct host_call rows[] = {
          "metadata: {tags: ['team']}})",
      .words = "add new write insert make save put createNote"},
     {CALL(.name = "notes.get"),
-     "(identifier: string | {identifier: string, properties?: boolean, markdown?: "
-     "boolean}): "
-     "Promise<FullNote | null>",
+     "(identifier: string | " NOTES_GET_TYPE "): Promise<FullNote | null>",
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get, LEVEL_ZERO, .right = RIGHT_READ_NOTES, .steady = true,
      .details =
@@ -106,14 +104,9 @@ static const struct host_call rows[] = {
      .example = "const note = await notes.get('meeting/Standup')",
      .words = "read open load fetch show view getNote getById byId content body findOne"},
     {CALL(.name = "notes.update", .writes = true),
-     "(options: {identifier: string, content?: string, contentHash?: string, "
-     "content_hash?: string, metadata?: Metadata, markdown?: string, force?: boolean, "
-     "dry_run?: boolean}): "
-     "Promise<UpdatedNote | DryRun>\n"
-     "(identifier: string, changes: {content?: string, contentHash?: string, "
-     "content_hash?: string, metadata?: Metadata, markdown?: string, force?: boolean, "
-     "dry_run?: boolean}): "
-     "Promise<UpdatedNote | DryRun>",
+     "(options: " NOTES_UPDATE_TYPE "): Promise<UpdatedNote | DryRun>\n"
+     "(identifier: string, changes: " NOTES_UPDATE_CHANGES_TYPE
+     "): Promise<UpdatedNote | DryRun>",
      "replaces a note's content, or merges its metadata, or both", call_update,
      LEVEL_LIMITED, .alias = "notes.save", .right = RIGHT_CHANGE_NOTES, .reviewed = true,
      .details =
@@ -132,8 +125,7 @@ static const struct host_call rows[] = {
          "change edit write set modify patch replace append save put frontmatter tag "
          "updateNote setMetadata"},
     {CALL(.name = "notes.delete", .writes = true),
-     "(options: string | {identifier: string, confirm?: boolean, contentHash?: string, "
-     "content_hash?: string, dry_run?: boolean}): Promise<DeletedNote | DryRun>",
+     "(options: string | " NOTES_DELETE_TYPE "): Promise<DeletedNote | DryRun>",
      "moves a note to the trash", call_delete, LEVEL_FULL, .right = RIGHT_DELETE_NOTES,
      .reviewed = true,
      .details = "Where other notes link to it nothing is done, and warnings lists them, "
@@ -143,9 +135,7 @@ static const struct host_call rows[] = {
      .example = "await notes.delete({identifier: 'meeting/Standup', confirm: true})",
      .words = "remove trash erase destroy drop unlink deleteNote"},
     {CALL(.name = "notes.list"),
-     "(options?: string | null | {typeName?: string, type?: string, limit?: number, "
-     "cursor?: string, order?: 'updated' | 'path', fields?: NoteField[]}): "
-     "Promise<NoteRow[]>",
+     "(options?: string | null | " NOTES_LIST_TYPE "): Promise<NoteRow[]>",
      "notes without their content, the one updated last first", call_list, LEVEL_ZERO,
      .filter = FILTER_OR_TYPE, .rows = {1000, "10,000"}, .right = RIGHT_LIST_NOTES,
      STEADY_QUESTION,
@@ -161,9 +151,7 @@ static const struct host_call rows[] = {
          "all every getAll findAll listNotes recent latest newest count enumerate page "
          "ids titles query filter"},
     {CALL(.name = "notes.search", .slow = true),
-     "(options: string | {query: string, typeFilter?: string, type?: string, limit?: number, "
-     "useRegex?: boolean, exact?: boolean, fields?: SearchField[], cursor?: string}): "
-     "Promise<SearchHit[]>",
+     "(options: string | " NOTES_SEARCH_TYPE "): Promise<SearchHit[]>",
      "full-text search over titles, contents and tags, best first", call_search,
      LEVEL_FULL, .filter = FILTER_OPTIONS, .rows = {50, "1,000"}, STEADY_QUESTION,
      .details =

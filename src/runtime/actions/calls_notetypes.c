@@ -1,5 +1,6 @@
 /* The host calls noteTypes.*: which types of notes there are, and what each is for. */
 #include "actions/calls.h"
+#include "actions/note_actions.api.h"
 
 static bool with_vault(struct calling *x, vault_call *does, struct json_writer *out,
                        struct err *e)
@@ -37,9 +38,8 @@ static bool call_delete(struct calling *x, struct json_writer *out, struct err *
 
 static const struct host_call rows[] = {
     {CALL(.name = "noteTypes.create", .writes = true),
-     "(options: {type_name: string, description: string, agent_instructions?: " INSTRUCTIONS
-     ", metadata_schema?: object}): Promise<{name: string, filename: string, path: string, "
-     "created: string}>",
+     "(options: " NOTE_TYPES_CREATE_TYPE
+     "): Promise<{name: string, filename: string, path: string, created: string}>",
      "describes a type of notes: what for, how to write them, which metadata they have",
      call_create, LEVEL_FULL, .reviewed = true,
      .details =
@@ -56,9 +56,8 @@ static const struct host_call rows[] = {
          "[{name: 'status', type: 'select', options: ['open', 'done'], required: true}]}})",
      .words = "kind class category template schema define"},
     {CALL(.name = "noteTypes.list", .slow = true),
-     "(options?: {fields?: boolean} | null): Promise<{name: string, description: string, "
-     "noteCount: number, filename: string | null, fields?: {name: string, type: string, notes: "
-     "number}[], fields_omitted?: number, hidden?: string}[]>",
+     "(options?: " NOTE_TYPES_LIST_TYPE
+     " | null): Promise<{name: string, description: string, noteCount: number, filename: string | null, fields?: {name: string, type: string, notes: number}[], fields_omitted?: number, hidden?: string}[]>",
      "all types: folders that exist, and those that are described", call_list, LEVEL_FULL,
      .reads = true,
      .details =
@@ -69,8 +68,8 @@ static const struct host_call rows[] = {
      .example = "(await noteTypes.list()).map((t) => `${t.name}: ${t.noteCount}`)",
      .words = "all kinds classes categories folders count listNoteTypes"},
     {CALL(.name = "noteTypes.get", .slow = true),
-     "(typeName: string | {type_name: string}): Promise<{name: string, purpose: string, path: "
-     "string, instructions: " INSTRUCTIONS
+     "(typeName: string | " NOTE_TYPES_GET_TYPE
+     "): Promise<{name: string, purpose: string, path: string, instructions: " INSTRUCTIONS
      ", metadata_schema: object | null, content_hash: string | null, schema_error?: string}>",
      "what a type is for, how its notes are to be written, and its metadata schema",
      call_get, LEVEL_FULL, .reads = true, .right = RIGHT_READ_TYPES,
@@ -80,10 +79,8 @@ static const struct host_call rows[] = {
      .example = "const type = await noteTypes.get('meeting')",
      .words = "info read describe instructions schema fields getNoteTypeInfo"},
     {CALL(.name = "noteTypes.update", .writes = true),
-     "(options: {type_name: string, description?: string, instructions?: " INSTRUCTIONS
-     ", agent_instructions?: " INSTRUCTIONS
-     ", metadata_schema?: object, content_hash?: string}): Promise<{raw: string, parsed: "
-     "{description: string, agentInstructions: " INSTRUCTIONS
+     "(options: " NOTE_TYPES_UPDATE_TYPE
+     "): Promise<{raw: string, parsed: {description: string, agentInstructions: " INSTRUCTIONS
      ", metadataSchema?: object}}>",
      "changes what is said about a type", call_update, LEVEL_FULL, .reviewed = true,
      .details =
@@ -96,8 +93,8 @@ static const struct host_call rows[] = {
          "await noteTypes.update({type_name: 'meeting', instructions: 'Keep it short.'})",
      .words = "edit change set schema fields instructions updateNoteType"},
     {CALL(.name = "noteTypes.delete", .slow = true, .writes = true),
-     "(options: {type_name: string, action?: 'error' | 'migrate' | 'delete', target_type?: "
-     "string, confirm?: boolean}): Promise<{success: boolean, notesAffected: number}>",
+     "(options: " NOTE_TYPES_DELETE_TYPE
+     "): Promise<{success: boolean, notesAffected: number}>",
      "deletes a type: only an empty one, or with its notes moved to another type or the trash",
      call_delete, LEVEL_FULL, .reviewed = true,
      .details =

@@ -1,5 +1,6 @@
 /* The host calls relationships.*: how notes belong together. */
 #include "actions/calls.h"
+#include "actions/note_actions.api.h"
 
 static bool call_get(struct calling *x, struct json_writer *out, struct err *e)
 {
@@ -30,15 +31,14 @@ static bool call_clustering(struct calling *x, struct json_writer *out, struct e
 
 static const struct host_call rows[] = {
     {CALL(.name = "relationships.get", .slow = true),
-     "(noteId: string | {note_id: string}): Promise<NoteRelationships>",
+     "(noteId: string | " NOTE_ID_TYPE "): Promise<NoteRelationships>",
      "all that joins a note to others: links, hierarchy, addresses", call_get, LEVEL_FULL,
      STEADY_QUESTION, .errors = NOT_THERE,
      .example = "const {content_links, hierarchy_links, external_links} = "
                 "await relationships.get('project/Plan')",
      .words = "getNoteRelationships connections graph edges neighbours overview"},
     {CALL(.name = "relationships.getRelated", .slow = true),
-     "(options: string | {note_id: string, max_results?: number}): "
-     "Promise<RelatedNote[]>",
+     "(options: string | " RELATIONSHIPS_GET_RELATED_TYPE "): Promise<RelatedNote[]>",
      "the notes that belong closest to a note, the strongest first", call_related,
      LEVEL_FULL, STEADY_QUESTION,
      .details =
@@ -50,8 +50,7 @@ static const struct host_call rows[] = {
                 "max_results: 5})",
      .words = "similar nearest getRelatedNotes recommend suggest tags"},
     {CALL(.name = "relationships.findPath", .slow = true),
-     "(options: {start_note_id: string, end_note_id: string, max_depth?: number}): "
-     "Promise<PathStep[] | null>",
+     "(options: " RELATIONSHIPS_FIND_PATH_TYPE "): Promise<PathStep[] | null>",
      "the shortest way from one note to another", call_find_path, LEVEL_FULL,
      STEADY_QUESTION,
      .details =
@@ -64,7 +63,7 @@ static const struct host_call rows[] = {
                 "end_note_id: 'person/Ada'})",
      .words = "findRelationshipPath connection between distance route graph bfs"},
     {CALL(.name = "relationships.getClusteringCoefficient", .slow = true),
-     "(noteId: string | {note_id: string}): Promise<number>",
+     "(noteId: string | " NOTE_ID_TYPE "): Promise<number>",
      "how closely a note's neighbours are joined among themselves, 0 to 1",
      call_clustering, LEVEL_FULL, STEADY_QUESTION,
      .details = "Of all pairs of notes that it is joined to by links or hierarchy, the "

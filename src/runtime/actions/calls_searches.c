@@ -1,6 +1,7 @@
 /* The further searches of notes.*: by conditions, by plain text, by SQL. */
 #include "actions/calls.h"
 #include "actions/internal.h"
+#include "actions/note_actions.api.h"
 #include "sql/sql.h"
 
 static bool call_advanced(struct calling *x, struct json_writer *out, struct err *e)
@@ -29,13 +30,8 @@ static bool call_sql(struct calling *x, struct json_writer *out, struct err *e)
 
 static const struct host_call rows[] = {
     {CALL(.name = "notes.searchAdvanced", .slow = true),
-     "(options?: {query?: string, type?: string | string[], tags?: string | string[], "
-     "metadata?: Metadata, metadata_filters?: MetadataFilter[], content_contains?: string, "
-     "created_after?: string, created_before?: string, created_within?: string, "
-     "updated_after?: string, updated_before?: string, updated_within?: string, sort?: "
-     "{field: string, order?: 'asc' | 'desc'}[], limit?: number, cursor?: string, fields?: "
-     "(keyof AdvancedHit)[]}): Promise<{results: AdvancedHit[], total: number, has_more: "
-     "boolean, cursor?: string, query_time_ms: number}>",
+     "(options?: " NOTES_SEARCH_ADVANCED_TYPE
+     "): Promise<{results: AdvancedHit[], total: number, has_more: boolean, cursor?: string, query_time_ms: number}>",
      "notes by type, tags, metadata, dates and words, sorted and in pages", call_advanced,
      LEVEL_FULL, .filter = FILTER_OPTIONS, STEADY_QUESTION,
      .details =
@@ -55,17 +51,15 @@ static const struct host_call rows[] = {
      .words = "filter where criteria metadata tag date between sort order page "
               "searchNotesAdvanced query"},
     {CALL(.name = "notes.searchByText", .slow = true),
-     "(options: string | {query: string, type?: string, limit?: number, fields?: "
-     "SearchField[], cursor?: string}): Promise<SearchHit[]>",
+     "(options: string | " NOTES_SEARCH_BY_TEXT_TYPE "): Promise<SearchHit[]>",
      "notes that have these words, in which no sign is special", call_by_text, LEVEL_FULL,
      .filter = FILTER_OPTIONS, STEADY_QUESTION,
      .details = "As notes.search, but quotes and operators are text like all else.",
      .example = "await notes.searchByText('what he said: \"never\"')",
      .words = "plain literal words searchNotesByText"},
     {CALL(.name = "notes.searchSQL", .slow = true),
-     "(options: string | {query: string, params?: any[] | {[name: string]: any}, limit?: "
-     "number, timeout?: number}): Promise<{columns: string[], rows: {[column: string]: "
-     "any}[], row_count: number, truncated: boolean, query_time_ms: number}>",
+     "(options: string | " NOTES_SEARCH_SQL_TYPE
+     "): Promise<{columns: string[], rows: {[column: string]: any}[], row_count: number, truncated: boolean, query_time_ms: number}>",
      "one SELECT (SQLite) over views of the vault; it can change nothing", call_sql,
      LEVEL_FULL, STEADY_QUESTION,
      .details =

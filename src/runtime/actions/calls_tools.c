@@ -3,6 +3,7 @@
 #include "actions/calls.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
+#include "actions/tools.api.h"
 
 EMBED(tools_js, "src/runtime/actions/tools.js");
 
@@ -161,7 +162,7 @@ static const struct host_call rows[] = {
          "const r = await tools.pipe([{tool: 'sort'}, {tool: 'uniq', args: ['-c']}], "
          "{stdin: 'b\\na\\nb\\n'});\nreturn r.stdout;",
      .words = "pipeline shell chain | sort uniq", .asks = true},
-    {CALL(.name = "tools.list"), "(options?: {category?: string}): Promise<ToolRow[]>",
+    {CALL(.name = "tools.list"), "(options?: " TOOLS_LIST_TYPE "): Promise<ToolRow[]>",
      "lists the command-line tools that there are", call_list, LEVEL_FULL, .reads = true,
      .example = "return (await tools.list({category: 'data'})).map((t) => t.name);",
      .words = "which available installed programs commands", .asks = true},

@@ -4,6 +4,7 @@
 #include "actions/dry.h"
 #include "actions/places.h"
 #include "actions/preview.h"
+#include "actions/vaults.api.h"
 
 /* ---- which one ---------------------------------------------------------- */
 
@@ -164,8 +165,7 @@ static const struct host_call rows[] = {
      .example = "(await vaults.list()).map((v) => v.id)",
      .words = "all workspaces listVaults available"},
     {CALL(.name = "vaults.create", .writes = true),
-     "(options: {id: string, name: string, path: string, description?: string, "
-     "initialize?: boolean, switch_to?: boolean}): Promise<" VAULT ">",
+     "(options: " VAULTS_CREATE_TYPE "): Promise<" VAULT ">",
      "registers a folder as a vault, and makes it", call_create, LEVEL_FULL,
      .never_dry = true, .outward = true,
      .details =
@@ -177,9 +177,9 @@ static const struct host_call rows[] = {
          "id or the folder is taken, or the folder lies within another vault.",
      .example = "await vaults.create({id: 'work', name: 'Work', path: 'work'})",
      .words = "new add register open folder workspace createVault"},
-    {CALL(.name = "vaults.switch"), "(vaultId: string | {id: string}): Promise<void>",
-     "goes on in another vault", call_switch, LEVEL_FULL, .never_dry = true,
-     .outward = true,
+    {CALL(.name = "vaults.switch"),
+     "(vaultId: string | " VAULT_ID_TYPE "): Promise<void>", "goes on in another vault",
+     call_switch, LEVEL_FULL, .never_dry = true, .outward = true,
      .details =
          "Holds for all calls made after it, and for later evaluations of the same "
          "session. Nobody else's vault changes.",
@@ -187,14 +187,14 @@ static const struct host_call rows[] = {
      .example = "await vaults.switch('work')",
      .words = "change use select activate open workspace switchVault"},
     {CALL(.name = "vaults.update", .writes = true),
-     "(options: {id: string, name?: string, description?: string}): Promise<void>",
+     "(options: " VAULTS_UPDATE_TYPE "): Promise<void>",
      "changes a vault's name or description", call_update, LEVEL_FULL, .never_dry = true,
      .names_vault = true, .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.update({id: 'work', description: 'what I am paid for'})",
      .words = "rename describe edit updateVault"},
     {CALL(.name = "vaults.remove", .writes = true),
-     "(vaultId: string | {id: string}): Promise<void>",
+     "(vaultId: string | " VAULT_ID_TYPE "): Promise<void>",
      "takes a vault from the list; its files stay as they are", call_remove, LEVEL_FULL,
      .never_dry = true, .names_vault = true, .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",

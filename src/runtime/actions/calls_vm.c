@@ -1,5 +1,6 @@
 /* The host calls vm.*: Linux machines for code. What code sees of vm.exec is vm.js. */
 #include "actions/calls.h"
+#include "actions/machines.api.h"
 #include "actions/machines.h"
 #include "actions/parts.h"
 
@@ -105,7 +106,7 @@ static const struct host_call rows[] = {
          "linux shell bash terminal command python python3 git pip debian computer "
          "sandbox run execute subprocess spawn machine virtual container docker ssh"},
     {CALL(.name = "vm.start", .slow = true),
-     "(options?: {ramMB?: number, diskMB?: number, cpuSeconds?: number}): Promise<VmMachine>",
+     "(options?: " VM_START_TYPE "): Promise<VmMachine>",
      "starts a Linux machine; the first is the one that vm.exec uses by itself",
      call_start, LEVEL_FULL, .never_dry = true,
      .details =
@@ -119,8 +120,9 @@ static const struct host_call rows[] = {
                 "return (await vm.exec('free -m', {machine: m.machine})).stdout;",
      .words = "boot create launch new open machine memory ram"},
     {CALL(.name = "vm.stop", .slow = true),
-     "(options?: {machine?: string, session?: string}): Promise<{stopped: boolean, machine?: "
-     "string, session?: string}>",
+     "(options?: " VM_STOP_TYPE
+     "): Promise<{stopped: boolean, machine?: string, session?: "
+     "string}>",
      "stops a Linux machine, and all in it is gone; or ends one of its sessions",
      call_stop, LEVEL_FULL, .never_dry = true,
      .details = "Without a machine: the default one; stopped is false where none ran.",

@@ -1,5 +1,6 @@
 /* The host calls notes.*: other names and places, what was, and the way back. */
 #include "actions/calls.h"
+#include "actions/note_actions.api.h"
 
 /* ---- guarded ones -------------------------------------------------------- */
 
@@ -124,9 +125,7 @@ static bool call_list_trash(struct calling *x, struct json_writer *out, struct e
 
 static const struct host_call rows[] = {
     {CALL(.name = "notes.rename", .writes = true, .slow = true),
-     "(options: {identifier: string, new_title: string, contentHash?: string, "
-     "content_hash?: string, force?: boolean, dry_run?: boolean}): "
-     "Promise<RenamedNote | DryRun>",
+     "(options: " NOTES_RENAME_TYPE "): Promise<RenamedNote | DryRun>",
      "gives a note another title and file name; the links to it follow", call_rename,
      LEVEL_FULL, .reviewed = true,
      .details =
@@ -142,9 +141,7 @@ static const struct host_call rows[] = {
                 "new_title: 'Daily standup'})",
      .words = "title retitle filename change name renameNote"},
     {CALL(.name = "notes.move", .writes = true, .slow = true),
-     "(options: {identifier: string, new_type: string, contentHash?: string, "
-     "content_hash?: string, force?: boolean, dry_run?: boolean}): "
-     "Promise<MovedNote | DryRun>",
+     "(options: " NOTES_MOVE_TYPE "): Promise<MovedNote | DryRun>",
      "moves a note to another type, which is its first folder; the links to it follow",
      call_move, LEVEL_FULL, .right = RIGHT_MOVE_NOTES, .reviewed = true,
      .details =
@@ -157,17 +154,14 @@ static const struct host_call rows[] = {
                 "await notes.move({identifier: note.id, new_type: 'archive'})",
      .words = "type folder directory relocate file category moveNote"},
     {CALL(.name = "notes.getSections"),
-     "(identifier: string | {identifier: string}): Promise<NoteSections>",
+     "(identifier: string | " NOTES_GET_SECTIONS_TYPE "): Promise<NoteSections>",
      "the sections of a note: what stands below each heading of level 2",
      call_get_sections, LEVEL_FULL, STEADY_QUESTION,
      .details = "occurrence counts sections of one name, from 1.", .errors = "NotFound.",
      .example = "const {sections} = await notes.getSections('meeting/Standup')",
      .words = "headings outline parts structure h2 toc chapters properties"},
     {CALL(.name = "notes.updateSection", .writes = true),
-     "(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | "
-     "'append' | 'prepend' | 'remove' | 'create', occurrence?: number, "
-     "contentHash?: string, content_hash?: string, force?: boolean, dry_run?: boolean}): "
-     "Promise<UpdatedSection | DryRun>",
+     "(options: " NOTES_UPDATE_SECTION_TYPE "): Promise<UpdatedSection | DryRun>",
      "changes one section of a note and leaves all others as they are",
      call_update_section, LEVEL_FULL, .reviewed = true,
      .details =
@@ -183,9 +177,7 @@ static const struct host_call rows[] = {
                 "heading: 'Actions', content: '- call Ann', mode: 'append'})",
      .words = "heading append prepend insert chapter part edit h2 property add"},
     {CALL(.name = "notes.batch", .writes = true, .slow = true),
-     "(options: {changes: {action: 'create' | 'update' | 'delete' | 'rename' | 'move' | "
-     "'updateSection' | 'restore', [option: string]: any}[], dry_run?: boolean}): "
-     "Promise<BatchResult | DryRun>",
+     "(options: " NOTES_BATCH_TYPE "): Promise<BatchResult | DryRun>",
      "several changes of notes, all or nothing", call_batch, LEVEL_FULL, .reviewed = true,
      .details =
          "Each change has an action and the options of the call of that name; they are "
@@ -195,8 +187,7 @@ static const struct host_call rows[] = {
                 "{action: 'create', title: 'Two'}]})",
      .words = "bulk many transaction atomic together multiple all at once"},
     {CALL(.name = "notes.history"),
-     "(options: string | {identifier: string, limit?: number, cursor?: number}): "
-     "Promise<Revision[]>",
+     "(options: string | " NOTES_HISTORY_TYPE "): Promise<Revision[]>",
      "what a note held before, the newest revision first", call_history, LEVEL_FULL,
      .details =
          "Every change is kept, with who made it; what another program wrote is kept, as "
@@ -206,7 +197,7 @@ static const struct host_call rows[] = {
      .example = "const [last, before] = await notes.history('meeting/Standup')",
      .words = "revisions versions log changes past who when undo blame"},
     {CALL(.name = "notes.getRevision"),
-     "(options: {identifier: string, revision: number}): Promise<OldNote>",
+     "(options: " NOTES_GET_REVISION_TYPE "): Promise<OldNote>",
      "a note as it was at one of its revisions", call_get_revision, LEVEL_FULL,
      .reads = true,
      .details = "content and metadata as notes.get tells them; text is the whole file.",
@@ -215,9 +206,8 @@ static const struct host_call rows[] = {
                 "revision: 3})",
      .words = "version old past show diff compare previous"},
     {CALL(.name = "notes.restore", .writes = true),
-     "(options: {identifier: string, revision: number, contentHash?: string, "
-     "content_hash?: string, force?: boolean, dry_run?: boolean} | {backup_path: string, "
-     "dry_run?: boolean}): Promise<RestoredNote | DryRun>",
+     "(options: " NOTES_RESTORE_REVISION_TYPE " | " NOTES_RESTORE_TRASHED_TYPE
+     "): Promise<RestoredNote | DryRun>",
      "takes a note back to a revision, or out of the trash", call_restore, LEVEL_FULL,
      .reviewed = true,
      .details =
@@ -229,7 +219,7 @@ static const struct host_call rows[] = {
                 "force: true})",
      .words = "undo revert rollback recover undelete back previous version trash"},
     {CALL(.name = "notes.listTrash", .slow = true),
-     "(options?: {limit?: number, cursor?: string} | null): Promise<TrashedNote[]>",
+     "(options?: " NOTES_LIST_TRASH_TYPE " | null): Promise<TrashedNote[]>",
      "deleted notes, the one deleted last first", call_list_trash, LEVEL_FULL,
      .reads = true,
      .details =

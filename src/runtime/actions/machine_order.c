@@ -1,5 +1,6 @@
 /* A command for a machine as it was asked for, and how it is told of. */
 #include "actions/calls.h"
+#include "actions/machines.api.h"
 #include "actions/machines.h"
 #include "actions/places.h"
 #include "actions/streams.h"
@@ -136,10 +137,7 @@ static bool read_one(struct machine_order *o, const struct tool_call *c, struct 
         x->timeout_ns = n * 1000000;
         return ok;
     }
-    return err_set(e, ERR_INVALID,
-                   "there is no option '%.*s'; command, stdin, cwd, env, timeoutMs, "
-                   "session, machine and maxOutput are accepted, nothing ran",
-                   STR_ARGS(str_cut(key, 60)));
+    return call_option_unknown(key, VM_EXEC_KEYS, "nothing ran", e);
 }
 
 bool machine_order_read(struct machine_order *o, const struct tool_call *c,

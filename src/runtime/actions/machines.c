@@ -6,6 +6,7 @@
 
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/machines.api.h"
 #include "actions/places.h"
 #include "audit/audit.h"
 #include "crypto/crypto.h"
@@ -325,10 +326,7 @@ static bool read_options(const struct machine_use *u, const struct json *options
             ok = read_size("cpuSeconds", it.value, 1, p->vm.cpu_seconds, &n, e);
             o->cpu_ns = n * 1000000000;
         } else {
-            ok = err_set(e, ERR_INVALID,
-                         "there is no option '%.*s'; ramMB, diskMB and cpuSeconds are "
-                         "accepted, nothing was started",
-                         STR_ARGS(str_cut(it.key, 60)));
+            ok = call_option_unknown(it.key, VM_START_KEYS, "nothing was started", e);
         }
         if (!ok)
             return false;

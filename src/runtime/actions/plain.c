@@ -1,8 +1,8 @@
 /* The plain actions: what most callers want, without code. */
 #include "actions/account.h"
 #include "actions/capability.h"
+#include "actions/note_actions.api.h"
 #include "actions/places.h"
-#include "actions/schemas.h"
 #include "actions/told.h"
 #include "actions/unknown.h"
 
@@ -128,99 +128,34 @@ static bool action_rename_note(const struct action_call *c, struct answer *out,
 
 /* ---- the rows ------------------------------------------------------------ */
 
-#define NOTE_TYPE "{\"type\":\"string\",\"description\":\"'meeting'\"}"
-#define METADATA ANY("status", "frontmatter")
-#define GET(least)                                                                       \
-    "{\"type\":\"object\",\"properties\":{\"identifier\":{\"type\":\"string\"" least "," \
-    "\"description\":\"id ('type/name'), path or unique title\"}},"                      \
-    "\"required\":[\"identifier\"]}"
-static const char get_input[] = GET("");
-static const char get_checked[] = GET(",\"minLength\":1");
-
-static const char get_output[] =
-    "{\"type\":\"object\",\"required\":[\"id\",\"content_hash\"]}";
-
-#define SEARCH(query, bounds)                                                         \
-    "{\"type\":\"object\",\"properties\":{\"query\":" query ",\"typeFilter\":" STRING \
-    ","                                                                               \
-    "\"limit\":{\"type\":\"integer\"" bounds "},"                                     \
-    "\"useRegex\":{\"type\":\"boolean\"}},\"required\":[\"query\"]}"
-static const char search_input[] = SEARCH(STRING, "");
-static const char search_checked[] = SEARCH(NAME, BOUNDS(1, 1000));
-
-static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
-
-#define CREATE(metadata)                                                            \
-    "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING \
-    ",\"content\":" STRING ",\"metadata\":" metadata "},"                           \
-    "\"required\":[\"type\",\"title\",\"content\"]}"
-static const char create_input[] = CREATE(METADATA);
-static const char create_checked[] = CREATE(OBJECT);
-
-static const char create_output[] =
-    "{\"type\":\"object\",\"required\":[\"id\",\"path\"]}";
-
-static const char rename_input[] =
-    "{\"type\":\"object\",\"properties\":{\"identifier\":" STRING ","
-    "\"new_title\":" STRING ",\"new_type\":" STRING ",\"content_hash\":" STRING ","
-    "\"force\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"identifier\"]}";
-
-static const char rename_output[] =
-    "{\"type\":\"object\",\"required\":[\"success\",\"new_id\"]}";
-
-#define UPDATE(identifier, metadata)                                            \
-    "{\"type\":\"object\",\"properties\":{\"identifier\":" identifier           \
-    ",\"content\":" STRING ",\"contentHash\":" STRING ",\"metadata\":" metadata \
-    ",\"force\":{\"type\":\"boolean\","                                         \
-    "\"description\":\"whatever it is now\"}},\"required\":[\"identifier\"]}"
-static const char update_input[] = UPDATE(STRING, METADATA);
-static const char update_checked[] = UPDATE(NAME, OBJECT);
-
-static const char update_output[] =
-    "{\"type\":\"object\",\"required\":[\"id\",\"updated\"]}";
-
 static const struct action_row rows[] = {
     {SHOWN(.name = "get_note", .title = "Read a note",
            .description =
                "Read one note: its Markdown, metadata, links and content_hash.",
-           .input_schema = get_input, .output_schema = get_output, .read_only = true,
-           .idempotent = true),
-     .run = action_get_note, .checked = get_checked, .needs = "notes.get"},
+           GET_NOTE_SCHEMAS, .read_only = true, .idempotent = true),
+     .run = action_get_note, .checked = GET_NOTE_CHECKED, .needs = "notes.get"},
     {SHOWN(.name = "search_notes", .title = "Search notes",
            .description =
                "Full-text search over titles, bodies and tags. useRegex: PCRE2.",
-           .input_schema = search_input, .output_schema = search_output,
-           .read_only = true, .idempotent = true),
-     .run = action_search_notes, .checked = search_checked, .needs = "notes.search"},
+           SEARCH_NOTES_SCHEMAS, .read_only = true, .idempotent = true),
+     .run = action_search_notes, .checked = SEARCH_NOTES_CHECKED,
+     .needs = "notes.search"},
     {SHOWN(.name = "create_note", .title = "Create a note",
            .description = "Create a Markdown note in the folder of its type.",
-           .input_schema = create_input, .output_schema = create_output),
-     .run = action_create_note, .checked = create_checked, .needs = "notes.create"},
-    {.shown =
-         {.name = "update_note",
-          .title = "Change a note",
-          .description =
-              "Replace a note's body, merge its metadata (null removes a key). Give the "
-              "content_hash from get_note: a note that changed since is left alone.",
-          .input_schema = update_input,
-          .output_schema = update_output,
-          .destructive = true},
-     .run = action_update_note,
-     .checked = update_checked,
-     .needs = "notes.update"},
-    {.shown =
-         {.name = "rename_note",
-          .title = "Rename or move a note",
-          .description =
-              "Give a note another title, or move it to another type. The links to it "
-              "follow. Give the content_hash from get_note.",
-          .input_schema = rename_input,
-          .output_schema = rename_output,
-          .destructive = true},
-     .run = action_rename_note,
-     .confirmed = action_rename_note_asks,
-     .seldom = true,
+           CREATE_NOTE_SCHEMAS),
+     .run = action_create_note, .checked = CREATE_NOTE_CHECKED, .needs = "notes.create"},
+    {SHOWN(.name = "update_note", .title = "Change a note",
+           .description =
+               "Replace a note's body, merge its metadata (null removes a key). Give the "
+               "content_hash from get_note: a note that changed since is left alone.",
+           UPDATE_NOTE_SCHEMAS, .destructive = true),
+     .run = action_update_note, .checked = UPDATE_NOTE_CHECKED, .needs = "notes.update"},
+    {SHOWN(.name = "rename_note", .title = "Rename or move a note",
+           .description =
+               "Give a note another title, or move it to another type. The links to it "
+               "follow. Give the content_hash from get_note.",
+           RENAME_NOTE_SCHEMAS, .destructive = true),
+     .run = action_rename_note, .confirmed = action_rename_note_asks, .seldom = true,
      .needs = "notes.rename"},
 };
 static const struct action_group plain = {rows, LENGTH(rows), .order = 20};

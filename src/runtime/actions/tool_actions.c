@@ -4,9 +4,9 @@
 #include "actions/api.h"
 #include "actions/capability.h"
 #include "actions/places.h"
-#include "actions/schemas.h"
 #include "actions/streams.h"
 #include "actions/tooling.h"
+#include "actions/tools.api.h"
 
 #define FOUND_USUAL 5
 #define FOUND_MAX 25
@@ -153,57 +153,21 @@ static bool action_find_tools(const struct action_call *c, struct answer *out,
 
 /* ---- the rows ------------------------------------------------------------ */
 
-#define FIND_TOOLS(bounds)                                                                    \
-    "{\"type\":\"object\",\"properties\":{"                                                   \
-    "\"query\":{\"type\":\"string\",\"description\":\"'yaml to json'\"},\"category\":" STRING \
-    ",\"limit\":{\"type\":\"integer\"" bounds "}},\"required\":[\"query\"]}"
-static const char find_tools_input[] = FIND_TOOLS("");
-static const char find_tools_checked[] = FIND_TOOLS(BOUNDS(1, 25));
-
-#define RUN_TOOL(arguments, stdin, files, stage, one)                                     \
-    "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"arguments\":" arguments   \
-    ",\"args\":" STRINGS ",\"stdin\":" stdin ",\"files\":" files                          \
-    ",\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"     \
-    "\"timeout\":{\"type\":\"integer\"" one "},"                                          \
-    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, " \
-    "...]\",\"items\":" stage "}}}"
-static const char run_tool_input[] =
-    RUN_TOOL(ANY("file", "its parameters"), BYTES,
-             ANY("name", "{name: text | {base64}}, in /work"),
-             "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}", "");
-static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT, LEAST_1);
-
-static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
-
 static const struct action_row rows[] = {
-    {.shown =
-         {.name = "find_tools",
-          .title = "Find tools",
-          .description =
-              "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and rarer "
-              "actions; tells how to call each.",
-          .input_schema = find_tools_input,
-          .output_schema = search_output,
-          .read_only = true,
-          .idempotent = true},
-     .run = action_find_tools,
-     .finds = true,
-     .checked = find_tools_checked,
+    {SHOWN(.name = "find_tools", .title = "Find tools",
+           .description =
+               "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and rarer "
+               "actions; tells how to call each.",
+           FIND_TOOLS_SCHEMAS, .read_only = true, .idempotent = true),
+     .run = action_find_tools, .finds = true, .checked = FIND_TOOLS_CHECKED,
      .scope = SCOPE_EVALUATE},
-    {.shown =
-         {.name = "run_tool",
-          .title = "Run a tool",
-          .description =
-              "Run a command-line tool in a sandbox, over the files given and, where "
-              "it is allowed, the notes. Also runs what find_tools found.",
-          .input_schema = run_tool_input,
-          .destructive = true},
-     .run = action_run_tool,
-     .stands_for = action_run_tool_name,
-     .finds = true,
-     .shorten = streams_shorten,
-     .checked = run_tool_checked,
-     .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "run_tool", .title = "Run a tool",
+           .description =
+               "Run a command-line tool in a sandbox, over the files given and, where "
+               "it is allowed, the notes. Also runs what find_tools found.",
+           RUN_TOOL_SCHEMAS, .destructive = true),
+     .run = action_run_tool, .stands_for = action_run_tool_name, .finds = true,
+     .shorten = streams_shorten, .checked = RUN_TOOL_CHECKED, .scope = SCOPE_EVALUATE},
 };
 static const struct action_group running = {rows, LENGTH(rows), .order = 60};
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "actions/places.h"
+#include "actions/vaults.api.h"
 #include "caller/caller.h"
 #include "os/os.h"
 
@@ -536,17 +537,8 @@ static bool fits(const struct json *o, const char *schema, const char *call,
     return s && json_schema_check(s, o, call, e);
 }
 
-#define TEXT "{\"type\":[\"string\",\"null\"]}"
-#define FLAG "{\"type\":[\"boolean\",\"null\"]}"
-#define STRING "{\"type\":\"string\"}"
-
 static bool read_creation(const struct json *o, struct creation *c, struct err *e)
 {
-    static const char schema[] =
-        "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" STRING
-        ",\"path\":" STRING ",\"description\":" TEXT ",\"initialize\":" FLAG
-        ",\"switch_to\":" FLAG
-        "},\"required\":[\"id\",\"name\",\"path\"],\"additionalProperties\":false}";
     *c = (struct creation){
         .entry = {.id = json_str(json_get(o, "id")),
                   .name = json_str(json_get(o, "name")),
@@ -555,7 +547,7 @@ static bool read_creation(const struct json *o, struct creation *c, struct err *
         .initialize = json_bool(json_get(o, "initialize"), true),
         .use = json_bool(json_get(o, "switch_to"), false),
     };
-    return fits(o, schema, "vaults.create", e);
+    return fits(o, VAULTS_CREATE_OPTIONS, "vaults.create", e);
 }
 
 /* Two vaults that share notes would each keep an index and rename links in them. */
@@ -674,13 +666,9 @@ static unsigned find_listed(struct vault_set *s, struct str id, const struct gra
 bool vault_set_update(struct vault_set *s, const struct json *options,
                       const struct grant *g, struct err *e)
 {
-    static const char schema[] =
-        "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" TEXT
-        ",\"description\":" TEXT
-        "},\"required\":[\"id\"],\"additionalProperties\":false}";
     char listed[VAULT_ID_MAX + 1];
     if (!vault_set_owned(g, "vaults.update", e) ||
-        !fits(options, schema, "vaults.update", e))
+        !fits(options, VAULTS_UPDATE_OPTIONS, "vaults.update", e))
         return false;
     struct str name = json_str(json_get(options, "name"));
     struct str description = json_str(json_get(options, "description"));

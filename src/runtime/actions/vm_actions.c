@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "actions/capability.h"
+#include "actions/machines.api.h"
 #include "actions/machines.h"
-#include "actions/schemas.h"
 #include "actions/streams.h"
 
 static bool action_vm_exec(const struct action_call *c, struct answer *out, struct err *e)
@@ -64,72 +64,34 @@ static void check_machine(struct actions *a, struct check_list *l)
 
 /* ---- the rows ------------------------------------------------------------ */
 
-static const char vm_exec_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"command\":{\"type\":\"string\",\"description\":\"for bash\"},"
-    "\"stdin\":" STRING ",\"cwd\":" STRING
-    ",\"env\":{\"type\":\"object\",\"properties\":{\"LANG\":" STRING
-    "}},\"timeoutMs\":{\"type\":\"integer\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"another shell\"}},"
-    "\"required\":[\"command\"]}";
-
 /* Checked where they are read, which has better words. */
 static const char vm_checked[] = "{\"type\":\"object\",\"additionalProperties\":true} ";
-
-static const char vm_exec_output[] = "{\"type\":\"object\",\"required\":[\"exitCode\"]}";
-
-static const char vm_start_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"ramMB\":{\"type\":\"integer\",\"description\":\"64 to 1024 (512)\"},"
-    "\"diskMB\":{\"type\":\"integer\",\"description\":\"that it may write\"},"
-    "\"cpuSeconds\":{\"type\":\"integer\",\"description\":\"computing time\"}}}";
-
-static const char vm_machine_output[] =
-    "{\"type\":\"object\",\"required\":[\"machine\",\"state\"]}";
-
-static const char vm_stop_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"machine\":{\"type\":\"string\",\"description\":\"of vm_start; else the default one\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"only this shell of it\"}}}";
-
-static const char vm_stop_output[] = "{\"type\":\"object\",\"required\":[\"stopped\"]}";
-
-static const char vm_list_output[] = "{\"type\":\"object\",\"required\":[\"machines\"]}";
 
 static const struct action_row rows[] = {
     {SHOWN(.name = "vm_exec", .title = "Run in Linux",
            .description =
                "Run a command in a Linux machine (Debian: bash, python3, git), "
                "ready at once. Shell and files stay. No network, no notes.",
-           .input_schema = vm_exec_input, .output_schema = vm_exec_output,
-           .destructive = true),
+           VM_EXEC_SCHEMAS, .destructive = true),
      .run = action_vm_exec, .refused = action_vm_exec_refused, .shorten = streams_shorten,
      .checked = vm_checked, .needs = "vm.exec", .scope = SCOPE_EVALUATE},
-    {.shown =
-         {.name = "vm_start",
-          .title = "Start a Linux machine",
-          .description =
-              "Start a Linux machine of another size, or a further one; the first is the "
-              "one that vm_exec uses by itself, which needs none of this. Answers its "
-              "handle, good for you alone: vm_exec takes it as machine.",
-          .input_schema = vm_start_input,
-          .output_schema = vm_machine_output},
-     .run = action_vm_start,
-     .checked = vm_checked,
-     .seldom = true,
-     .needs = "vm.start",
+    {SHOWN(.name = "vm_start", .title = "Start a Linux machine",
+           .description =
+               "Start a Linux machine of another size, or a further one; the first is the "
+               "one that vm_exec uses by itself, which needs none of this. Answers its "
+               "handle, good for you alone: vm_exec takes it as machine.",
+           VM_START_SCHEMAS),
+     .run = action_vm_start, .checked = vm_checked, .seldom = true, .needs = "vm.start",
      .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "vm_stop", .title = "Stop a Linux machine",
            .description = "Stop a Linux machine of yours, with all that is in it, or "
                           "end one of its sessions.",
-           .input_schema = vm_stop_input, .output_schema = vm_stop_output,
-           .destructive = true, .idempotent = true),
+           VM_STOP_SCHEMAS, .destructive = true, .idempotent = true),
      .run = action_vm_stop, .checked = vm_checked, .seldom = true, .needs = "vm.stop",
      .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "vm_list", .title = "List Linux machines",
            .description = "Your Linux machines: state, size, what they use.",
-           .input_schema = "{\"type\":\"object\",\"properties\":{}}",
-           .output_schema = vm_list_output, .read_only = true, .idempotent = true),
+           VM_LIST_SCHEMAS, .read_only = true, .idempotent = true),
      .run = action_vm_list, .seldom = true, .needs = "vm.list", .scope = SCOPE_EVALUATE},
 };
 static const struct action_group machines = {rows, LENGTH(rows), .order = 70};

@@ -8,6 +8,7 @@
 #include "notes/excerpt.h"
 #include "notes/find.h"
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/where.h"
 #include "notes/words.h"
 
@@ -294,7 +295,6 @@ static bool put_direction(struct advanced *s, struct str field, const struct jso
 
 static bool read_sort(const struct json *list, struct advanced *s, struct err *e)
 {
-    static const char *const keys[] = {"field", "order", NULL};
     if (json_is(list, JSON_NULL))
         list = NULL;
     if (list && (!json_is(list, JSON_ARRAY) || json_length(list) > SORTS_MAX))
@@ -304,7 +304,7 @@ static bool read_sort(const struct json *list, struct advanced *s, struct err *e
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
         struct str field;
-        if (!options_check(it.value, "sort", keys, e) ||
+        if (!options_check(it.value, "sort", ADVANCED_SORT_KEYS, e) ||
             !options_str(it.value, "field", NULL, &field, e) || !put_sort(s, field, e) ||
             !put_direction(s, field, json_get(it.value, "order"), e))
             return false;
@@ -347,25 +347,9 @@ static bool read_cursor(const struct json *o, struct advanced *s, struct err *e)
 
 static bool read_question(const struct json *o, struct advanced *s, struct err *e)
 {
-    static const char *const keys[] = {"query",
-                                       "type",
-                                       "tags",
-                                       "metadata",
-                                       "metadata_filters",
-                                       "content_contains",
-                                       "created_after",
-                                       "created_before",
-                                       "created_within",
-                                       "updated_after",
-                                       "updated_before",
-                                       "updated_within",
-                                       "sort",
-                                       "limit",
-                                       "cursor",
-                                       "fields",
-                                       NULL};
-    if (!options_check(o, "notes.searchAdvanced", keys, e) || !read_words(o, s, e) ||
-        !read_types(json_get(o, "type"), s, e) || !read_tags(json_get(o, "tags"), s, e) ||
+    if (!options_check(o, "notes.searchAdvanced", NOTES_SEARCH_ADVANCED_KEYS, e) ||
+        !read_words(o, s, e) || !read_types(json_get(o, "type"), s, e) ||
+        !read_tags(json_get(o, "tags"), s, e) ||
         !where_metadata(&s->where, json_get(o, "metadata"), e) ||
         !where_filters(&s->where, json_get(o, "metadata_filters"), e) ||
         !read_dates(o, s, e) || !read_sort(json_get(o, "sort"), s, e) ||

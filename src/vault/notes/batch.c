@@ -1,6 +1,7 @@
 /* Several changes as one: all of them, or none. */
 #include <stdio.h>
 
+#include "notes/notes.api.h"
 #include "notes/session.h"
 #include "notes/write.h"
 
@@ -63,10 +64,9 @@ static bool read_item(struct batch *b, const struct json *value, struct err *e)
 
 static bool read_batch(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {"changes", "dry_run", NULL};
     struct batch *b = state;
     const struct json *changes = json_get(o, "changes");
-    if (!options_check(o, "notes.batch", keys, e))
+    if (!options_check(o, "notes.batch", NOTES_BATCH_KEYS, e))
         return false;
     size_t count = json_length(changes);
     if (!json_is(changes, JSON_ARRAY) || count < 1 || count > CHANGES_MAX)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/types.h"
 #include "notes/write.h"
 
@@ -57,10 +58,8 @@ static bool read_whole(struct creation *c, const struct json *o, struct err *e)
 static bool read_creation(const struct json *o, void *state, struct err *e)
 {
     struct creation *c = state;
-    static const char *const keys[] = {"type",     "type_id",  "title",   "content",
-                                       "metadata", "markdown", "dry_run", NULL};
     static const char *const refused[] = {"id", "type", "title", "updated", NULL};
-    if (!options_check(o, "notes.create", keys, e) ||
+    if (!options_check(o, "notes.create", NOTES_CREATE_KEYS, e) ||
         !options_str(o, "type", "type_id", &c->type, e) ||
         !options_str(o, "title", NULL, &c->title, e) ||
         !options_str(o, "content", NULL, &c->content, e))

@@ -1,6 +1,7 @@
 /* Moving a note to the trash. */
 #include <stdio.h>
 
+#include "notes/notes.api.h"
 #include "notes/session.h"
 #include "notes/sight.h"
 #include "notes/write.h"
@@ -86,11 +87,10 @@ struct deletion {
 static bool read_deletion(const struct json *o, void *state, struct err *e)
 {
     struct deletion *d = state;
-    static const char *const keys[] = {"identifier",   "confirm", "contentHash",
-                                       "content_hash", "dry_run", NULL};
-    return (json_is(o, JSON_STRING) || (options_check(o, "notes.delete", keys, e) &&
-                                        options_bool(o, "confirm", &d->confirm, e) &&
-                                        write_read_guard(o, &d->guard, e))) &&
+    return (json_is(o, JSON_STRING) ||
+            (options_check(o, "notes.delete", NOTES_DELETE_KEYS, e) &&
+             options_bool(o, "confirm", &d->confirm, e) &&
+             write_read_guard(o, &d->guard, e))) &&
            options_identifier(o, &d->identifier, e);
 }
 

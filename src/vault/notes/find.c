@@ -4,6 +4,7 @@
 #include "notes/find.h"
 #include "notes/history.h"
 #include "notes/name.h"
+#include "notes/notes.api.h"
 
 /* Rows are gathered aside, so that a failure half way leaves nothing. */
 bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,
@@ -114,15 +115,13 @@ static bool read_order(const struct json *o, struct listing *l, struct err *e)
 
 static bool read_listing(const struct json *o, struct listing *l, struct err *e)
 {
-    static const char *const keys[] = {"typeName", "type",   "limit", "cursor",
-                                       "order",    "fields", NULL};
     bool none = !o || json_is(o, JSON_NULL);
     l->type = json_str(o);
     if (json_is(o, JSON_STRING) || none) {
         l->limit = 1000;
         return read_fields(NULL, l, e);
     }
-    return options_check(o, "notes.list", keys, e) &&
+    return options_check(o, "notes.list", NOTES_LIST_KEYS, e) &&
            options_str(o, "typeName", "type", &l->type, e) &&
            options_str(o, "cursor", NULL, &l->cursor, e) && read_order(o, l, e) &&
            options_limit(o, 1000, 10000, &l->limit, e) &&

@@ -5,6 +5,7 @@
  * a level is gone through in the order of paths, the first to reach a note counts, and
  * of the notes where the searches meet the first by its path. */
 #include "notes/linked.h"
+#include "notes/notes.api.h"
 
 #define DEPTH_DEFAULT 10
 #define DEPTH_MAX 100
@@ -170,10 +171,10 @@ static bool answer_way(struct db *db, struct question *question, struct json_wri
 bool relationships_find_path(struct vault *v, const struct json *options,
                              struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"start_note_id", "end_note_id", "max_depth", NULL};
     struct str start, end;
     struct route route;
-    if (!options_check(options, "relationships.findPath", keys, e) ||
+    if (!options_check(options, "relationships.findPath", RELATIONSHIPS_FIND_PATH_KEYS,
+                       e) ||
         !options_str(options, "start_note_id", NULL, &start, e) ||
         !options_str(options, "end_note_id", NULL, &end, e) ||
         !options_int(options, "max_depth", DEPTH_DEFAULT, 1, DEPTH_MAX, &route.max_depth,

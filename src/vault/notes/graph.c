@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "notes/linked.h"
+#include "notes/notes.api.h"
 
 /* ---- a question about one note ------------------------------------------ */
 
@@ -30,10 +31,9 @@ bool question_ask(struct vault *v, struct str identifier, question_fn *answer, v
 bool question_about(struct vault *v, const struct json *identifier, const char *call,
                     question_fn *answer, struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"identifier", "note_id", NULL};
     struct str wanted = json_str(identifier);
     if (json_is(identifier, JSON_OBJECT) &&
-        (!options_check(identifier, call, keys, e) ||
+        (!options_check(identifier, call, IDENTIFIER_KEYS, e) ||
          !options_str(identifier, "identifier", "note_id", &wanted, e)))
         return false;
     if (!wanted.n)

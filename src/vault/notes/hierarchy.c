@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "notes/linked.h"
+#include "notes/notes.api.h"
 
 #define ROWS_MAX 100000u   /* of one answer */
 #define DEPTH_MAX 1000000u /* accepted as max_depth */
@@ -202,11 +203,11 @@ static bool answer_descendants(struct db *db, struct question *question,
 bool hierarchy_get_descendants(struct vault *v, const struct json *options,
                                struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"note_id", "identifier", "max_depth", NULL};
     struct descent d = {.max_depth = DEPTH_MAX};
     struct str wanted = json_str(options);
     if (!json_is(options, JSON_STRING) &&
-        (!options_check(options, "hierarchy.getDescendants", keys, e) ||
+        (!options_check(options, "hierarchy.getDescendants",
+                        HIERARCHY_GET_DESCENDANTS_KEYS, e) ||
          !options_str(options, "note_id", "identifier", &wanted, e) ||
          !options_int(options, "max_depth", DEPTH_MAX, 1, DEPTH_MAX, &d.max_depth, e)))
         return false;

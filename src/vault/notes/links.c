@@ -5,6 +5,7 @@
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
 #include "notes/markdown.h"
+#include "notes/notes.api.h"
 
 /* ---- rows --------------------------------------------------------------- */
 
@@ -225,7 +226,6 @@ static void put_broken(struct query *q, struct json_writer *w)
 bool links_find_broken(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"limit", "cursor", NULL};
     /* CROSS: few are broken, so begin there. */
     struct page p = {.sql = LINK_COLUMNS
                      ", s.path FROM broken b CROSS JOIN names m ON m.key = b.name"
@@ -235,7 +235,8 @@ bool links_find_broken(struct vault *v, const struct json *options,
                      " WHERE m.note IS NULL AND l.file = 0 AND s.path > ?1"
                      " ORDER BY s.path, l.number",
                      .put = put_broken};
-    return read_page(options, "links.findBroken", keys, &p, e) && ask_page(v, &p, out, e);
+    return read_page(options, "links.findBroken", LINKS_FIND_BROKEN_KEYS, &p, e) &&
+           ask_page(v, &p, out, e);
 }
 
 #define KIND_HIERARCHY 99 /* of a row that is no link */
@@ -271,9 +272,8 @@ static void put_found(struct query *q, struct json_writer *w)
 bool links_list(struct vault *v, const struct json *options, struct json_writer *out,
                 struct err *e)
 {
-    static const char *const keys[] = {"limit", "cursor", "hierarchy", NULL};
     struct page p = {.put = put_found};
-    if (!read_page(options, "links.list", keys, &p, e))
+    if (!read_page(options, "links.list", LINKS_LIST_KEYS, &p, e))
         return false;
     p.sql = p.hierarchy ? LINKS_ONLY AND_HIERARCHY LINKS_END : LINKS_ONLY LINKS_END;
     return ask_page(v, &p, out, e);
@@ -358,12 +358,9 @@ static bool add_domain(void *arg, struct str domain, struct err *e)
 static bool read_search_by(struct vault *v, const struct json *o, struct search_by *s,
                            struct err *e)
 {
-    static const char *const keys[] = {
-        "has_links_to", "linked_from", "external_domains", "broken_links", "limit",
-        "cursor",       NULL};
     struct paths to = {v, &s->to}, from = {v, &s->from};
     bool broken;
-    if (!options_check(o, "links.searchBy", keys, e) ||
+    if (!options_check(o, "links.searchBy", LINKS_SEARCH_BY_KEYS, e) ||
         !each_string(o, "has_links_to", add_path, &to, e) ||
         !each_string(o, "linked_from", add_path, &from, e) ||
         !each_string(o, "external_domains", add_domain, &s->domains, e) ||
@@ -503,10 +500,9 @@ static bool failures_work(struct db *db, void *arg, struct err *e)
 
 static bool read_force(const struct json *o, bool *force, struct err *e)
 {
-    static const char *const keys[] = {"force", NULL};
     *force = json_bool(o, false);
     return !o || json_is(o, JSON_NULL) || json_is(o, JSON_BOOL) ||
-           (options_check(o, "links.migrate", keys, e) &&
+           (options_check(o, "links.migrate", LINKS_MIGRATE_KEYS, e) &&
             options_bool(o, "force", force, e));
 }
 

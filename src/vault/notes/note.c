@@ -2,6 +2,7 @@
 #include "notes/history.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/outline.h"
 #include "notes/write.h"
 
@@ -88,11 +89,10 @@ void note_tell(struct vault *v, const struct note *n, bool subnotes)
 bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
                struct err *e)
 {
-    static const char *const keys[] = {"identifier", "properties", "markdown", NULL};
     struct str wanted;
     bool properties = false, whole = false;
     if (json_is(identifier, JSON_OBJECT) &&
-        (!options_check(identifier, "notes.get", keys, e) ||
+        (!options_check(identifier, "notes.get", NOTES_GET_KEYS, e) ||
          !options_bool(identifier, "properties", &properties, e) ||
          !options_bool(identifier, "markdown", &whole, e)))
         return false;

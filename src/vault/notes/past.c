@@ -4,6 +4,7 @@
 #include "notes/find.h"
 #include "notes/history.h"
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/trash.h"
 #include "notes/write.h"
 
@@ -86,10 +87,9 @@ struct asked {
 
 static bool read_asked(const struct json *o, struct asked *a, struct err *e)
 {
-    static const char *const keys[] = {"identifier", "limit", "cursor", NULL};
     *a = (struct asked){.limit = LIMIT_DEFAULT};
     if (json_is(o, JSON_OBJECT) &&
-        (!options_check(o, "notes.history", keys, e) ||
+        (!options_check(o, "notes.history", NOTES_HISTORY_KEYS, e) ||
          !options_limit(o, LIMIT_DEFAULT, LIMIT_MAX, &a->limit, e)))
         return false;
     const struct json *cursor = json_is(o, JSON_OBJECT) ? json_get(o, "cursor") : NULL;
@@ -229,11 +229,10 @@ static bool put_old_note(struct str bytes, struct json_writer *w, struct err *e)
 bool notes_get_revision(struct vault *v, const struct json *options,
                         struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"identifier", "revision", NULL};
     struct str identifier;
     int64_t number, key = 0;
     bool none;
-    if (!options_check(options, "notes.getRevision", keys, e) ||
+    if (!options_check(options, "notes.getRevision", NOTES_GET_REVISION_KEYS, e) ||
         !options_identifier(options, &identifier, e) ||
         !options_revision(options, &number, e))
         return false;
@@ -266,12 +265,9 @@ struct restoring {
 
 static bool read_restoring(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {
-        "identifier",   "revision", "backup_path", "contentHash",
-        "content_hash", "force",    "dry_run",     NULL};
     struct restoring *r = state;
     struct str original;
-    if (!options_check(o, "notes.restore", keys, e) ||
+    if (!options_check(o, "notes.restore", NOTES_RESTORE_KEYS, e) ||
         !options_str(o, "backup_path", NULL, &r->backup, e) ||
         !write_read_guard(o, &r->guard, e))
         return false;
@@ -461,11 +457,10 @@ static void put_trashed(const struct trashed *t, struct json_writer *w)
 bool notes_list_trash(struct vault *v, const struct json *options,
                       struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"limit", "cursor", NULL};
     int64_t limit = LIMIT_DEFAULT;
     struct str cursor = STR("");
     bool given = options && !json_is(options, JSON_NULL);
-    if (given && (!options_check(options, "notes.listTrash", keys, e) ||
+    if (given && (!options_check(options, "notes.listTrash", NOTES_LIST_TRASH_KEYS, e) ||
                   !options_limit(options, LIMIT_DEFAULT, LIMIT_MAX, &limit, e) ||
                   !options_str(options, "cursor", NULL, &cursor, e)))
         return false;

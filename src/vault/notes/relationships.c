@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "notes/linked.h"
+#include "notes/notes.api.h"
 
 /* ---- everything --------------------------------------------------------- */
 
@@ -222,11 +223,11 @@ static bool answer_related(struct db *db, struct question *q, struct json_writer
 bool relationships_get_related(struct vault *v, const struct json *options,
                                struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"note_id", "identifier", "max_results", NULL};
     struct str wanted = json_str(options);
     int64_t max = RESULTS_DEFAULT;
     if (!json_is(options, JSON_STRING) &&
-        (!options_check(options, "relationships.getRelated", keys, e) ||
+        (!options_check(options, "relationships.getRelated",
+                        RELATIONSHIPS_GET_RELATED_KEYS, e) ||
          !options_str(options, "note_id", "identifier", &wanted, e) ||
          !options_int(options, "max_results", RESULTS_DEFAULT, 1, RESULTS_MAX, &max, e)))
         return false;

@@ -4,6 +4,7 @@
 #include "notes/index.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/relink.h"
 #include "notes/session.h"
 #include "notes/sight.h"
@@ -200,13 +201,10 @@ static bool open_renamed(struct change *c, struct vault *v, const struct renamin
 
 static bool read_rename(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {
-        "identifier", "new_title", "contentHash", "content_hash",
-        "force",      "dry_run",   NULL};
     struct renaming *r = state;
     scoped_buf struct buf stem;
     buf_init(&stem, 512);
-    if (!options_check(o, "notes.rename", keys, e) ||
+    if (!options_check(o, "notes.rename", NOTES_RENAME_KEYS, e) ||
         !options_identifier(o, &r->identifier, e) ||
         !options_str(o, "new_title", NULL, &r->title, e) ||
         !write_read_guard(o, &r->guard, e))
@@ -253,11 +251,8 @@ bool notes_rename(struct vault *v, const struct json *options, struct json_write
 
 static bool read_move(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {
-        "identifier", "new_type", "contentHash", "content_hash",
-        "force",      "dry_run",  NULL};
     struct renaming *r = state;
-    if (!options_check(o, "notes.move", keys, e) ||
+    if (!options_check(o, "notes.move", NOTES_MOVE_KEYS, e) ||
         !options_identifier(o, &r->identifier, e) ||
         !options_str(o, "new_type", NULL, &r->type, e) ||
         !write_read_guard(o, &r->guard, e))

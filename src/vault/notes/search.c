@@ -4,6 +4,7 @@
 
 #include "notes/excerpt.h"
 #include "notes/find.h"
+#include "notes/notes.api.h"
 #include "notes/words.h"
 
 #define PAGES_MAX 10000         /* rows that pages may reach */
@@ -329,18 +330,16 @@ static bool check_query(const struct search *s, struct err *e)
 
 static bool read_search(const struct json *o, struct search *s, struct err *e)
 {
-    static const char *const keys[] = {"query",  "typeFilter", "type",
-                                       "limit",  "useRegex",   "exact",
-                                       "fields", "cursor",     NULL};
     s->query = json_str(o);
     s->limit = 50;
-    if (!json_is(o, JSON_STRING) && (!options_check(o, "notes.search", keys, e) ||
-                                     !options_str(o, "query", NULL, &s->query, e) ||
-                                     !options_str(o, "typeFilter", "type", &s->type, e) ||
-                                     !options_str(o, "cursor", NULL, &s->cursor, e) ||
-                                     !options_limit(o, 50, 1000, &s->limit, e) ||
-                                     !options_bool(o, "useRegex", &s->use_regex, e) ||
-                                     !options_bool(o, "exact", &s->exact, e)))
+    if (!json_is(o, JSON_STRING) &&
+        (!options_check(o, "notes.search", NOTES_SEARCH_KEYS, e) ||
+         !options_str(o, "query", NULL, &s->query, e) ||
+         !options_str(o, "typeFilter", "type", &s->type, e) ||
+         !options_str(o, "cursor", NULL, &s->cursor, e) ||
+         !options_limit(o, 50, 1000, &s->limit, e) ||
+         !options_bool(o, "useRegex", &s->use_regex, e) ||
+         !options_bool(o, "exact", &s->exact, e)))
         return false;
     return read_fields(json_get(o, "fields"), s, e) && check_query(s, e);
 }
@@ -371,11 +370,9 @@ bool notes_search(struct vault *v, const struct json *options, struct json_write
 bool notes_search_by_text(struct vault *v, const struct json *options,
                           struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"query",  "type",   "typeFilter", "limit",
-                                       "fields", "cursor", NULL};
     struct search s = {.v = v, .plain = true, .query = json_str(options), .limit = 50};
     if (!json_is(options, JSON_STRING) &&
-        (!options_check(options, "notes.searchByText", keys, e) ||
+        (!options_check(options, "notes.searchByText", NOTES_SEARCH_BY_TEXT_KEYS, e) ||
          !options_str(options, "query", NULL, &s.query, e) ||
          !options_str(options, "type", "typeFilter", &s.type, e) ||
          !options_str(options, "cursor", NULL, &s.cursor, e) ||

@@ -7,6 +7,7 @@
 
 #include "notes/history.h"
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/outline.h"
 #include "notes/types.h"
 #include "notes/write.h"
@@ -51,12 +52,11 @@ static bool put_sections(struct vault *v, const struct outline *o, struct arena 
 bool notes_get_sections(struct vault *v, const struct json *identifier,
                         struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"identifier", NULL};
     struct str wanted;
     char path[PATH_MAX];
     bool found;
     if ((json_is(identifier, JSON_OBJECT) &&
-         !options_check(identifier, "notes.getSections", keys, e)) ||
+         !options_check(identifier, "notes.getSections", NOTES_GET_SECTIONS_KEYS, e)) ||
         !options_identifier(identifier, &wanted, e))
         return false;
     history_settle(v->history);
@@ -126,12 +126,9 @@ static bool read_heading(struct edit *d, struct err *e)
 
 static bool read_edit(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {
-        "identifier",   "heading", "content", "mode",       "contentHash",
-        "content_hash", "force",   "dry_run", "occurrence", NULL};
     struct edit *d = state;
     struct str mode;
-    if (!options_check(o, "notes.updateSection", keys, e) ||
+    if (!options_check(o, "notes.updateSection", NOTES_UPDATE_SECTION_KEYS, e) ||
         !options_identifier(o, &d->identifier, e) ||
         !options_str(o, "heading", NULL, &d->heading, e) ||
         !options_str(o, "content", NULL, &d->content, e) ||

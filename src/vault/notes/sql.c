@@ -5,6 +5,7 @@
 
 #include "notes/find.h"
 #include "notes/index.h"
+#include "notes/notes.api.h"
 #include "sql/sql.h"
 
 #define ROWS_USUAL 1000
@@ -72,12 +73,11 @@ struct asking {
 
 static bool read_asking(const struct json *o, struct asking *a, struct err *e)
 {
-    static const char *const keys[] = {"query", "params", "limit", "timeout", NULL};
     a->sql = json_str(o);
     a->limit = ROWS_USUAL;
     a->timeout_ms = TIMEOUT_USUAL_MS;
     if (!json_is(o, JSON_STRING) &&
-        (!options_check(o, "notes.searchSQL", keys, e) ||
+        (!options_check(o, "notes.searchSQL", NOTES_SEARCH_SQL_KEYS, e) ||
          !options_str(o, "query", NULL, &a->sql, e) ||
          !options_limit(o, ROWS_USUAL, ROWS_MAX, &a->limit, e)))
         return false;

@@ -6,6 +6,7 @@
 #include "notes/index.h"
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
+#include "notes/notes.api.h"
 
 /* The index is brought up to date before the lock is taken: it may take long, the first time. */
 static bool perform(struct vault *v, const struct operation *op, const struct json *o,
@@ -37,12 +38,10 @@ static bool read_both(const struct json *o, const char *what, struct placing *p,
 
 static bool read_adding(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {"parent_id", "child_id", "position", "dry_run",
-                                       NULL};
     struct placing *p = state;
     p->position = -1;
     const struct json *position = json_get(o, "position");
-    return options_check(o, "hierarchy.addSubnote", keys, e) &&
+    return options_check(o, "hierarchy.addSubnote", HIERARCHY_ADD_SUBNOTE_KEYS, e) &&
            (!position || json_is(position, JSON_NULL) ||
             options_int(o, "position", 0, 0, SUBNOTES_MAX, &p->position, e)) &&
            read_both(o, "hierarchy.addSubnote", p, e);
@@ -111,8 +110,8 @@ bool hierarchy_add_subnote(struct vault *v, const struct json *options,
 
 static bool read_removing(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {"parent_id", "child_id", "dry_run", NULL};
-    return options_check(o, "hierarchy.removeSubnote", keys, e) &&
+    return options_check(o, "hierarchy.removeSubnote", HIERARCHY_REMOVE_SUBNOTE_KEYS,
+                         e) &&
            read_both(o, "hierarchy.removeSubnote", state, e);
 }
 
@@ -150,9 +149,8 @@ bool hierarchy_remove_subnote(struct vault *v, const struct json *options,
 
 static bool read_reordering(const struct json *o, void *state, struct err *e)
 {
-    static const char *const keys[] = {"parent_id", "child_ids", "dry_run", NULL};
     struct placing *p = state;
-    if (!options_check(o, "hierarchy.reorder", keys, e) ||
+    if (!options_check(o, "hierarchy.reorder", HIERARCHY_REORDER_KEYS, e) ||
         !options_str(o, "parent_id", NULL, &p->parent, e))
         return false;
     p->order = json_get(o, "child_ids");

@@ -5,6 +5,7 @@
 
 #include "notes/index.h"
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/session.h"
 #include "notes/sight.h"
 #include "notes/typefile.h"
@@ -207,9 +208,7 @@ struct deletion {
 
 static bool read_deletion(const struct json *o, struct deletion *d, struct err *e)
 {
-    static const char *const keys[] = {"type_name", "action", "target_type", "confirm",
-                                       NULL};
-    if (!options_check(o, "noteTypes.delete", keys, e) ||
+    if (!options_check(o, "noteTypes.delete", NOTE_TYPES_DELETE_KEYS, e) ||
         !options_str(o, "type_name", NULL, &d->type, e) ||
         !types_check_name(d->type, e) || !options_str(o, "action", NULL, &d->action, e) ||
         !options_str(o, "target_type", NULL, &d->target, e) ||

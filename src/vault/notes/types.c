@@ -1,5 +1,6 @@
 /* Types of notes: folders, and what .cloche/types/NAME.md says about them. */
 #include "notes/types.h"
+#include "notes/notes.api.h"
 
 #include <stdio.h>
 
@@ -318,15 +319,12 @@ void types_tell(struct vault *v, struct str name, enum effect_deed deed,
 bool note_types_create(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"type_name",          "description",
-                                       "agent_instructions", "instructions",
-                                       "metadata_schema",    NULL};
     scoped_options struct type_options o;
     options_init(&o);
     scoped_buf struct buf head, text;
     buf_init(&head, 1000);
     buf_init(&text, TYPEFILE_MAX);
-    if (!read_options(v, options, "noteTypes.create", keys, &o, e))
+    if (!read_options(v, options, "noteTypes.create", NOTE_TYPES_CREATE_KEYS, &o, e))
         return false;
     if (!o.given[PART_PURPOSE])
         return err_set(e, ERR_INVALID,
@@ -381,10 +379,9 @@ static void put_purpose(struct vault *v, const struct type_row *row,
 
 static bool read_list(const struct json *o, bool *fields, struct err *e)
 {
-    static const char *const keys[] = {"fields", NULL};
     *fields = false;
     return !o || json_is(o, JSON_NULL) ||
-           (options_check(o, "noteTypes.list", keys, e) &&
+           (options_check(o, "noteTypes.list", NOTE_TYPES_LIST_KEYS, e) &&
             options_bool(o, "fields", fields, e));
 }
 
@@ -462,10 +459,10 @@ static void put_type(struct str type, const struct typefile *t, struct str text,
 static bool read_name(const struct json *json, const char *call, struct str *name,
                       struct err *e)
 {
-    static const char *const keys[] = {"type_name", "typeName", NULL};
     *name = json_str(json);
-    if (!json_is(json, JSON_STRING) && (!options_check(json, call, keys, e) ||
-                                        !options_str(json, keys[0], keys[1], name, e)))
+    if (!json_is(json, JSON_STRING) &&
+        (!options_check(json, call, NOTE_TYPES_GET_KEYS, e) ||
+         !options_str(json, "type_name", "typeName", name, e)))
         return false;
     return types_check_name(*name, e);
 }
@@ -543,18 +540,11 @@ static bool write_description(struct vault *v, const struct type_options *o,
 bool note_types_update(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"type_name",
-                                       "description",
-                                       "instructions",
-                                       "agent_instructions",
-                                       "metadata_schema",
-                                       "content_hash",
-                                       NULL};
     scoped_options struct type_options o;
     options_init(&o);
     scoped_buf struct buf text;
     buf_init(&text, TYPEFILE_MAX);
-    if (!read_options(v, options, "noteTypes.update", keys, &o, e))
+    if (!read_options(v, options, "noteTypes.update", NOTE_TYPES_UPDATE_KEYS, &o, e))
         return false;
     if (!o.given[PART_PURPOSE] && !o.given[PART_INSTRUCTIONS] && !o.given[PART_SCHEMA])
         return err_set(e, ERR_INVALID,

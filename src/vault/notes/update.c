@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "notes/name.h"
+#include "notes/notes.api.h"
 #include "notes/types.h"
 #include "notes/write.h"
 
@@ -17,12 +18,9 @@ struct revision {
 static bool read_revision(const struct json *o, void *state, struct err *e)
 {
     struct revision *r = state;
-    static const char *const keys[] = {"identifier",   "content",  "contentHash",
-                                       "content_hash", "metadata", "markdown",
-                                       "force",        "dry_run",  NULL};
     static const char *const refused[] = {"id", "type", "updated", NULL};
     struct str content;
-    if (!options_check(o, "notes.update", keys, e) ||
+    if (!options_check(o, "notes.update", NOTES_UPDATE_KEYS, e) ||
         !options_identifier(o, &r->identifier, e) ||
         !options_str(o, "content", NULL, &content, e))
         return false;

@@ -1,4 +1,5 @@
 #include "notes/where.h"
+#include "notes/notes.api.h"
 
 #define FILTERS_MAX 20u
 
@@ -199,11 +200,10 @@ bool where_filters(struct where *w, const struct json *list, struct err *e)
                        "metadata_filters must be an array of at most %u objects {key, "
                        "value, operator}",
                        FILTERS_MAX);
-    static const char *const keys[] = {"key", "value", "operator", NULL};
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
         struct str key, op;
-        if (!options_check(it.value, "metadata_filters", keys, e) ||
+        if (!options_check(it.value, "metadata_filters", METADATA_FILTER_KEYS, e) ||
             !options_str(it.value, "key", NULL, &key, e) ||
             !options_str(it.value, "operator", NULL, &op, e) ||
             !put_filter(w, key, op.n ? op : STR("="), json_get(it.value, "value"), e))
