@@ -7,7 +7,7 @@
 #include "actions/places.h"
 #include "functions/functions.h"
 
-#define FOUND_USUAL 8
+_Static_assert(API_FOUND_MAX == API_SEARCH_LIMIT_MOST, "what is asked for is found");
 
 /* The best first, of both: a custom function stands before the API only where it fits
  * better. Of the rows it has up to half, so that neither hides the other. */
@@ -48,7 +48,7 @@ static bool call_search(struct calling *x, struct json_writer *out, struct err *
     const struct json *o = json_at(x->args, 0);
     bool plain = json_is(o, JSON_STRING);
     const struct json *query = plain ? o : json_get(o, "query");
-    int64_t limit = json_int(plain ? NULL : json_get(o, "limit"), FOUND_USUAL);
+    int64_t limit = json_int(plain ? NULL : json_get(o, "limit"), API_SEARCH_LIMIT_USUAL);
     if (!json_is(query, JSON_STRING))
         return err_set(
             e, ERR_INVALID,
@@ -95,7 +95,7 @@ static bool action_search_api(const struct action_call *c, struct answer *out,
     json_open_object(&w);
     json_key(&w, "results");
     put_found(c->actions, c->place, NULL, json_str(json_get(c->arguments, "query")),
-              (size_t)json_int(limit, FOUND_USUAL), &w);
+              (size_t)json_int(limit, API_SEARCH_LIMIT_USUAL), &w);
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }

@@ -137,7 +137,7 @@ static const struct host_call rows[] = {
     {CALL(.name = "notes.list"),
      "(options?: string | null | " NOTES_LIST_TYPE "): Promise<NoteRow[]>",
      "notes without their content, the one updated last first", call_list, LEVEL_ZERO,
-     .filter = FILTER_OR_TYPE, .rows = {1000, "10,000"}, .right = RIGHT_LIST_NOTES,
+     .filter = FILTER_OR_TYPE, .rows = NOTES_LIST_LIMIT_ROWS, .right = RIGHT_LIST_NOTES,
      STEADY_QUESTION,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
@@ -153,7 +153,8 @@ static const struct host_call rows[] = {
     {CALL(.name = "notes.search", .slow = true),
      "(options: string | " NOTES_SEARCH_TYPE "): Promise<SearchHit[]>",
      "full-text search over titles, contents and tags, best first", call_search,
-     LEVEL_FULL, .filter = FILTER_OPTIONS, .rows = {50, "1,000"}, STEADY_QUESTION,
+     LEVEL_FULL, .filter = FILTER_OPTIONS, .rows = NOTES_SEARCH_LIMIT_ROWS,
+     STEADY_QUESTION,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "
