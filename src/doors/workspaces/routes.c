@@ -4,6 +4,7 @@
 #include "caller/caller.h"
 #include "crypto/crypto.h"
 #include "workspaces/route.h"
+#include "workspaces/schemas.api.h"
 
 #define WORKSPACES "/workspaces"
 #define WORKSPACE WORKSPACES "/{workspace_id}"
@@ -15,122 +16,6 @@
 #define WARNING_MAX 1000u /* bytes of what a header tells */
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
 
-#define LIMIT(most) "{\"type\":\"integer\",\"minimum\":1,\"maximum\":" #most "}"
-#define ROWS_WHOLE \
-    "rows of one page; without it the answer is the whole list, or an error"
-#define STRING_SCHEMA "{\"type\":\"string\"}"
-
-static const struct route_parameter list_parameters[] = {
-    {"class", "only notes of this class", STRING_SCHEMA},
-    {"fields", "which fields the rows have, with commas between them", STRING_SCHEMA},
-    {"limit", ROWS_WHOLE, LIMIT(10000)},
-    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter query_parameters[] = {
-    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA}, {0}};
-
-static const struct route_parameter search_parameters[] = {
-    {"q", "words, \"a phrase\"; the last word may be unfinished", STRING_SCHEMA},
-    {"class", "only notes of this class", STRING_SCHEMA},
-    {"limit", ROWS_WHOLE, LIMIT(1000)},
-    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter audit_parameters[] = {
-    {"action", "only of this action: run_script, or a method and path of these",
-     STRING_SCHEMA},
-    {"caller", "only by this caller", STRING_SCHEMA},
-    {"result", "success, or an error's type", STRING_SCHEMA},
-    {"since", "from this time on, such as 2026-11-21T12:00:00Z", STRING_SCHEMA},
-    {"until", "before this time", STRING_SCHEMA},
-    {"limit", "rows of one page",
-     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
-    {"cursor", "the mac of the last row of the page before; Link gives it",
-     STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter link_parameters[] = {
-    {"limit",
-     "links of one page, which ends with a whole note; without it the answer is the whole "
-     "list, or an error",
-     LIMIT(10000)},
-    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter delete_parameters[] = {
-    {"confirm", "delete it although other notes link to it, or are beneath it",
-     "{\"type\":\"boolean\",\"default\":false}"},
-    {0}};
-
-static const struct route_parameter history_parameters[] = {
-    {"limit", ROWS_WHOLE, LIMIT(1000)},
-    {"cursor", "the revision that the page before ended with; Link gives it",
-     STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter tool_parameters[] = {
-    {"workspace", "where it works: at /vault it finds the notes of this one",
-     STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter machine_parameters[] = {
-    {"workspace", "the one whose policy holds", STRING_SCHEMA}, {0}};
-
-#define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
-#define COUNT_SCHEMA "{\"type\":\"integer\",\"minimum\":0}"
-#define VERSION_SCHEMA "{\"type\":\"integer\",\"minimum\":1}"
-
-static const struct route_parameter function_list_parameters[] = {
-    {"query", "words in its name, description or tags", STRING_SCHEMA},
-    {"tags", "it has all of these, with commas between them", STRING_SCHEMA},
-    {"createdBy", "who registered it",
-     "{\"type\":\"string\",\"enum\":[\"agent\",\"user\"]}"},
-    {"sort", "in which order; all but name greatest first",
-     "{\"type\":\"string\",\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
-    {"order", "asc by name and desc by all others, where it is left out",
-     "{\"type\":\"string\",\"enum\":[\"asc\",\"desc\"]}"},
-    {"minUsage", "called so often at least", COUNT_SCHEMA},
-    {"maxUsage", "called so often at most; 0: never", COUNT_SCHEMA},
-    {"usedSince", "a date, or a time: called since then", STRING_SCHEMA},
-    {"unusedSince", "a date, or a time: not called since then", STRING_SCHEMA},
-    {"limit", ROWS_WHOLE, LIMIT(1000)},
-    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter function_get_parameters[] = {
-    {"version", "as it was then", VERSION_SCHEMA}, {0}};
-
-static const struct route_parameter function_delete_parameters[] = {
-    {"force", "although other functions call it", FLAG_SCHEMA},
-    {"dryRun", "only tell what would break", FLAG_SCHEMA},
-    {0}};
-
-static const struct route_parameter functions_delete_parameters[] = {
-    {"names", "which, with commas between them", STRING_SCHEMA},
-    {"force", "although other functions call them", FLAG_SCHEMA},
-    {"dryRun", "only tell what would break", FLAG_SCHEMA},
-    {0}};
-
-static const struct route_parameter function_versions_parameters[] = {
-    {"from", "tells the difference from this version on", VERSION_SCHEMA},
-    {"to", "and to this one; the last, where it is left out", VERSION_SCHEMA},
-    {0}};
-
-static const struct route_parameter function_export_parameters[] = {
-    {"names", "which, with commas between them; all where it is left out", STRING_SCHEMA},
-    {0}};
-
-static const struct route_parameter function_import_parameters[] = {
-    {"conflict", "what becomes of one whose name is taken",
-     "{\"type\":\"string\",\"enum\":[\"skip\",\"rename\",\"replace\",\"version\"],\"default\":\"skip\"}"},
-    {"names", "only these, with commas between them", STRING_SCHEMA},
-    {"dryRun", "only tell what would come of it", FLAG_SCHEMA},
-    {0}};
-
-static const struct route_parameter function_template_parameters[] = {
-    {"name", "what the function is to be called", STRING_SCHEMA}, {0}};
-
 /* A row whose pattern has more words stands before those with fewer: a note that is
  * called "history" is reached by its id with %2F. */
 const struct route routes[] = {
@@ -141,20 +26,20 @@ const struct route routes[] = {
      .run = route_workspace, .answer = "Workspace"},
     {ROUTE("GET", WORKSPACE "/notes"), .operation = "listNotes",
      .summary = "The notes, the one updated last first", .run = route_list_notes,
-     .answer = "NoteRow[]", .parameters = list_parameters},
+     .answer = "NoteRow[]", .parameters = LIST_PARAMETERS},
     {ROUTE("POST", WORKSPACE "/notes"), .operation = "createNote",
      .summary = "Makes a note, of Markdown or of its parts", .run = route_create_note,
      .flags = ROUTE_MARKDOWN_IN, .status = 201, .body = "NewNote", .answer = "Note"},
     {ROUTE("POST", WORKSPACE "/query"), .operation = "queryNotes",
      .summary = "The notes that a filter describes", .run = route_query,
      .scope = SCOPE_READ, .body = "Query", .answer = "NoteRow[]",
-     .parameters = query_parameters},
+     .parameters = QUERY_PARAMETERS},
     {ROUTE("GET", WORKSPACE "/search"), .operation = "searchNotes",
      .summary = "Full-text search, best first", .run = route_search,
-     .answer = "SearchHit[]", .parameters = search_parameters},
+     .answer = "SearchHit[]", .parameters = SEARCH_PARAMETERS},
     {ROUTE("GET", WORKSPACE "/links"), .operation = "listLinks",
      .summary = "All links from note to note", .run = route_links, .answer = "Link[]",
-     .parameters = link_parameters},
+     .parameters = LINK_PARAMETERS},
     {ROUTE("GET", WORKSPACE "/classes"), .operation = "listClasses",
      .summary = "The classes of notes, and their fields", .run = route_classes,
      .answer = "Class[]"},
@@ -170,11 +55,11 @@ const struct route routes[] = {
      .answer = "Evaluated"},
     {ROUTE("GET", WORKSPACE "/audit"), .operation = "listRecords",
      .summary = "What was done in the workspace, the newest first", .run = route_audit,
-     .scope = SCOPE_AUDIT, .answer = "Record[]", .parameters = audit_parameters},
+     .scope = SCOPE_AUDIT, .answer = "Record[]", .parameters = AUDIT_PARAMETERS},
     {ROUTE("GET", FUNCTIONS), .operation = "listFunctions",
      .summary = "The custom functions", .run = route_list_functions,
      .flags = ROUTE_NO_WORK, .answer = "FunctionRow[]",
-     .parameters = function_list_parameters},
+     .parameters = FUNCTION_LIST_PARAMETERS},
     {ROUTE("POST", FUNCTIONS), .operation = "registerFunction",
      .summary = "Registers a custom function, once it is checked and tested",
      .run = route_register_function, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
@@ -182,7 +67,7 @@ const struct route routes[] = {
     {ROUTE("DELETE", FUNCTIONS), .operation = "deleteFunctions",
      .summary = "Deletes several custom functions, or none of them",
      .run = route_delete_functions, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
-     .answer = "DeletedFunctions", .parameters = functions_delete_parameters},
+     .answer = "DeletedFunctions", .parameters = FUNCTIONS_DELETE_PARAMETERS},
     {ROUTE("POST", FUNCTIONS "/validate"), .operation = "validateFunction",
      .summary = "Checks a definition without keeping it", .run = route_validate_function,
      .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .body = "FunctionDraft",
@@ -190,12 +75,12 @@ const struct route routes[] = {
     {ROUTE("GET", FUNCTIONS "/export"), .operation = "exportFunctions",
      .summary = "A file of functions, for another workspace",
      .run = route_export_functions, .flags = ROUTE_NO_WORK, .answer = "FunctionFile",
-     .parameters = function_export_parameters},
+     .parameters = FUNCTION_EXPORT_PARAMETERS},
     {ROUTE("POST", FUNCTIONS "/import"), .operation = "importFunctions",
      .summary = "Takes over the functions of a file; none of them is run",
      .run = route_import_functions, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
      .body = "AnyFunctionFile", .answer = "FunctionImport",
-     .parameters = function_import_parameters},
+     .parameters = FUNCTION_IMPORT_PARAMETERS},
     {ROUTE("GET", FUNCTIONS "/backups"), .operation = "listFunctionBackups",
      .summary = "Backups of all custom functions, the newest first",
      .run = route_list_backups, .flags = ROUTE_NO_WORK, .answer = "FunctionBackup[]"},
@@ -214,11 +99,11 @@ const struct route routes[] = {
      .flags = ROUTE_NO_WORK, .answer = "FunctionTemplate[]"},
     {ROUTE("GET", FUNCTIONS "/templates/{template}"), .operation = "getFunctionTemplate",
      .summary = "One, as a definition", .run = route_get_template, .flags = ROUTE_NO_WORK,
-     .answer = "FunctionTold", .parameters = function_template_parameters},
+     .answer = "FunctionTold", .parameters = FUNCTION_TEMPLATE_PARAMETERS},
     {ROUTE("GET", FUNCTION "/versions"), .operation = "listFunctionVersions",
      .summary = "What the function was before, the newest first",
      .run = route_function_versions, .flags = ROUTE_NO_WORK, .answer = "FunctionVersions",
-     .parameters = function_versions_parameters},
+     .parameters = FUNCTION_VERSIONS_PARAMETERS},
     {ROUTE("GET", FUNCTION "/stats"), .operation = "getStatsOfFunction",
      .summary = "How one custom function is used", .run = route_function_stats,
      .flags = ROUTE_NO_WORK, .answer = "FunctionStats"},
@@ -237,7 +122,7 @@ const struct route routes[] = {
      .answer = "KeptFunction"},
     {ROUTE("GET", FUNCTION), .operation = "getFunction", .summary = "One custom function",
      .run = route_get_function, .flags = ROUTE_NO_WORK, .answer = "FunctionTold",
-     .parameters = function_get_parameters},
+     .parameters = FUNCTION_GET_PARAMETERS},
     {ROUTE("PATCH", FUNCTION), .operation = "updateFunction",
      .summary = "Changes what is given: a new version", .run = route_update_function,
      .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK | ROUTE_IF_MATCH, .body = "FunctionPatch",
@@ -245,46 +130,46 @@ const struct route routes[] = {
     {ROUTE("DELETE", FUNCTION), .operation = "deleteFunction",
      .summary = "Deletes it; its versions are kept", .run = route_delete_function,
      .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK | ROUTE_IF_MATCH,
-     .answer = "DeletedFunctions", .parameters = function_delete_parameters},
+     .answer = "DeletedFunctions", .parameters = FUNCTION_DELETE_PARAMETERS},
     {ROUTE("GET", TOOLS), .operation = "listTools", .summary = "The command-line tools",
      .run = route_tools, .flags = ROUTE_NO_WORKSPACE, .answer = "Tool[]",
-     .parameters = tool_parameters},
+     .parameters = TOOL_PARAMETERS},
     {ROUTE("GET", TOOLS "/{tool}"), .operation = "getTool",
      .summary = "One tool, and what it takes", .run = route_tool,
      .flags = ROUTE_NO_WORKSPACE, .answer = "ToolDescription",
-     .parameters = tool_parameters},
+     .parameters = TOOL_PARAMETERS},
     {ROUTE("POST", TOOLS "/{tool}"), .operation = "runTool",
      .summary = "Runs a tool; the body is what wasm_{tool} takes as its arguments",
      .run = route_run_tool, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
-     .body = "ToolArguments", .answer = "ToolResult", .parameters = tool_parameters},
+     .body = "ToolArguments", .answer = "ToolResult", .parameters = TOOL_PARAMETERS},
     {ROUTE("GET", MACHINES), .operation = "listMachines",
      .summary = "The caller's Linux machines", .run = route_machines,
      .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .answer = "Machine[]",
-     .parameters = machine_parameters},
+     .parameters = MACHINE_PARAMETERS},
     {ROUTE("POST", MACHINES), .operation = "startMachine",
      .summary =
          "Starts a Linux machine; the first is the one that commands use by themselves",
      .run = route_start_machine, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
      .status = 201, .body = "MachineOptions", .answer = "Machine",
-     .parameters = machine_parameters},
+     .parameters = MACHINE_PARAMETERS},
     {ROUTE("POST", MACHINES "/exec"), .operation = "execInMachine",
      .summary =
          "Runs a command in a Linux machine, which is made where there is none; with "
          "Accept: text/event-stream its output comes as it is printed",
      .run = route_exec, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE | ROUTE_EVENTS,
      .body = "MachineCommand", .answer = "MachineResult",
-     .parameters = machine_parameters},
+     .parameters = MACHINE_PARAMETERS},
     {ROUTE("DELETE", MACHINES "/{machine}"), .operation = "stopMachine",
      .summary =
          "Stops a Linux machine, with all that is in it; \"default\" is the one that "
          "commands use by themselves",
      .run = route_stop_machine, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
-     .answer = "StoppedMachine", .parameters = machine_parameters},
+     .answer = "StoppedMachine", .parameters = MACHINE_PARAMETERS},
     {ROUTE("GET", "/openapi.json"), .operation = "describe", .summary = "This document",
      .run = route_openapi, .flags = ROUTE_NO_WORKSPACE, .answer = "Description"},
     {ROUTE("GET", NOTE "/history"), .operation = "listRevisions",
      .summary = "What the note held before, the newest first", .run = route_history,
-     .answer = "Revision[]", .parameters = history_parameters},
+     .answer = "Revision[]", .parameters = HISTORY_PARAMETERS},
     {ROUTE("GET", NOTE "/history/{revision}"), .operation = "getRevision",
      .summary = "The note as it was", .run = route_revision, .flags = ROUTE_MARKDOWN_OUT,
      .answer = "OldNote"},
@@ -303,7 +188,7 @@ const struct route routes[] = {
      .flags = ROUTE_IF_MATCH | ROUTE_NEEDS_MATCH, .body = "NotePatch", .answer = "Note"},
     {ROUTE("DELETE", NOTE), .operation = "deleteNote",
      .summary = "Moves the note to the trash", .run = route_delete_note,
-     .flags = ROUTE_IF_MATCH, .answer = "DeletedNote", .parameters = delete_parameters},
+     .flags = ROUTE_IF_MATCH, .answer = "DeletedNote", .parameters = DELETE_PARAMETERS},
 };
 const size_t route_count = LENGTH(routes);
 

@@ -18,8 +18,8 @@ struct api_type {
     const char *about;
 };
 #define API_TYPES_MAX 100
-extern const struct api_type api_types[];
-extern const size_t api_type_count;
+/* Those of all groups, in their order. */
+const struct api_type *api_types(size_t *count);
 /* NULL: none has this name. */
 const struct api_type *api_type_named(struct str name);
 

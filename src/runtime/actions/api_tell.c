@@ -78,14 +78,15 @@ static bool names_type(struct str text, const char *type)
 /* Marks the types that a text names, and those that these name. */
 static void mark_types(struct str text, bool *marked)
 {
-    for (size_t i = 0; i < api_type_count; i++)
-        marked[i] |= names_type(text, api_types[i].name);
+    size_t count;
+    const struct api_type *types = api_types(&count);
+    for (size_t i = 0; i < count; i++)
+        marked[i] |= names_type(text, types[i].name);
     for (bool more = true; more;) {
         more = false;
-        for (size_t i = 0; i < api_type_count; i++)
-            for (size_t k = 0; marked[i] && k < api_type_count; k++)
-                if (!marked[k] &&
-                    names_type(str_of(api_types[i].definition), api_types[k].name))
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; marked[i] && k < count; k++)
+                if (!marked[k] && names_type(str_of(types[i].definition), types[k].name))
                     marked[k] = more = true;
     }
 }
@@ -94,8 +95,10 @@ static void put_types(struct str text, struct json_writer *out)
 {
     bool marked[API_TYPES_MAX] = {false};
     bool open = false;
+    size_t count;
+    const struct api_type *types = api_types(&count);
     mark_types(text, marked);
-    for (size_t i = 0; i < api_type_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!marked[i])
             continue;
         if (!open) {
@@ -103,7 +106,7 @@ static void put_types(struct str text, struct json_writer *out)
             json_open_object(out);
             open = true;
         }
-        json_pair_cstr(out, api_types[i].name, api_types[i].definition);
+        json_pair_cstr(out, types[i].name, types[i].definition);
     }
     if (open)
         json_close(out);
@@ -200,8 +203,9 @@ static void put_everything(struct json_writer *out)
     json_close(out);
     json_key(out, "types");
     json_open_array(out);
-    for (size_t i = 0; i < api_type_count; i++)
-        json_put_cstr(out, api_types[i].name);
+    const struct api_type *types = api_types(&count);
+    for (size_t i = 0; i < count; i++)
+        json_put_cstr(out, types[i].name);
     json_close(out);
     json_close(out);
 }

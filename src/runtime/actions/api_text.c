@@ -245,11 +245,13 @@ void api_write_part(uint32_t feature, struct buf *out)
     const char *with = feature ? feature_of(feature)->world : world;
     if (with)
         buf_cstr(out, with);
-    for (size_t i = 0; !feature && i < api_type_count; i++) {
+    size_t count;
+    const struct api_type *types = api_types(&count);
+    for (size_t i = 0; !feature && i < count; i++) {
         buf_cstr(out, "\n/** ");
-        put_sentence(api_types[i].about, out);
+        put_sentence(types[i].about, out);
         buf_cstr(out, " */\n");
-        put_type(&api_types[i], out);
+        put_type(&types[i], out);
     }
     put_calls(feature, out);
 }
@@ -303,11 +305,12 @@ void api_write_reference(struct buf *out)
         api_write_call(calls[i], out);
     }
     buf_cstr(out, "## Types\n\n```typescript\n");
-    for (size_t i = 0; i < api_type_count; i++) {
+    const struct api_type *types = api_types(&count);
+    for (size_t i = 0; i < count; i++) {
         buf_printf(out, "%s// ", i ? "\n" : "");
-        put_sentence(api_types[i].about, out);
+        put_sentence(types[i].about, out);
         buf_char(out, '\n');
-        put_type(&api_types[i], out);
+        put_type(&types[i], out);
     }
     buf_cstr(out, "```\n");
 }

@@ -11,6 +11,8 @@ static const struct host_call *table[HOST_CALLS_MAX];
 static struct script_row rows[HOST_CALLS_MAX];
 static const char *names[HOST_CALLS_MAX];
 static size_t table_size;
+static struct api_type all_types[API_TYPES_MAX];
+static size_t type_count;
 
 /* In their order. One namespace's stand together, those not told of last. */
 static void add_group(const struct host_call_group *g)
@@ -30,6 +32,11 @@ static void join_groups(void)
             add_group(*g++);
     }
     for (size_t g = 0; g < group_count; g++)
+        for (size_t i = 0; i < groups[g]->type_count; i++) {
+            must(type_count < API_TYPES_MAX);
+            all_types[type_count++] = groups[g]->types[i];
+        }
+    for (size_t g = 0; g < group_count; g++)
         for (size_t i = 0; i < groups[g]->count; i++) {
             must(table_size < HOST_CALLS_MAX);
             rows[table_size] = groups[g]->rows[i].row;
@@ -44,6 +51,23 @@ const struct host_call *const *host_calls(size_t *count)
     pthread_once(&once, join_groups);
     *count = table_size;
     return table;
+}
+
+const struct api_type *api_types(size_t *count)
+{
+    (void)host_calls(count);
+    *count = type_count;
+    return all_types;
+}
+
+const struct api_type *api_type_named(struct str name)
+{
+    size_t count;
+    const struct api_type *all = api_types(&count);
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, all[i].name))
+            return &all[i];
+    return NULL;
 }
 
 const struct script_row *host_call_rows(size_t *count)

@@ -196,12 +196,13 @@ enum right {
 /* Of a row: the first member; so rows are laid out like lines of text. */
 #define CALL(...) .row = {__VA_ARGS__}
 #define TABLE(rows) rows, LENGTH(rows) /* of a group: its first members */
+#define TYPES(rows) .types = rows, .type_count = LENGTH(rows)
 /* A row of the one table from which the namespaces in code, what agents read and
  * the names of permissions come. */
 struct host_call {
     struct script_row row;
     /* Valid TypeScript behind the name, "(noteId: string): Promise<Note | null>";
-     * further lines are further overloads. Types that it names stand in api_types.c. */
+     * further lines are further overloads. Types that it names are its group's, or another's. */
     const char *signature;
     const char *summary; /* one line: what it does */
     host_call_fn *call;  /* NULL: it is code of the guest's own */
@@ -247,7 +248,9 @@ struct host_call {
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
-    unsigned order;                     /* among all groups, as lists show them */
+    unsigned order;               /* among all groups, as lists show them */
+    const struct api_type *types; /* that signatures name (api.h) */
+    size_t type_count;
     bool in_history, scopeless, always; /* as struct permit_need has them */
     bool names_notes;                   /* who is not found is a note */
     const char *subject; /* a word for what they are about, of whoever asks; NULL: none */

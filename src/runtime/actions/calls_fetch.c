@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "actions/account.h"
+#include "actions/api.h"
 #include "actions/capability.h"
 #include "actions/places.h"
 #include "caller/caller.h"
@@ -297,6 +298,15 @@ static bool begin_fetch(struct calling *x, struct buf *out, struct err *e)
 
 /* ---- the row ------------------------------------------------------------ */
 
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"RequestOptions",
+     "{method?: string, headers?: Headers | [string, string][] | {[name: string]: string}, "
+     "body?: string | Uint8Array | ArrayBuffer | URLSearchParams | null, "
+     "redirect?: 'follow' | 'manual' | 'error', signal?: AbortSignal}",
+     "what fetch takes besides the URL; other members of browsers' are ignored"},
+};
+
 static const struct host_call rows[] = {
     {CALL(.name = "fetch",
           .sync = true, /* to call it off: that does not wait in a row of slow calls */
@@ -359,8 +369,8 @@ static const struct feature feature = {
     .programs = programs,
     .world = world,
     .check = network_check};
-static const struct host_call_group fetch_calls = {TABLE(rows), .order = 100,
-                                                   .feature = &feature};
+static const struct host_call_group fetch_calls = {TABLE(rows), TYPES(types),
+                                                   .order = 100, .feature = &feature};
 
 /* One loop drives all fetches. */
 static void *open_loop(struct actions *a)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "actions/api.h"
 #include "actions/capability.h"
 #include "actions/mounts.h"
 #include "actions/places.h"
@@ -557,6 +558,19 @@ static bool call_access(struct calling *x, struct json_writer *out, struct err *
     "Errors have Node's codes: ENOENT, EEXIST, ENOTDIR, EISDIR, ENOTEMPTY, EACCES, " \
     "EROFS, ENOSPC and the like as error.code."
 
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"FileEntry",
+     "{name: string, parentPath: string, isFile(): boolean, isDirectory(): boolean, "
+     "isSymbolicLink(): boolean}",
+     "what fs.readdir answers with withFileTypes"},
+    {"FileStats",
+     "{size: number, mode: number, dev: number, ino: number, nlink: number, atimeMs: number, "
+     "mtimeMs: number, ctimeMs: number, atime: Date, mtime: Date, ctime: Date, "
+     "isFile(): boolean, isDirectory(): boolean, isSymbolicLink(): boolean}",
+     "what fs.stat answers"},
+};
+
 static const struct host_call rows[] = {
     {ROW("readFile", fs_js),
      "(path: string): Promise<Uint8Array>\n"
@@ -656,10 +670,13 @@ static void declare_members(struct buf *out)
                   "  readonly promises: FileSystem;\n"
                   "  readonly constants: {readonly [name: string]: number};\n");
 }
-static const struct host_call_group fs_calls = {
-    TABLE(rows),         .order = 120,
-    .feature = &feature, .interface = "FileSystem",
-    .members = members,  .declare = declare_members};
+static const struct host_call_group fs_calls = {TABLE(rows),
+                                                TYPES(types),
+                                                .order = 120,
+                                                .feature = &feature,
+                                                .interface = "FileSystem",
+                                                .members = members,
+                                                .declare = declare_members};
 
 static void files_close(struct evaluation *v)
 {

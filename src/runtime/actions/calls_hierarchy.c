@@ -1,4 +1,5 @@
 /* The host calls hierarchy.*: notes beneath notes. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/note_actions.api.h"
 
@@ -59,6 +60,19 @@ static bool call_parents(struct calling *x, struct json_writer *out, struct err 
 
 #define NOT_THERE "NotFound: no such note. Conflict: several notes have that title."
 #define NOTE_ID "(noteId: string | " NOTE_ID_TYPE "): Promise<"
+
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"HierarchyRow",
+     "{parent_id: string, child_id: string, depth: number, position: number}",
+     "one place in the hierarchy; positions count from 0"},
+    {"HierarchyChange",
+     "{success: boolean, parentId: string, childId?: string, operation: 'add' | 'remove' | "
+     "'reorder', timestamp: string, hierarchyUpdated: boolean, content_hash: string, "
+     "previous_hash: string, error?: string}",
+     "what a change of the hierarchy answers; both hashes are the parent's; "
+     "hierarchyUpdated is false where it was so already"},
+};
 
 static const struct host_call rows[] = {
     {CALL(.name = "hierarchy.addSubnote", .writes = true),
@@ -122,6 +136,6 @@ static const struct host_call rows[] = {
      .example = "const rows = await hierarchy.getParents('meeting/Standup')",
      .words = "parent above belongs owner"},
 };
-const struct host_call_group hierarchy_calls = {TABLE(rows), .order = 70,
-                                                .subject = "parent", .names_notes = true,
-                                                .in_history = true};
+const struct host_call_group hierarchy_calls = {TABLE(rows),         TYPES(types),
+                                                .order = 70,         .subject = "parent",
+                                                .names_notes = true, .in_history = true};

@@ -1,4 +1,5 @@
 /* The host calls links.*: what links to what. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/note_actions.api.h"
 
@@ -40,6 +41,38 @@ static bool call_migrate(struct calling *x, struct json_writer *out, struct err 
 }
 
 /* Any of these may have to wait until the index is up to date. */
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"Link",
+     "{source: string, target: string, text: string, kind: 'wiki' | 'markdown' | "
+     "'hierarchy', line: number}",
+     "a link from note to note, by their ids; line is that of the source's content, or 0 "
+     "where the target stands beneath the source in the hierarchy"},
+    {"LinkRow",
+     "{source_note_id: string, target_note_id: string | null, target: string, "
+     "link_text: string, link_type: 'wiki' | 'markdown', line: number, file?: true}",
+     "a link between notes; target is what is written, file tells of one to an image or "
+     "another file that is no note"},
+    {"ExternalLink",
+     "{source_note_id: string, url: string, link_text: string, link_type: 'external', "
+     "line: number}",
+     "a link to an address"},
+    {"NoteLinks",
+     "{outgoing_internal: LinkRow[], outgoing_external: ExternalLink[], "
+     "incoming: LinkRow[]}",
+     "what links.getForNote answers"},
+    {"BrokenLink", "LinkRow & {reason: 'missing' | 'ambiguous'}",
+     "a link that leads to no note"},
+    {"LinkedNote",
+     "{id: string, title: string, type: string, created: string, updated: string, "
+     "content_hash: string, metadata: Metadata}",
+     "a note that links.searchBy found"},
+    {"LinkMigration",
+     "{total_notes: number, processed: number, errors: number, "
+     "error_details?: {note_id: string, error: string}[]}",
+     "what links.migrate answers; processed counts the notes that were read again"},
+};
+
 static const struct host_call rows[] = {
     {CALL(.name = "links.getForNote", .slow = true),
      "(identifier: string | " IDENTIFIER_TYPE "): Promise<NoteLinks>",
@@ -101,5 +134,5 @@ static const struct host_call rows[] = {
      .example = "await links.migrate()",
      .words = "migrateLinks rebuild reindex refresh tables"},
 };
-const struct host_call_group links_calls = {TABLE(rows), .order = 60, .subject = "link",
-                                            .names_notes = true};
+const struct host_call_group links_calls = {TABLE(rows), TYPES(types), .order = 60,
+                                            .subject = "link", .names_notes = true};

@@ -1,4 +1,5 @@
 /* The host calls notes.*: single notes and searches. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/note_actions.api.h"
 
@@ -74,6 +75,57 @@ static bool call_search(struct calling *x, struct json_writer *out, struct err *
 
 /* ---- the rows ----------------------------------------------------------- */
 
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"Metadata", "{[key: string]: any}",
+     "the frontmatter of a note by its keys; values are what YAML makes of them"},
+    {"Note",
+     "{id: string, type: string, title: string, filename: string, path: string, "
+     "created: string, updated?: string, uid?: string | null, content?: string, "
+     "metadata?: Metadata, content_hash?: string, links?: NoteLink[], size?: number, "
+     "tags?: string[], frontmatter_error?: string}",
+     "a note, with as much of it as a call answers: what notes.create and notes.get answer "
+     "are Notes; times are ISO 8601, size is in bytes"},
+    {"FullNote",
+     "{id: string, uid: string | null, title: string, content: string, metadata: Metadata, "
+     "content_hash: string, links: NoteLink[], type: string, created: string, updated: string, "
+     "path: string, filename: string, size: number, tags: string[], "
+     "frontmatter_error?: string, properties?: Metadata, markdown?: string}",
+     "a note as notes.get answers it"},
+    {"NoteLink",
+     "{target: string, label: string | null, kind: 'wiki' | 'markdown' | 'external', "
+     "line: number}",
+     "a link as it stands in a note's content"},
+    {"NoteField",
+     "'id' | 'title' | 'type' | 'created' | 'updated' | 'size' | 'tags' | 'path' | 'uid' | "
+     "'filename' | 'content_hash' | 'metadata' | 'properties'",
+     "what lists can answer of a note"},
+    {"NoteRow",
+     "{id: string, title: string, type: string, created: string, updated: string, "
+     "size: number, tags: string[], path: string, uid?: string | null, filename?: string, "
+     "content_hash?: string, metadata?: Metadata, properties?: Metadata, "
+     "properties_cut?: string[]}",
+     "a note in a list, without its content; with `fields` only those"},
+    {"SearchHit",
+     "{id: string, note_id: string, title: string, excerpt: string, score: number, "
+     "type: string, created: string}",
+     "a note that was found; id and note_id are the same"},
+    {"SearchField",
+     "'id' | 'note_id' | 'title' | 'excerpt' | 'score' | 'type' | 'created'",
+     "what a search can answer of a note"},
+    {"CreatedNote",
+     "{id: string, type: string, title: string, filename: string, path: string, "
+     "created: string}",
+     "what notes.create answers"},
+    {"UpdatedNote",
+     "{id: string, updated: boolean, timestamp: string, content_hash: string}",
+     "what notes.update answers; content_hash is the new version's"},
+    {"DeletedNote",
+     "{id: string, deleted: boolean, timestamp: string, backup_path?: string, "
+     "warnings?: string[]}",
+     "what notes.delete answers; backup_path is where the file lies in the trash"},
+};
+
 static const struct host_call rows[] = {
     {CALL(.name = "notes.create", .writes = true),
      "(options: " NOTES_CREATE_PARTS_TYPE " | " NOTES_CREATE_WHOLE_TYPE
@@ -137,7 +189,7 @@ static const struct host_call rows[] = {
     {CALL(.name = "notes.list"),
      "(options?: string | null | " NOTES_LIST_TYPE "): Promise<NoteRow[]>",
      "notes without their content, the one updated last first", call_list, LEVEL_ZERO,
-     .filter = FILTER_OR_TYPE, .rows = {1000, "10,000"}, .right = RIGHT_LIST_NOTES,
+     .filter = FILTER_OR_TYPE, .rows = NOTES_LIST_LIMIT_ROWS, .right = RIGHT_LIST_NOTES,
      STEADY_QUESTION,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
@@ -153,7 +205,8 @@ static const struct host_call rows[] = {
     {CALL(.name = "notes.search", .slow = true),
      "(options: string | " NOTES_SEARCH_TYPE "): Promise<SearchHit[]>",
      "full-text search over titles, contents and tags, best first", call_search,
-     LEVEL_FULL, .filter = FILTER_OPTIONS, .rows = {50, "1,000"}, STEADY_QUESTION,
+     LEVEL_FULL, .filter = FILTER_OPTIONS, .rows = NOTES_SEARCH_LIMIT_ROWS,
+     STEADY_QUESTION,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "
@@ -164,5 +217,6 @@ static const struct host_call rows[] = {
      .words =
          "find look grep text fulltext match query regex searchNotes where contains"},
 };
-const struct host_call_group notes_calls = {TABLE(rows), .order = 10, .subject = "note",
+const struct host_call_group notes_calls = {TABLE(rows),         TYPES(types),
+                                            .order = 10,         .subject = "note",
                                             .names_notes = true, .in_history = true};

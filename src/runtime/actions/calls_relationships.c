@@ -1,4 +1,5 @@
 /* The host calls relationships.*: how notes belong together. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/note_actions.api.h"
 
@@ -28,6 +29,22 @@ static bool call_clustering(struct calling *x, struct json_writer *out, struct e
 }
 
 #define NOT_THERE "NotFound: no such note. Conflict: several notes have that title."
+
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"NoteRelationships",
+     "{content_links: {outgoing: LinkRow[], incoming: LinkRow[]}, "
+     "hierarchy_links: {parents: HierarchyRow[], children: HierarchyRow[]}, "
+     "external_links: ExternalLink[]}",
+     "what relationships.get answers"},
+    {"RelatedNote",
+     "{noteId: string, strength: number, relationship_types: ('link' | 'backlink' | 'child' | "
+     "'parent' | 'sibling' | 'shared_link' | 'shared_tag')[]}",
+     "a note that belongs close to another"},
+    {"PathStep",
+     "{noteId: string, relationship: 'start' | 'link' | 'backlink' | 'child' | 'parent'}",
+     "a step on the way between two notes; relationship is what it is to the one before"},
+};
 
 static const struct host_call rows[] = {
     {CALL(.name = "relationships.get", .slow = true),
@@ -73,4 +90,4 @@ static const struct host_call rows[] = {
      .words = "cluster density community graph network analysis"},
 };
 const struct host_call_group relationships_calls = {
-    TABLE(rows), .order = 80, .subject = "relat", .names_notes = true};
+    TABLE(rows), TYPES(types), .order = 80, .subject = "relat", .names_notes = true};

@@ -1,4 +1,5 @@
 /* The further searches of notes.*: by conditions, by plain text, by SQL. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/internal.h"
 #include "actions/note_actions.api.h"
@@ -27,6 +28,17 @@ static bool call_sql(struct calling *x, struct json_writer *out, struct err *e)
     };
     return by.pool && notes_search_sql(vault, json_at(x->args, 0), &by, out, e);
 }
+
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"MetadataFilter", METADATA_FILTER_TYPE,
+     "a condition on a note's metadata; the key may be a path such as 'a.b'"},
+    {"AdvancedHit",
+     "{id: string, title: string, type: string, created: string, updated: string, "
+     "size: number, tags: string[], path: string, excerpt?: string, score?: number, "
+     "uid?: string, filename?: string, content_hash?: string, metadata?: Metadata}",
+     "a note that notes.searchAdvanced has found; with `fields` only those"},
+};
 
 static const struct host_call rows[] = {
     {CALL(.name = "notes.searchAdvanced", .slow = true),
@@ -79,5 +91,6 @@ static const struct host_call rows[] = {
      .words =
          "select database join group count aggregate statistics sqlite searchNotesSQL"},
 };
-const struct host_call_group search_calls = {TABLE(rows), .order = 30, .subject = "note",
+const struct host_call_group search_calls = {TABLE(rows),         TYPES(types),
+                                             .order = 30,         .subject = "note",
                                              .names_notes = true, .in_history = true};

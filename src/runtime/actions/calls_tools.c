@@ -1,5 +1,6 @@
 /* The host calls tools.*: command-line tools for code. What code sees of them is
  * tools.js. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
@@ -126,6 +127,38 @@ static bool call_describe(struct calling *x, struct json_writer *out, struct err
 
 /* ---- the rows -------------------------------------------------------------------- */
 
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"ToolFiles",
+     "{[name: string]: string | Uint8Array | ArrayBuffer | {base64: string}}",
+     "files for a command-line tool, by their names in /work"},
+    {"ToolOptions", TOOL_OPTIONS_TYPE,
+     "what a command-line tool is run with: its own parameters by name besides these; "
+     "timeout is in ms"},
+    {"ToolResult",
+     "{success: boolean, stdout: string | Uint8Array, stderr: string, exitCode: number, "
+     "result?: any, outcome?: string, returns?: 'object', hint?: string, error?: string, errorDetails?: {type: string, code: string, "
+     "message: string, tool: string, retry: boolean}, files: {name: string, size: number, "
+     "text?: string, bytes?: Uint8Array}[], stats: {wall_ms: number, compute_ms: number, "
+     "peak_memory_bytes: number}, changed?: true, vault?: {created?: string[], "
+     "changed?: string[], deleted?: string[], more?: number}, stages?: any[], "
+     "truncated?: {[what: string]: number}}",
+     "how a command-line tool ended; stdout is bytes where it is no UTF-8, result is what "
+     "its manifest makes of it (not among the keys), outcome what an exit code other than 0 "
+     "tells that is no failure, files are those in /work that it made or changed"},
+    {"ToolRow",
+     "{name: string, version: string, category: string, description: string, "
+     "source: 'builtin' | 'user'}",
+     "a command-line tool in a list"},
+    {"ToolDescription",
+     "{name: string, description: string, category: string, version: string, "
+     "source: 'builtin' | 'user', fileAccess: 'none' | 'read' | 'write' | 'readwrite', "
+     "license?: string, homepage?: string, signer?: string, timeout: number, "
+     "memoryLimit: number, returns: 'string' | 'object', parameters: Metadata, "
+     "examples?: any[]}",
+     "a command-line tool; parameters is a JSON Schema"},
+};
+
 static const struct host_call rows[] = {
     {CALL(.name = "tools.run", .slow = true, .writes = true, .wrap = tools_js),
      "(name: string, options?: ToolOptions): Promise<ToolResult>",
@@ -173,6 +206,7 @@ static const struct host_call rows[] = {
      .words = "help man usage options schema manifest", .asks = true},
 };
 const struct host_call_group tools_calls = {TABLE(rows),
+                                            TYPES(types),
                                             .order = 130,
                                             .in_history = true,
                                             .family = tool_name_fits,

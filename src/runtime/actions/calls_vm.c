@@ -1,4 +1,5 @@
 /* The host calls vm.*: Linux machines for code. What code sees of vm.exec is vm.js. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/machines.api.h"
 #include "actions/machines.h"
@@ -79,6 +80,30 @@ static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 
 /* ---- the rows -------------------------------------------------------------------- */
 
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"VmOptions", VM_OPTIONS_TYPE,
+     "how a command is run in a Linux machine: cwd and env are for this command alone, "
+     "session is a name (commands of one wait for each other), maxOutput the bytes kept of "
+     "stdout and of stderr (1048576)"},
+    {"VmResult",
+     "{success: boolean, stdout: string | Uint8Array, stderr: string | Uint8Array, exitCode: "
+     "number, error?: string, errorDetails?: {type: string, code: string, message: string, "
+     "retry: boolean}, timedOut?: true, cancelled?: true, shellEnded?: true, held?: true, "
+     "outOfMemory?: true, restarted?: string, truncated?: {stdout?: number, stdoutAt?: "
+     "number, stderr?: number, stderrAt?: number}, machine: string, stats: {wall_ms: number, compute_ms: number}}",
+     "how a command in a Linux machine ended; outputs are bytes where they are no UTF-8, "
+     "truncated says how many bytes of the middle are left out and behind how many, "
+     "shellEnded that the session has a new shell, held that something in the background kept the outputs, restarted "
+     "how the machine before this one ended"},
+    {"VmMachine",
+     "{machine: string, state: 'running' | 'stopped' | 'failed', default: boolean, reason?: "
+     "string, ramMB: number, started: string, idle_ms: number, "
+     "idle_limit_ms: number, compute_ms: number, "
+     "memory_bytes: number, disk_bytes: number, commands: number, sessions: number}",
+     "a Linux machine; machine is its handle; unused for idle_limit_ms it is stopped"},
+};
+
 static const struct host_call rows[] = {
     {CALL(.name = "vm.exec", .slow = true, .wrap = vm_js),
      "(command: string | string[], options?: VmOptions): Promise<VmResult>\n"
@@ -136,5 +161,5 @@ static const struct host_call rows[] = {
          "return (await vm.list()).map((m) => [m.machine, m.state, m.memory_bytes]);",
      .words = "which running machines state memory"},
 };
-const struct host_call_group vm_calls = {TABLE(rows), .order = 140,
+const struct host_call_group vm_calls = {TABLE(rows), TYPES(types), .order = 140,
                                          .is_installed = parts_have_machine};

@@ -1,4 +1,5 @@
 /* The host calls notes.*: other names and places, what was, and the way back. */
+#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/note_actions.api.h"
 
@@ -123,6 +124,51 @@ static bool call_list_trash(struct calling *x, struct json_writer *out, struct e
 
 /* ---- the rows ------------------------------------------------------------ */
 
+/* Types that signatures name. */
+static const struct api_type types[] = {
+    {"RenamedNote",
+     "{success: boolean, notesUpdated: number, linksUpdated: number, new_id: string, "
+     "path: string, content_hash: string}",
+     "what notes.rename answers; the numbers are of notes and links that were rewritten"},
+    {"MovedNote",
+     "{success: boolean, old_id: string, new_id: string, old_type: string, "
+     "new_type: string, filename: string, title: string, timestamp: string, "
+     "links_updated: number, notes_with_updated_links: number, path: string, "
+     "content_hash: string}",
+     "what notes.move answers"},
+    {"NoteSections",
+     "{id: string, content_hash: string, sections: {heading: string, occurrence: number, "
+     "line: number, content: string}[]}",
+     "the sections of a note; line is the heading's in the content, from 1"},
+    {"UpdatedSection",
+     "{id: string, updated: boolean, heading: string, timestamp: string, "
+     "content_hash: string}",
+     "what notes.updateSection answers"},
+    {"BatchResult", "{success: boolean, results: any[]}",
+     "what notes.batch answers: for each change what its call would"},
+    {"Revision",
+     "{revision: number, updated_at: string, author: string, content_hash: string, "
+     "summary: string, size: number, action: string, path: string, backup_path?: string}",
+     "a version of a note that is kept; author is the caller's name or 'external'"},
+    {"OldNote", "Revision & {content: string, metadata: Metadata, text: string}",
+     "a note as it was; text is the whole file"},
+    {"RestoredNote",
+     "{id: string, restored: boolean, path: string, revision?: number, backup_path?: string, "
+     "timestamp: string, content_hash: string}",
+     "what notes.restore answers"},
+    {"TrashedNote",
+     "{backup_path: string, id: string, path: string, type: string, deleted_at?: string, "
+     "size: number}",
+     "a deleted note; id and path are those that it had"},
+    {"DryRun",
+     "{dry_run: true, changes: {id: string, path: string, action: 'create' | 'update' | "
+     "'rename' | 'move' | 'delete', new_path?: string, diff: string, "
+     "diff_truncated?: boolean}[], hidden?: string, others?: number}",
+     "what a call with dry_run: true would have done; diff is a unified diff. Where notes.get "
+     "is not allowed diffs are empty: hidden says so, and others is how many notes would "
+     "change besides"},
+};
+
 static const struct host_call rows[] = {
     {CALL(.name = "notes.rename", .writes = true, .slow = true),
      "(options: " NOTES_RENAME_TYPE "): Promise<RenamedNote | DryRun>",
@@ -229,5 +275,6 @@ static const struct host_call rows[] = {
                 "await notes.restore({backup_path: last.backup_path})",
      .words = "deleted removed bin recover undelete"},
 };
-const struct host_call_group writing_calls = {TABLE(rows), .order = 20, .subject = "note",
+const struct host_call_group writing_calls = {TABLE(rows),         TYPES(types),
+                                              .order = 20,         .subject = "note",
                                               .names_notes = true, .in_history = true};

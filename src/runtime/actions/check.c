@@ -104,10 +104,12 @@ static void put_member(const struct host_call *c, const char *member, bool sync,
 
 static void put_types(struct json_writer *w)
 {
-    for (size_t i = 0; i < api_type_count; i++) {
+    size_t count;
+    const struct api_type *types = api_types(&count);
+    for (size_t i = 0; i < count; i++) {
         json_open_object(w);
-        json_pair_cstr(w, "type", api_types[i].name);
-        json_pair_cstr(w, "definition", api_types[i].definition);
+        json_pair_cstr(w, "type", types[i].name);
+        json_pair_cstr(w, "definition", types[i].definition);
         json_close(w);
     }
 }

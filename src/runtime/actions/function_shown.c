@@ -4,11 +4,11 @@
 
 #include "actions/function_actions.h"
 #include "actions/function_text.h"
+#include "actions/functions.api.h"
 #include "actions/places.h"
 #include "os/os.h"
 #include "usage/usage.h"
 
-#define ROWS_USUAL 100
 #define PAGE_REST 1024u /* bytes for what stands behind the rows */
 
 /* ---- which are listed ---------------------------------------------------------------- */
@@ -312,7 +312,8 @@ static bool put_page(const struct action_call *c, const struct function_set *s,
                      struct used_function *all, size_t count, struct answer *out,
                      struct err *e)
 {
-    size_t at, limit = (size_t)json_int(json_get(c->arguments, "limit"), ROWS_USUAL);
+    size_t at, limit = (size_t)json_int(json_get(c->arguments, "limit"),
+                                        LIST_CUSTOM_FUNCTIONS_LIMIT_USUAL);
     struct used_filter used;
     if (!read_used(c, &used, e))
         return false;

@@ -306,6 +306,10 @@ static bool read_size(const char *key, const struct json *v, uint64_t min, uint6
                    key, (unsigned long long)min, (unsigned long long)max);
 }
 
+_Static_assert(VM_START_RAM_MB_USUAL == VM_RAM_DEFAULT_MB &&
+                   VM_START_RAM_MB_MOST == VM_RAM_MAX_MB,
+               "sizes are declared as they are");
+
 static bool read_options(const struct machine_use *u, const struct json *options,
                          struct vm_options *o, struct err *e)
 {

@@ -8,9 +8,6 @@
 #include "actions/tooling.h"
 #include "actions/tools.api.h"
 
-#define FOUND_USUAL 5
-#define FOUND_MAX 25
-
 struct tool_call tool_call_of(const struct action_call *c)
 {
     return (struct tool_call){.actions = c->actions,
@@ -137,7 +134,7 @@ static bool action_find_tools(const struct action_call *c, struct answer *out,
     struct json_writer w = json_writer(&out->json);
     struct str words = json_str(json_get(c->arguments, "query"));
     struct str category = json_str(json_get(c->arguments, "category"));
-    int64_t limit = json_int(json_get(c->arguments, "limit"), FOUND_USUAL);
+    int64_t limit = json_int(json_get(c->arguments, "limit"), FIND_TOOLS_LIMIT_USUAL);
     json_open_object(&w);
     if (!tooling_found(c->actions, c->place, words, category, (size_t)limit, &w, e))
         return false;

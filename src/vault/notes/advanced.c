@@ -353,8 +353,8 @@ static bool read_question(const struct json *o, struct advanced *s, struct err *
         !where_metadata(&s->where, json_get(o, "metadata"), e) ||
         !where_filters(&s->where, json_get(o, "metadata_filters"), e) ||
         !read_dates(o, s, e) || !read_sort(json_get(o, "sort"), s, e) ||
-        !options_limit(o, 50, 1000, &s->limit, e) || !read_cursor(o, s, e) ||
-        !read_fields(json_get(o, "fields"), s, e))
+        !options_int(o, "limit", NOTES_SEARCH_ADVANCED_LIMIT, &s->limit, e) ||
+        !read_cursor(o, s, e) || !read_fields(json_get(o, "fields"), s, e))
         return false;
     if (s->where.bound > WHERE_BINDS_MAX)
         return err_set(e, ERR_LIMIT, "the search has %d values; at most %d are accepted",

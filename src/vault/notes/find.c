@@ -118,13 +118,13 @@ static bool read_listing(const struct json *o, struct listing *l, struct err *e)
     bool none = !o || json_is(o, JSON_NULL);
     l->type = json_str(o);
     if (json_is(o, JSON_STRING) || none) {
-        l->limit = 1000;
+        l->limit = NOTES_LIST_LIMIT_USUAL;
         return read_fields(NULL, l, e);
     }
     return options_check(o, "notes.list", NOTES_LIST_KEYS, e) &&
            options_str(o, "typeName", "type", &l->type, e) &&
            options_str(o, "cursor", NULL, &l->cursor, e) && read_order(o, l, e) &&
-           options_limit(o, 1000, 10000, &l->limit, e) &&
+           options_int(o, "limit", NOTES_LIST_LIMIT, &l->limit, e) &&
            read_fields(json_get(o, "fields"), l, e);
 }
 

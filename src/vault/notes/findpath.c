@@ -7,8 +7,7 @@
 #include "notes/linked.h"
 #include "notes/notes.api.h"
 
-#define DEPTH_DEFAULT 10
-#define DEPTH_MAX 100
+#define DEPTH_MAX RELATIONSHIPS_FIND_PATH_MAX_DEPTH_MOST
 
 /* A search: notes by their numbers in `met`, the outermost level last. */
 struct search {
@@ -177,8 +176,8 @@ bool relationships_find_path(struct vault *v, const struct json *options,
                        e) ||
         !options_str(options, "start_note_id", NULL, &start, e) ||
         !options_str(options, "end_note_id", NULL, &end, e) ||
-        !options_int(options, "max_depth", DEPTH_DEFAULT, 1, DEPTH_MAX, &route.max_depth,
-                     e))
+        !options_int(options, "max_depth", RELATIONSHIPS_FIND_PATH_MAX_DEPTH,
+                     &route.max_depth, e))
         return false;
     if (!start.n || !end.n)
         return err_set(e, ERR_INVALID,

@@ -4,8 +4,7 @@
 #include "notes/linked.h"
 #include "notes/notes.api.h"
 
-#define ROWS_MAX 100000u   /* of one answer */
-#define DEPTH_MAX 1000000u /* accepted as max_depth */
+#define ROWS_MAX 100000u /* of one answer */
 
 /* Children that count, in their order. */
 #define CHILDREN                                                                     \
@@ -203,13 +202,14 @@ static bool answer_descendants(struct db *db, struct question *question,
 bool hierarchy_get_descendants(struct vault *v, const struct json *options,
                                struct json_writer *out, struct err *e)
 {
-    struct descent d = {.max_depth = DEPTH_MAX};
+    struct descent d = {.max_depth = HIERARCHY_GET_DESCENDANTS_MAX_DEPTH_USUAL};
     struct str wanted = json_str(options);
     if (!json_is(options, JSON_STRING) &&
         (!options_check(options, "hierarchy.getDescendants",
                         HIERARCHY_GET_DESCENDANTS_KEYS, e) ||
          !options_str(options, "note_id", "identifier", &wanted, e) ||
-         !options_int(options, "max_depth", DEPTH_MAX, 1, DEPTH_MAX, &d.max_depth, e)))
+         !options_int(options, "max_depth", HIERARCHY_GET_DESCENDANTS_MAX_DEPTH,
+                      &d.max_depth, e)))
         return false;
     if (!wanted.n)
         return err_set(e, ERR_INVALID,

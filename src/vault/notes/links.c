@@ -140,8 +140,6 @@ bool links_get_backlinks(struct vault *v, const struct json *identifier,
 
 /* ---- all of them, and broken ones -------------------------------------------------------- */
 
-#define PAGE_MAX 10000
-
 struct page {
     int64_t limit;
     struct str cursor;
@@ -195,10 +193,10 @@ static bool page_work(struct db *db, void *arg, struct err *e)
 static bool read_page(const struct json *options, const char *call,
                       const char *const *keys, struct page *p, struct err *e)
 {
-    p->limit = PAGE_MAX;
+    p->limit = LINKS_LIST_LIMIT_USUAL;
     return !options || json_is(options, JSON_NULL) ||
            (options_check(options, call, keys, e) &&
-            options_limit(options, PAGE_MAX, PAGE_MAX, &p->limit, e) &&
+            options_int(options, "limit", LINKS_LIST_LIMIT, &p->limit, e) &&
             options_str(options, "cursor", NULL, &p->cursor, e) &&
             options_bool(options, "hierarchy", &p->hierarchy, e));
 }
@@ -365,7 +363,7 @@ static bool read_search_by(struct vault *v, const struct json *o, struct search_
         !each_string(o, "linked_from", add_path, &from, e) ||
         !each_string(o, "external_domains", add_domain, &s->domains, e) ||
         !options_bool(o, "broken_links", &broken, e) ||
-        !options_limit(o, 1000, PAGE_MAX, &s->page.limit, e) ||
+        !options_int(o, "limit", LINKS_SEARCH_BY_LIMIT, &s->page.limit, e) ||
         !options_str(o, "cursor", NULL, &s->page.cursor, e) ||
         !read_cursor(v, &s->page, e))
         return false;

@@ -8,8 +8,6 @@
 #include "notes/trash.h"
 #include "notes/write.h"
 
-#define LIMIT_DEFAULT 100
-#define LIMIT_MAX 1000
 #define TRASH_MAX 100000u /* files that are looked at */
 
 /* ---- which note ---------------------------------------------------------- */
@@ -87,10 +85,10 @@ struct asked {
 
 static bool read_asked(const struct json *o, struct asked *a, struct err *e)
 {
-    *a = (struct asked){.limit = LIMIT_DEFAULT};
+    *a = (struct asked){.limit = NOTES_HISTORY_LIMIT_USUAL};
     if (json_is(o, JSON_OBJECT) &&
         (!options_check(o, "notes.history", NOTES_HISTORY_KEYS, e) ||
-         !options_limit(o, LIMIT_DEFAULT, LIMIT_MAX, &a->limit, e)))
+         !options_int(o, "limit", NOTES_HISTORY_LIMIT, &a->limit, e)))
         return false;
     const struct json *cursor = json_is(o, JSON_OBJECT) ? json_get(o, "cursor") : NULL;
     a->before = json_int(cursor, 0);
@@ -457,11 +455,11 @@ static void put_trashed(const struct trashed *t, struct json_writer *w)
 bool notes_list_trash(struct vault *v, const struct json *options,
                       struct json_writer *out, struct err *e)
 {
-    int64_t limit = LIMIT_DEFAULT;
+    int64_t limit = NOTES_LIST_TRASH_LIMIT_USUAL;
     struct str cursor = STR("");
     bool given = options && !json_is(options, JSON_NULL);
     if (given && (!options_check(options, "notes.listTrash", NOTES_LIST_TRASH_KEYS, e) ||
-                  !options_limit(options, LIMIT_DEFAULT, LIMIT_MAX, &limit, e) ||
+                  !options_int(options, "limit", NOTES_LIST_TRASH_LIMIT, &limit, e) ||
                   !options_str(options, "cursor", NULL, &cursor, e)))
         return false;
     scoped(arena_free) struct arena *a = arena_new((size_t)256 << 20);

@@ -65,8 +65,6 @@ static const struct {
 #define TIMES_MAX 20     /* of one reason; more say no more */
 #define COMMON_MAX 1000  /* notes; what more than these have in common says nothing */
 #define SHARED_MAX "500" /* of a note's links, and of its tags: the first ones count */
-#define RESULTS_DEFAULT 10
-#define RESULTS_MAX 1000
 
 struct related {
     int64_t note;
@@ -224,12 +222,13 @@ bool relationships_get_related(struct vault *v, const struct json *options,
                                struct json_writer *out, struct err *e)
 {
     struct str wanted = json_str(options);
-    int64_t max = RESULTS_DEFAULT;
+    int64_t max = RELATIONSHIPS_GET_RELATED_MAX_RESULTS_USUAL;
     if (!json_is(options, JSON_STRING) &&
         (!options_check(options, "relationships.getRelated",
                         RELATIONSHIPS_GET_RELATED_KEYS, e) ||
          !options_str(options, "note_id", "identifier", &wanted, e) ||
-         !options_int(options, "max_results", RESULTS_DEFAULT, 1, RESULTS_MAX, &max, e)))
+         !options_int(options, "max_results", RELATIONSHIPS_GET_RELATED_MAX_RESULTS, &max,
+                      e)))
         return false;
     if (!wanted.n)
         return err_set(e, ERR_INVALID,

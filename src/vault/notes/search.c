@@ -331,13 +331,13 @@ static bool check_query(const struct search *s, struct err *e)
 static bool read_search(const struct json *o, struct search *s, struct err *e)
 {
     s->query = json_str(o);
-    s->limit = 50;
+    s->limit = NOTES_SEARCH_LIMIT_USUAL;
     if (!json_is(o, JSON_STRING) &&
         (!options_check(o, "notes.search", NOTES_SEARCH_KEYS, e) ||
          !options_str(o, "query", NULL, &s->query, e) ||
          !options_str(o, "typeFilter", "type", &s->type, e) ||
          !options_str(o, "cursor", NULL, &s->cursor, e) ||
-         !options_limit(o, 50, 1000, &s->limit, e) ||
+         !options_int(o, "limit", NOTES_SEARCH_LIMIT, &s->limit, e) ||
          !options_bool(o, "useRegex", &s->use_regex, e) ||
          !options_bool(o, "exact", &s->exact, e)))
         return false;
@@ -370,13 +370,16 @@ bool notes_search(struct vault *v, const struct json *options, struct json_write
 bool notes_search_by_text(struct vault *v, const struct json *options,
                           struct json_writer *out, struct err *e)
 {
-    struct search s = {.v = v, .plain = true, .query = json_str(options), .limit = 50};
+    struct search s = {.v = v,
+                       .plain = true,
+                       .query = json_str(options),
+                       .limit = NOTES_SEARCH_BY_TEXT_LIMIT_USUAL};
     if (!json_is(options, JSON_STRING) &&
         (!options_check(options, "notes.searchByText", NOTES_SEARCH_BY_TEXT_KEYS, e) ||
          !options_str(options, "query", NULL, &s.query, e) ||
          !options_str(options, "type", "typeFilter", &s.type, e) ||
          !options_str(options, "cursor", NULL, &s.cursor, e) ||
-         !options_limit(options, 50, 1000, &s.limit, e)))
+         !options_int(options, "limit", NOTES_SEARCH_BY_TEXT_LIMIT, &s.limit, e)))
         return false;
     return read_fields(json_get(options, "fields"), &s, e) && check_query(&s, e) &&
            perform(&s, out, e);

@@ -8,8 +8,6 @@
 #include "notes/notes.api.h"
 #include "sql/sql.h"
 
-#define ROWS_USUAL 1000
-#define ROWS_MAX 10000
 #define ANSWER_MAX (8u << 20) /* bytes of rows; more are left out */
 #define TIMEOUT_USUAL_MS 3000
 #define TIMEOUT_MAX_MS 10000
@@ -74,12 +72,12 @@ struct asking {
 static bool read_asking(const struct json *o, struct asking *a, struct err *e)
 {
     a->sql = json_str(o);
-    a->limit = ROWS_USUAL;
+    a->limit = NOTES_SEARCH_SQL_LIMIT_USUAL;
     a->timeout_ms = TIMEOUT_USUAL_MS;
     if (!json_is(o, JSON_STRING) &&
         (!options_check(o, "notes.searchSQL", NOTES_SEARCH_SQL_KEYS, e) ||
          !options_str(o, "query", NULL, &a->sql, e) ||
-         !options_limit(o, ROWS_USUAL, ROWS_MAX, &a->limit, e)))
+         !options_int(o, "limit", NOTES_SEARCH_SQL_LIMIT, &a->limit, e)))
         return false;
     const struct json *timeout = json_get(o, "timeout");
     if (timeout && !json_is(timeout, JSON_NULL))

@@ -346,12 +346,6 @@ bool options_int(const struct json *o, const char *key, int64_t fallback, int64_
                    (long long)min, (long long)max);
 }
 
-bool options_limit(const struct json *o, int64_t fallback, int64_t max, int64_t *out,
-                   struct err *e)
-{
-    return options_int(o, "limit", fallback, 1, max, out, e);
-}
-
 bool options_identifier(const struct json *o, struct str *out, struct err *e)
 {
     *out = json_str(o);

@@ -123,7 +123,5 @@ bool options_bool(const struct json *o, const char *key, bool *out, struct err *
 /* A whole number in this range. */
 bool options_int(const struct json *o, const char *key, int64_t fallback, int64_t min,
                  int64_t max, int64_t *out, struct err *e);
-bool options_limit(const struct json *o, int64_t fallback, int64_t max, int64_t *out,
-                   struct err *e);
 /* The identifier of a string or an object. */
 bool options_identifier(const struct json *o, struct str *out, struct err *e);

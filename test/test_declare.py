@@ -1,0 +1,129 @@
+"""What dev/declare makes of declarations, and that ours stand in them alone."""
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DECLARE = ROOT / "dev/declare"
+
+
+def headers(tmp_path, **files):
+    """{name: text of its header} of declarations, in a room each."""
+    paths = []
+    for name, content in files.items():
+        path = tmp_path / f"room_{name}" / f"{name}.api.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(content))
+        paths.append(path)
+    done = subprocess.run([DECLARE, tmp_path / "out", *paths], capture_output=True, text=True)
+    if done.returncode:
+        raise ValueError(done.stderr)
+    return {name: (tmp_path / f"out/room_{name}/{name}.api.h").read_text() for name in files}
+
+
+def macros(header):
+    return dict(re.findall(r"#define (\w+) (.*)", header))
+
+
+def schema(text):
+    return json.loads(json.loads(text))
+
+
+def test_an_option_is_said_once(tmp_path):
+    options = {"notes.list": {"required": ["typeName"], "properties": {
+        "typeName": "string", "order": {"type": "string", "enum": ["updated", "path"]},
+        "tags": {"type": ["string", "array"], "items": "string"}, "fields": "string[]",
+        "sort": {"type": "array", "items": {"properties": {"field": "string"}}},
+        "type": {"type": "string", "x-untold": True}, "raw": {"x-ts": "Uint8Array"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "x-default": 50}}}}
+    made = macros(headers(tmp_path, a={"options": options})["a"])
+    assert json.loads(made["NOTES_LIST_TYPE"]) == (
+        "{typeName: string, order?: 'updated' | 'path', tags?: string | string[], "
+        "fields?: string[], sort?: {field?: string}[], raw?: Uint8Array, limit?: number}")
+    assert made["NOTES_LIST_KEYS"] == ('((const char *const[]){"typeName", "order", "tags", "fields", '
+                                       '"sort", "type", "raw", "limit", NULL})')
+    assert made["NOTES_LIST_LIMIT"] == "50, 1, 10000"
+    assert made["NOTES_LIST_LIMIT_ROWS"] == '{50, "10,000"}'
+    checked = schema(made["NOTES_LIST_OPTIONS"])
+    assert checked["properties"]["typeName"] == {"type": "string"}
+    assert checked["properties"]["order"] == {"type": ["string", "null"],
+                                              "enum": ["updated", "path", None]}
+    assert checked["additionalProperties"] is False and "x-default" not in json.dumps(checked)
+
+
+def test_what_is_shown_may_be_less_than_what_is_checked(tmp_path):
+    action = {"input": {"required": ["a"], "properties": {
+        "a": {"type": "string", "x-checked": {"minLength": 1}},
+        "b": {"type": "object", "x-shown": {"properties": {"name": "string"}}}}}, "answers": ["ok"]}
+    made = macros(headers(tmp_path, a={"actions": {"do_it": action, "go": {
+        "answers": [], "input": {"properties": {}}}}})["a"])
+    shown, answer = re.fullmatch(r'\.input_schema = (".*"), \.output_schema = (".*")',
+                                 made["DO_IT_SCHEMAS"]).groups()
+    assert schema(shown)["properties"] == {"a": {"type": "string"}, "b": {
+        "type": "object", "properties": {"name": {"type": "string"}}}}
+    assert schema(answer) == {"type": "object", "required": ["ok"]}
+    assert schema(made["DO_IT_CHECKED"])["properties"] == {
+        "a": {"type": "string", "minLength": 1}, "b": {"type": "object"}}
+    assert "GO_CHECKED" not in made
+
+
+def test_a_file_takes_from_another(tmp_path):
+    first = {"options": {"vm.exec": {"required": ["command"], "properties": {
+        "command": "string", "cwd": "string", "env": "string"}}}}
+    second = {"from": ["first.api.json"], "components": {
+        "Some": {"$ref": "first.api.json#vm.exec", "x-not": ["command"]},
+        "Other": {"properties": {"id": "string", "...": {
+            "$ref": "first.api.json#vm.exec", "x-only": ["env", "cwd"]}}},
+        "One": "first.api.json#vm.exec/cwd"}}
+    made = headers(tmp_path, first=first, second=second)["second"]
+    assert "VM_EXEC_KEYS" in made
+    some, other, one = (schema(t) for t in re.findall(r'\{"\w+", ("(?:\\.|[^"\\])*")\}', made))
+    assert list(some["properties"]) == ["cwd", "env"] and "required" not in some
+    assert list(other["properties"]) == ["id", "env", "cwd"]
+    assert one == {"type": "string"}
+
+
+@pytest.mark.parametrize("content, why", [
+    ({"options": {"a": {"properties": {"b": "Nothing"}}}}, "nothing is called Nothing"),
+    ({"shapes": {"Unused": "string"}}, "no schema names Unused")])
+def test_what_does_not_fit_is_refused(tmp_path, content, why):
+    with pytest.raises(ValueError, match=why):
+        headers(tmp_path, a=content)
+
+
+def test_a_header_that_stays_is_not_written(tmp_path):
+    file = tmp_path / "room/a.api.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"options": {"a": {"properties": {}}}}))
+    header = tmp_path / "out/room/a.api.h"
+    stamps = []
+    for _ in range(2):
+        subprocess.run([DECLARE, tmp_path / "out", file], check=True)
+        stamps.append(header.stat().st_mtime_ns)
+    assert stamps[0] == stamps[1]
+
+
+@pytest.mark.parametrize("room", ["src/runtime", "src/capabilities", "src/doors/workspaces", "src/vault/notes"])
+def test_no_source_has_schemas_of_its_own(room):
+    """They stand in .api.json: what is in a C text is said twice sooner or later."""
+    for path in (ROOT / room).rglob("*.c"):
+        if not path.stem.endswith("_test"):
+            assert r'\"properties\":{\"' not in path.read_text(), path
+
+
+def test_defaults_are_those_that_the_words_tell():
+    """`limit is 50, at most 1,000` stands in prose: it must be what is declared."""
+    words = (ROOT / "docs/api.md").read_text()
+    for file in sorted((ROOT / "src").glob("*/*/*.api.json")):
+        made = ROOT / f"build/declared/{file.parent.name}/{file.stem}.h"
+        known = macros(made.read_text())
+        for call in json.loads(file.read_text()).get("options", {}):
+            told = re.search(rf"^### {re.escape(call)}\n\n(.*)$", words, re.M)
+            prefix = re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", call).upper()
+            for name in known:
+                if told and name == f"{prefix}_LIMIT_ROWS" and "limit" in told[1]:
+                    usual, most = re.fullmatch(r'\{(\d+), "([\d,]+)"\}', known[name]).groups()
+                    assert f"{int(usual):,}" in told[1] and most in told[1], call
