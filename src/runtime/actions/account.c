@@ -124,6 +124,7 @@ void account_place(struct account *a, struct place *place, const struct policy *
         policy_release(asked);
     }
     place->part = p;
+    place->author = &p->author;
     place->permit.intend = intend;
     place->permit.intend_arg = p;
 }
@@ -142,11 +143,6 @@ void account_removed(struct account_part *p, const struct outcome *did)
 {
     if (p && did->removed && !p->of->dry)
         ward_observe(p->ward, p->of->who, &(struct deed){.deletes = did->removed});
-}
-
-const struct vault_author *account_author(struct account_part *p)
-{
-    return p ? &p->author : NULL;
 }
 
 void account_call(struct account_part *p, uint32_t row, const struct host_call *c,

@@ -103,8 +103,6 @@ void account_done(struct account_part *p, const struct host_call *c,
                   const struct outcome *did);
 /* The alerts hear of what a call has removed. */
 void account_removed(struct account_part *p, const struct outcome *did);
-/* Who writes notes there, for vault_as(): borrowed until account_end(). NULL: nobody. */
-const struct vault_author *account_author(struct account_part *p);
 /* A person was asked, and said yes or did not. */
 void account_asked(struct account_part *p, bool allowed);
 void account_script(struct account *a, const struct script_outcome *o);

@@ -90,8 +90,6 @@ const struct host_call *api_call_named(struct str name);
 const char *api_nearest(struct str name, char out[static 64]);
 /* Which of `count` names is meant by a misspelt one; NULL. */
 const char *api_nearest_of(struct str name, const char *const *names, size_t count);
-/* The namespace of a row, "notes". */
-struct str api_namespace(const struct host_call *c);
 
 /* ---- telling ------------------------------------------------------------- */
 

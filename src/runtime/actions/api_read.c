@@ -88,13 +88,6 @@ struct str api_members(struct str type)
     return type;
 }
 
-struct str api_namespace(const struct host_call *c)
-{
-    const char *dot = strchr(c->row.name, '.');
-    return (struct str){c->row.name,
-                        dot ? (size_t)(dot - c->row.name) : strlen(c->row.name)};
-}
-
 const struct host_call *api_call_named(struct str name)
 {
     size_t count;

@@ -1,7 +1,7 @@
 #include "actions/cache.h"
-#include "actions/functioning.h"
+#include "actions/capability.h"
+#include "actions/custom.h"
 #include "actions/places.h"
-#include "functions/functions.h"
 
 #define ARGUMENTS_MAX ((size_t)64 << 20)
 
@@ -28,19 +28,6 @@ static bool may_use(const struct action_call *c)
            !json_bool(json_get(a, "enableNetwork"), false);
 }
 
-/* Another function is another answer. */
-static bool put_functions(const struct action_call *c, struct buf *out)
-{
-    struct err e = {0};
-    scoped_set const struct function_set *set =
-        functioning_now(c->actions, c->place, NULL, &e);
-    if (!set)
-        return false;
-    buf_char(out, ' ');
-    buf_str(out, function_set_hash(set));
-    return true;
-}
-
 /* The rights of the caller, the vault with its version, and the whole call. */
 static bool put_key(const struct action_call *c, struct buf *out)
 {
@@ -52,7 +39,8 @@ static bool put_key(const struct action_call *c, struct buf *out)
     struct vault *vault = c->place->vault ? action_vault(c, &e) : NULL;
     if (c->place->vault && (!vault || !notes_version(vault, out, &e)))
         return false;
-    if (c->place->vault && !put_functions(c, out))
+    const struct custom_code *custom = capability_custom();
+    if (c->place->vault && custom && !custom->put_key(c, out))
         return false;
     buf_char(out, '\n');
     struct json_writer w = json_writer(out);

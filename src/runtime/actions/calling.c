@@ -7,9 +7,9 @@
 #include "actions/calls.h"
 #include "actions/confirm.h"
 #include "actions/dry.h"
+#include "actions/noted.h"
 #include "actions/places.h"
 #include "actions/preview.h"
-#include "actions/report.h"
 #include "actions/resolve.h"
 #include "os/os.h"
 
@@ -93,6 +93,26 @@ struct consent *calling_consent(struct calling *x)
 struct cancel *calling_cancel(struct calling *x)
 {
     return x->task ? script_task_cancel(x->task) : x->v->cancel;
+}
+
+/* ---- its vault ---------------------------------------------------------- */
+
+struct vault *read_vault(struct calling *x, struct err *e)
+{
+    struct evaluation *v = x->v;
+    struct vault *vault = actions_vault(v, e);
+    const struct vault_view view = {.notes = true,
+                                    .types = true,
+                                    .cancel = {v->who->cancel, &v->stopping},
+                                    .outcome = &x->outcome};
+    return vault ? vault_as(vault, &view) : NULL;
+}
+
+struct vault *own_vault(struct calling *x, struct err *e)
+{
+    struct evaluation *v = x->v;
+    return place_view(v->here, actions_vault(v, e), v->who->cancel, &v->stopping,
+                      x->preview ? &x->preview->of : NULL, &x->outcome);
 }
 
 /* ---- the call itself ----------------------------------------------------- */
@@ -198,6 +218,7 @@ static bool look(struct calling *x, bool *asks, struct err *e)
 /* Which vault it is, once; another one by the time of the word is a conflict. */
 static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct err *e)
 {
+    host_call_resolve_fn *resolve = host_call_group_of(x->c)->resolve;
     scoped_resolved struct resolved now;
     resolved_init(&now);
     /* Nobody is asked for what would be refused then. */
@@ -206,12 +227,12 @@ static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct e
     if (!x->resolved) {
         x->resolved = mem_new(sizeof *x->resolved);
         resolved_init(x->resolved);
-        if (!resolve_vault(x->v, x->args, x->resolved, e))
+        if (!resolve(x->v, x->args, x->resolved, e))
             return false;
     }
     struct permit_need need = host_call_need(x->c);
     return confirm_call(by, &need, x->args, &x->resolved->changes, e) &&
-           resolve_vault(x->v, x->args, &now, e) && resolved_holds(x->resolved, &now, e);
+           resolve(x->v, x->args, &now, e) && resolved_holds(x->resolved, &now, e);
 }
 
 /* By a person, where the policy wants that. */

@@ -1,6 +1,5 @@
 /* The table of host calls, joined from its groups. To add a call: a row in its group's
  * file (calls_<namespace>.c), and its function. calling.c performs them. */
-#include "actions/api.h"
 #include "actions/capability.h"
 
 #define GROUPS_MAX 64
@@ -64,6 +63,13 @@ const char *const *actions_call_names(size_t *count)
 {
     (void)host_calls(count);
     return names;
+}
+
+struct str api_namespace(const struct host_call *c)
+{
+    const char *dot = strchr(c->row.name, '.');
+    return (struct str){c->row.name,
+                        dot ? (size_t)(dot - c->row.name) : strlen(c->row.name)};
 }
 
 /* "x" of "tools.x". */

@@ -34,11 +34,7 @@ struct advice {
     bool written;                    /* has any? */
 };
 
-struct function;
-struct function_set;
-struct functions;
-struct loaded_function;
-
+struct capability;
 /* One evaluation, as its host calls see it. */
 struct evaluation {
     struct actions *actions;
@@ -59,7 +55,7 @@ struct evaluation {
     pthread_mutex_t lock;  /* guards what follows */
     struct arena *arena;
     void *
-        parts[CAPABILITY_COUNT]; /* what each capability keeps of it; NULL: nothing yet */
+        parts[CAPABILITIES_MAX]; /* what each capability keeps of it; NULL: nothing yet */
     struct buf warnings;         /* JSON; empty: none (check.c) */
     struct buf told;             /* insides of a JSON array of warnings (unknown.h) */
     struct {                     /* its failure, by the linter (explaining.c) */
@@ -71,15 +67,6 @@ struct evaluation {
     struct str diagnostics; /* JSON, where types were only checked (checking.c) */
     struct dry *dry;        /* NULL: what it does is done (dry.h) */
     struct advice advice;
-    struct loaded_functions {
-        const struct function_set *set; /* NULL: not asked for yet */
-        const struct function *draft;   /* evaluation_functions(); may be NULL */
-        bool given;                     /* both are another's */
-        bool tried;                     /* the draft is one that is kept: told as a run */
-        struct functions *kept;         /* where they are from; NULL: given */
-        struct loaded_function *at;     /* that were looked up (function_load.h) */
-        size_t count, capacity;
-    } functions;
     struct {
         double done, total; /* what the code said of it */
         double calls;       /* and the host calls since the beginning */
@@ -107,6 +94,9 @@ struct evaluation {
     size_t result_bytes;
     char resource[80];
 };
+
+/* What a capability keeps of it; at first NULL. It ends with capability.end. */
+void **evaluation_part(struct evaluation *v, const struct capability *c);
 
 /* The vault that the code works in now, which vaults.switch changes; NULL and
  * ERR_NO_VAULT. Threads: safe. */
@@ -243,6 +233,10 @@ struct host_call {
 
 #define STEADY_QUESTION .steady = true, .reads = true
 
+/* What the arguments of a call name, before a person is asked, and after. */
+typedef bool host_call_resolve_fn(struct evaluation *v, const struct json *args,
+                                  struct resolved *out, struct err *e);
+
 /* The rows of one namespace, each group in its file calls_<namespace>.c. */
 struct host_call_group {
     const struct host_call *rows;
@@ -251,6 +245,7 @@ struct host_call_group {
     bool in_history, scopeless, always; /* as struct permit_need has them */
     bool names_notes;                   /* who is not found is a note */
     const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
+    host_call_resolve_fn *resolve; /* of rows with names_vault */
     /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be
      * this x? NULL: there are none. */
     bool (*family)(struct str x);
@@ -320,6 +315,8 @@ const struct host_call *host_call_of_right(enum right r);
 /* Is it the name of a row where there are others besides, which so cannot be called it? */
 bool host_call_is_family(struct str x);
 const struct host_call_group *host_call_group_of(const struct host_call *c);
+/* The namespace of a row, "notes". */
+struct str api_namespace(const struct host_call *c);
 struct permit_need host_call_need(const struct host_call *c);
 /* May who has this permit do so? false and ERR_DENIED. */
 bool right_permitted(const struct permit *p, enum right r, struct err *e);

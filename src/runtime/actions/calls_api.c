@@ -3,6 +3,7 @@
 #include "actions/api.h"
 #include "actions/capability.h"
 #include "actions/functioning.h"
+#include "actions/meant.h"
 #include "actions/places.h"
 #include "actions/schemas.h"
 #include "functions/functions.h"
@@ -169,5 +170,5 @@ static const struct action_row action_rows[] = {
 static const struct action_group discovery = {action_rows, LENGTH(action_rows),
                                               .order = 40};
 
-const struct capability discovery_capability = {.calls = CALLS(&api_calls),
-                                                .actions = ACTIONS(&discovery)};
+const struct capability discovery_capability = {
+    .calls = CALLS(&api_calls), .actions = ACTIONS(&discovery), .meant = meant_tell};

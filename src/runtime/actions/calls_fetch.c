@@ -107,7 +107,7 @@ static void tell_host(void *arg, const struct egress_hop *hop)
 static struct egress *session_of(struct evaluation *v, const struct place *place,
                                  struct err *e)
 {
-    struct network *n = v->parts[CAPABILITY_fetch];
+    struct network *n = *evaluation_part(v, &fetch_capability);
     while (n && n->place != place)
         n = n->next;
     if (n)
@@ -117,15 +117,15 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
         return NULL;
     n = mem_new(sizeof *n);
     *n = (struct network){
-        .next = v->parts[CAPABILITY_fetch], .place = place, .rules = rules};
+        .next = *evaluation_part(v, &fetch_capability), .place = place, .rules = rules};
     n->session = egress_open(
         &(struct egress_options){.rules = rules,
                                  .own_port = atomic_load(&v->actions->own_port),
                                  .cancel = &v->stopping,
-                                 .loop = v->actions->own[CAPABILITY_fetch],
+                                 .loop = capability_own(v->actions, &fetch_capability),
                                  .tell = tell_host,
                                  .tell_arg = n});
-    v->parts[CAPABILITY_fetch] = n;
+    *evaluation_part(v, &fetch_capability) = n;
     return n->session;
 }
 
@@ -140,7 +140,7 @@ static struct egress *session_here(struct evaluation *v, struct err *e)
 
 static void network_close(struct evaluation *v)
 {
-    for (struct network *n = v->parts[CAPABILITY_fetch], *next; n; n = next) {
+    for (struct network *n = *evaluation_part(v, &fetch_capability), *next; n; n = next) {
         next = n->next;
         egress_close(n->session);
         egress_rules_free(n->rules);

@@ -83,7 +83,7 @@ static bool files_check(const struct place *place, struct err *e)
 static struct vfs *files_of(struct evaluation *v, struct err *e)
 {
     const struct permit *p = &v->here->permit;
-    struct files *f = v->parts[CAPABILITY_files];
+    struct files *f = *evaluation_part(v, &files_capability);
     if (!files_check(v->here, e) || (f && !may_keep_files(v, f, e)))
         return NULL;
     if (f)
@@ -94,7 +94,7 @@ static struct vfs *files_of(struct evaluation *v, struct err *e)
             return NULL;
     if (p->policy->mount_count)
         atomic_store(&v->unsteady, true);
-    v->parts[CAPABILITY_files] = f = mem_new(sizeof *f);
+    *evaluation_part(v, &files_capability) = f = mem_new(sizeof *f);
     *f = (struct files){.vfs = take(files), .place = v->here};
     return f->vfs;
 }
@@ -663,7 +663,7 @@ static const struct host_call_group fs_calls = {
 
 static void files_close(struct evaluation *v)
 {
-    struct files *f = v->parts[CAPABILITY_files];
+    struct files *f = *evaluation_part(v, &files_capability);
     vfs_free(f ? f->vfs : NULL);
     free(f);
 }

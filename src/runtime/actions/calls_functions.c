@@ -14,9 +14,9 @@ EMBED(functions_js, "src/runtime/actions/functions.js");
 static bool put_names(struct evaluation *v, struct json_writer *out, struct err *e)
 {
     const struct function_set *set = functions_of(v, e);
-    const struct function *draft = v->functions.draft;
+    const struct function *draft = functions_loaded(v)->draft;
     bool drafted = draft != NULL;
-    if (!set && !v->functions.given)
+    if (!set && !functions_loaded(v)->given)
         return false;
     json_open_array(out);
     for (size_t i = 0; set && i < function_count(set); i++) {
@@ -73,7 +73,8 @@ static void put_shapes(struct evaluation *v, const struct function *fn,
     buf_init(&shapes, (size_t)4 << 20);
     struct json_writer w = json_writer(&shapes);
     /* What is only tried is no part of the set, and was checked just now. */
-    const struct function_set *among = fn == v->functions.draft ? NULL : v->functions.set;
+    const struct function_set *among =
+        fn == functions_loaded(v)->draft ? NULL : functions_loaded(v)->set;
     if (!checking_put_shapes(v->actions, fn, among, &w))
         (void)function_put_shapes(fn, &w);
     json_pair_raw(out, "shapes", buf_view(&shapes));
@@ -82,7 +83,7 @@ static void put_shapes(struct evaluation *v, const struct function *fn,
 
 static void put_definition(struct evaluation *v, uint32_t number, struct json_writer *out)
 {
-    const struct loaded_function *f = &v->functions.at[number - 1];
+    const struct loaded_function *f = &functions_loaded(v)->at[number - 1];
     json_open_object(out);
     json_pair_int(out, "number", number);
     json_pair_str(out, "name", f->fn->name);

@@ -1,78 +1,8 @@
 /* The host calls vaults.*: which vaults there are, and which one the code works in. */
 #include "actions/account.h"
 #include "actions/capability.h"
-#include "actions/dry.h"
 #include "actions/places.h"
-#include "actions/preview.h"
-
-/* ---- which one ---------------------------------------------------------- */
-
-struct vault *actions_vault(struct evaluation *v, struct err *e)
-{
-    struct vault_set *s = v->actions->vaults;
-    unsigned n = atomic_load(&v->vault);
-    /* One that came to be the current one meanwhile is none that this evaluation's
-     * calls were checked against. */
-    if (!n && vault_set_first(s, v->who->grant, e))
-        err_set(e, ERR_NO_VAULT, "no vault was open when this began; run it again");
-    struct vault *copy = v->dry ? dry_vault(v->dry, n) : NULL;
-    return copy ? copy : vault_set_get(s, n, e);
-}
-
-struct vault *read_vault(struct calling *x, struct err *e)
-{
-    struct evaluation *v = x->v;
-    struct vault *vault = actions_vault(v, e);
-    const struct vault_view view = {.notes = true,
-                                    .types = true,
-                                    .cancel = {v->who->cancel, &v->stopping},
-                                    .outcome = &x->outcome};
-    return vault ? vault_as(vault, &view) : NULL;
-}
-
-struct vault *own_vault(struct calling *x, struct err *e)
-{
-    struct evaluation *v = x->v;
-    return place_view(v->here, actions_vault(v, e), v->who->cancel, &v->stopping,
-                      x->preview ? &x->preview->of : NULL, &x->outcome);
-}
-
-struct vault *action_vault(const struct action_call *c, struct err *e)
-{
-    struct vault_set *s = c->actions->vaults;
-    if (!c->place->vault && vault_set_first(s, c->who->grant, e))
-        err_set(e, ERR_NO_VAULT, "no vault was open when this began; try again");
-    return vault_set_get(s, c->place->vault, e);
-}
-
-/* A policy that lets nothing be changed means the user's list, too. */
-static bool may_change_in(struct actions *a, unsigned vault, const struct caller *who)
-{
-    struct err none = {0};
-    struct place place;
-    bool open = place_open(&place, a, vault, who, NULL, &none);
-    bool may = open && !place.permit.read_only;
-    if (open)
-        place_close(&place);
-    return may;
-}
-
-bool actions_keep_vault(struct actions *a, const struct caller *who, struct err *e)
-{
-    char id[VAULT_ID_MAX + 1] = "";
-    if (who->vault)
-        vault_set_id(a->vaults, *who->vault, id);
-    return !id[0] || !vault_set_is_users(a->vaults) ||
-           !may_change_in(a, vault_set_begin(a->vaults, who->grant), who) ||
-           !may_change_in(a, *who->vault, who) || vaults_use(str_of(id), e);
-}
-
-bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
-                    struct err *e)
-{
-    struct json_writer w = json_writer(out);
-    return vault_set_list(a->vaults, who->grant, &w, e);
-}
+#include "actions/resolve.h"
 
 /* ---- the calls ---------------------------------------------------------- */
 
@@ -144,6 +74,38 @@ static bool call_remove(struct calling *x, struct json_writer *out, struct err *
     return true;
 }
 
+/* What vaults.update and vaults.remove name. */
+static bool resolve_vault(struct evaluation *v, const struct json *args,
+                          struct resolved *out, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+    const struct json *first = json_at(args, 0);
+    struct str id = json_str(json_is(first, JSON_OBJECT) ? json_get(first, "id") : first);
+    unsigned number = vault_set_find(v->actions->vaults, id, v->who->grant, e);
+    scoped(free) char *path = number ? vault_set_path(v->actions->vaults, number) : NULL;
+    scoped_buf struct buf list;
+    buf_init(&list, (size_t)16 << 20);
+    struct json_writer all = json_writer(&list);
+    if (!number || !vault_set_list(v->actions->vaults, v->who->grant, &all, e))
+        return false;
+    const struct json *rows = json_read(buf_view(&list), a, e);
+    struct json_iter it = json_iter(rows);
+    struct json_writer w = json_writer(&out->lines);
+    json_open_array(&w);
+    while (json_next(&it)) {
+        if (!str_eq(json_str(json_get(it.value, "id")), id))
+            continue;
+        scoped_buf struct buf line;
+        buf_init(&line, (size_t)64 << 10);
+        buf_cstr(&line, "the vault '");
+        buf_str(&line, json_str(json_get(it.value, "name")));
+        buf_printf(&line, "' in the folder %s; ", path ? path : "(none)");
+        buf_str(&line, json_str(json_get(it.value, "description")));
+        json_put_str(&w, buf_view(&line));
+    }
+    return rows && resolved_end(out, &w, e);
+}
+
 /* ---- the rows ----------------------------------------------------------- */
 
 #define VAULT                                                                        \
@@ -201,7 +163,7 @@ static const struct host_call rows[] = {
      .example = "await vaults.remove('work')",
      .words = "delete unregister forget detach removeVault"},
 };
-static const struct host_call_group vaults_calls = {TABLE(rows), .order = 90,
-                                                    .subject = "vault"};
+static const struct host_call_group vaults_calls = {
+    TABLE(rows), .order = 90, .subject = "vault", .resolve = resolve_vault};
 
 const struct capability vaults_capability = {.calls = CALLS(&vaults_calls)};

@@ -12,6 +12,3 @@
     CAPABILITY(tools)            \
     CAPABILITY(machines)         \
     CAPABILITY(functions)
-
-#define CAPABILITY_NUMBER(name) CAPABILITY_##name,
-enum capability_number { CAPABILITIES(CAPABILITY_NUMBER) CAPABILITY_COUNT };

@@ -13,3 +13,42 @@ const struct action_group *action_group_after(unsigned order)
                 next = *g;
     return next;
 }
+
+size_t capability_number(const struct capability *c)
+{
+    size_t i = 0;
+    must(capability_count <= CAPABILITIES_MAX);
+    while (i < capability_count && capabilities[i] != c)
+        i++;
+    must(i < capability_count);
+    return i;
+}
+
+void *capability_own(const struct actions *a, const struct capability *c)
+{
+    return a->own[capability_number(c)];
+}
+
+void capability_meant(struct actions *a, const struct place *place, unsigned vault,
+                      struct str name, bool action, struct buf *out)
+{
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->meant)
+            capabilities[i]->meant(a, place, vault, name, action, out);
+}
+
+const struct action_family *capability_family(void)
+{
+    size_t i = 0;
+    while (i < capability_count && !capabilities[i]->family)
+        i++;
+    return i < capability_count ? capabilities[i]->family : NULL;
+}
+
+const struct custom_code *capability_custom(void)
+{
+    size_t i = 0;
+    while (i < capability_count && !capabilities[i]->custom)
+        i++;
+    return i < capability_count ? capabilities[i]->custom : NULL;
+}

@@ -4,11 +4,11 @@
 
 #include "actions/api.h"
 #include "actions/calls.h"
-#include "actions/functioning.h"
+#include "actions/capability.h"
+#include "actions/custom.h"
 #include "actions/language.h"
 #include "actions/places.h"
 #include "actions/report.h"
-#include "functions/functions.h"
 #include "os/os.h"
 #include "json/json.h"
 
@@ -116,10 +116,8 @@ static void put_own(const struct action_call *c, bool session, struct buf *out)
     put_context(json_get(c->arguments, "context"), out);
     if (session)
         buf_cstr(out, "declare let state: any;\n");
-    struct err none = {0};
-    scoped_set const struct function_set *all =
-        functioning_now(c->actions, c->place, NULL, &none);
-    checking_put_functions(all, json_str(json_get(c->arguments, "code")), out);
+    if (capability_custom())
+        capability_custom()->declare(c, out);
 }
 
 /* ---- asking -------------------------------------------------------------------- */

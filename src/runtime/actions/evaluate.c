@@ -4,15 +4,14 @@
 #include "actions/account.h"
 #include "actions/cache.h"
 #include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/checking.h"
-#include "actions/function_load.h"
-#include "actions/functioning.h"
+#include "actions/custom.h"
 #include "actions/language.h"
 #include "actions/limits.h"
 #include "actions/places.h"
 #include "actions/report.h"
 #include "actions/results.h"
-#include "actions/told.h"
 #include "caller/caller.h"
 #include "os/os.h"
 
@@ -194,9 +193,8 @@ static bool run(const struct action_call *c, struct script *script,
         evaluation_put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);
-        functions_account(&v, &o);
-        if (o.success && !v.cached)
-            functioning_repeated(&v, json_str(json_get(c->arguments, "code")));
+        if (capability_custom())
+            capability_custom()->ended(&v, &o, json_str(json_get(c->arguments, "code")));
         report_write(&v, &o, &w);
         out->is_error = !o.success;
     }
@@ -214,14 +212,14 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
                                .over = evaluation_over,
                                .wrote = evaluation_wrote,
                                .stood = evaluation_stood,
-                               .due = evaluation_due,
-                               .source = evaluation_source};
+                               .due = evaluation_due};
     scoped_buf struct buf context;
     buf_init(&context, (size_t)16 << 20);
     if (!script || !read_request(c, &q, e) ||
         !write_context(json_get(c->arguments, "context"), &context, e))
         return false;
     q.context = buf_view(&context);
+    q.source = capability_custom() ? capability_custom()->source : NULL;
     struct kept kept;
     bool ok = kept_begin(&kept, c, &q, e) && run(c, script, &q, &kept, out, e);
     kept_done(&kept);

@@ -84,3 +84,5 @@ void function_put_error(enum err_code code, const char *message, struct json_wri
 void judgement_write(const struct judgement *j, struct json_writer *w);
 /* Members: function, version, signature, typeDefinition, usage. */
 void function_tell(const struct function *fn, struct json_writer *w);
+/* What the arguments name: those functions, and their code beside the code that they bring. */
+action_resolve_fn resolve_functions;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "actions/account.h"
+#include "actions/checking.h"
+#include "actions/custom.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
 #include "actions/report.h"
@@ -14,17 +16,26 @@
 
 /* ---- finding one --------------------------------------------------------- */
 
+struct loaded_functions *functions_loaded(const struct evaluation *v)
+{
+    void **part =
+        evaluation_part((struct evaluation *)(uintptr_t)v, &functions_capability);
+    if (!*part)
+        *part = mem_new(sizeof(struct loaded_functions));
+    return *part;
+}
+
 void evaluation_functions(struct evaluation *v, const struct function_set *among,
                           const struct function *draft)
 {
-    v->functions.set = among;
-    v->functions.draft = draft;
-    v->functions.given = true;
+    functions_loaded(v)->set = among;
+    functions_loaded(v)->draft = draft;
+    functions_loaded(v)->given = true;
 }
 
 const struct function_set *functions_of(struct evaluation *v, struct err *e)
 {
-    struct loaded_functions *l = &v->functions;
+    struct loaded_functions *l = functions_loaded(v);
     if (l->set || l->given)
         return l->set;
     /* Where it began: what a name means does not change while the code runs. */
@@ -87,14 +98,14 @@ static bool refuse_unknown(struct evaluation *v, const struct function_set *set,
 
 const struct function *function_find(struct evaluation *v, struct str name, struct err *e)
 {
-    const struct function *draft = v->functions.draft;
+    const struct function *draft = functions_loaded(v)->draft;
     if (draft && str_eq(draft->name, name))
         return draft;
     const struct function_set *set = functions_of(v, e);
     const struct function *fn = set ? function_named(set, name) : NULL;
     if (fn && str_eq(fn->name, name)) /* and not by its id */
         return fn;
-    if (set || v->functions.given)
+    if (set || functions_loaded(v)->given)
         refuse_unknown(v, set, name, e);
     return NULL;
 }
@@ -147,7 +158,7 @@ static struct loaded_function *add(struct loaded_functions *l, struct err *e)
 
 uint32_t function_load(struct evaluation *v, const struct function *fn, struct err *e)
 {
-    struct loaded_functions *l = &v->functions;
+    struct loaded_functions *l = functions_loaded(v);
     for (size_t i = 0; i < l->count; i++)
         if (l->at[i].fn == fn)
             return (uint32_t)i + 1;
@@ -168,23 +179,23 @@ uint32_t function_load(struct evaluation *v, const struct function *fn, struct e
 
 void functions_forget(struct evaluation *v)
 {
-    struct loaded_functions *l = &v->functions;
+    struct loaded_functions *l = functions_loaded(v);
     for (size_t i = 0; i < l->count; i++)
         typescript_drop(l->at[i].code);
     free(l->at);
     if (!l->given)
         function_set_drop(l->set);
-    *l = (struct loaded_functions){0};
+    free(l);
 }
 
 /* ---- places -------------------------------------------------------------- */
 
-struct str evaluation_source(void *arg, struct str file)
+struct str functions_source(void *v, struct str file)
 {
-    const struct evaluation *v = arg;
-    for (size_t i = 0; i < v->functions.count; i++)
-        if (str_is(file, v->functions.at[i].made))
-            return typescript_javascript(v->functions.at[i].code);
+    const struct loaded_functions *l = functions_loaded(v);
+    for (size_t i = 0; i < l->count; i++)
+        if (str_is(file, l->at[i].made))
+            return typescript_javascript(l->at[i].code);
     return (struct str){0};
 }
 
@@ -196,14 +207,12 @@ static void turn_place(void *arg, uint32_t *line, uint32_t *column)
     *column = at.column;
 }
 
-void functions_explain(struct evaluation *v, struct script_outcome *o,
-                       const struct script_origin *code)
+struct script_origin *functions_origins(struct evaluation *v, size_t *count)
 {
-    const struct loaded_functions *l = &v->functions;
-    scoped(free) struct script_origin *further = calloc(l->count + 1, sizeof *further);
-    if (!further || (!l->count && !code))
-        return;
-    for (size_t i = 0; i < l->count; i++)
+    const struct loaded_functions *l = functions_loaded(v);
+    struct script_origin *further = calloc(l->count + 1, sizeof *further);
+    *count = l->count;
+    for (size_t i = 0; further && i < l->count; i++)
         further[i] = (struct script_origin){
             .source = l->at[i].fn->code,
             .file = l->at[i].file,
@@ -211,20 +220,21 @@ void functions_explain(struct evaluation *v, struct script_outcome *o,
             .place = turn_place,
             .arg = (void *)(uintptr_t)l->at[i].code,
         };
-    script_outcome_origin(o, code, further, l->count);
+    return further;
 }
 
-const char *functions_source_name(const struct evaluation *v, uint32_t number)
+static const char *functions_source_name(const struct evaluation *v, uint32_t number)
 {
-    return number > 0 && number <= v->functions.count ? v->functions.at[number - 1].file
-                                                      : NULL;
+    return number > 0 && number <= functions_loaded(v)->count
+               ? functions_loaded(v)->at[number - 1].file
+               : NULL;
 }
 
 void functions_put_failure(const struct evaluation *v, const struct script_outcome *o,
                            struct json_writer *w)
 {
-    for (size_t i = 0; o->within.file[0] && i < v->functions.count; i++) {
-        const struct loaded_function *f = &v->functions.at[i];
+    for (size_t i = 0; o->within.file[0] && i < functions_loaded(v)->count; i++) {
+        const struct loaded_function *f = &functions_loaded(v)->at[i];
         if (strcmp(f->made, o->within.file) != 0)
             continue;
         json_key(w, "function");
@@ -252,8 +262,9 @@ static const char *outcome_name(uint32_t outcome)
                                          : kinds[0];
 }
 
-void functions_put_visit(const struct evaluation *v, const struct script_outcome *o,
-                         const struct script_visit *visit, struct json_writer *w)
+static void functions_put_visit(const struct evaluation *v,
+                                const struct script_outcome *o,
+                                const struct script_visit *visit, struct json_writer *w)
 {
     const char *name = functions_source_name(v, visit->source);
     const char *in = functions_source_name(v, visit->from);
@@ -261,7 +272,7 @@ void functions_put_visit(const struct evaluation *v, const struct script_outcome
         return;
     json_open_object(w);
     json_pair_cstr(w, "call", name);
-    json_pair_int(w, "version", v->functions.at[visit->source - 1].fn->version);
+    json_pair_int(w, "version", functions_loaded(v)->at[visit->source - 1].fn->version);
     if (in)
         json_pair_cstr(w, "in", in);
     json_pair_int(w, "line", visit->line);
@@ -357,11 +368,11 @@ const struct account_list functions_record = {.name = "functions",
 
 void functions_account(struct evaluation *v, const struct script_outcome *o)
 {
-    size_t count = v->functions.count, used = 0;
+    size_t count = functions_loaded(v)->count, used = 0;
     scoped(free) struct counted *all = calloc(count + 1, sizeof *all);
     scoped(free) struct usage_use *uses = calloc(count + 1, sizeof *uses);
     for (size_t i = 0; all && uses && i < count; i++) {
-        const struct loaded_function *f = &v->functions.at[i];
+        const struct loaded_function *f = &functions_loaded(v)->at[i];
         struct script_tally none = {0};
         const struct script_tally *t = i < o->tally_count ? &o->tallies[i] : &none;
         struct usage_use use = count_use(o, f, (uint32_t)i + 1, t, &all[i]);
@@ -375,3 +386,43 @@ void functions_account(struct evaluation *v, const struct script_outcome *o)
     }
     functioning_used(v, uses, used);
 }
+
+/* ---- what evaluations know of them ------------------------------------------- */
+
+/* Another function is another answer. */
+static bool put_key(const struct action_call *c, struct buf *out)
+{
+    struct err e = {0};
+    scoped_set const struct function_set *set =
+        functioning_now(c->actions, c->place, NULL, &e);
+    if (!set)
+        return false;
+    buf_char(out, ' ');
+    buf_str(out, function_set_hash(set));
+    return true;
+}
+
+static void declare(const struct action_call *c, struct buf *out)
+{
+    struct err none = {0};
+    scoped_set const struct function_set *all =
+        functioning_now(c->actions, c->place, NULL, &none);
+    checking_put_functions(all, json_str(json_get(c->arguments, "code")), out);
+}
+
+static void end_code(struct evaluation *v, const struct script_outcome *o,
+                     struct str code)
+{
+    functions_account(v, o);
+    if (o->success && !v->cached)
+        functioning_repeated(v, code);
+}
+
+const struct custom_code functions_custom = {.put_key = put_key,
+                                             .declare = declare,
+                                             .source = functions_source,
+                                             .origins = functions_origins,
+                                             .source_name = functions_source_name,
+                                             .put_failure = functions_put_failure,
+                                             .put_visit = functions_put_visit,
+                                             .ended = end_code};

@@ -17,6 +17,17 @@ struct loaded_function {
     char file[SCRIPT_FILE_MAX - 16]; /* and for people */
 };
 
+/* What is theirs of an evaluation. */
+struct loaded_functions {
+    const struct function_set *set; /* NULL: not asked for yet */
+    const struct function *draft;   /* evaluation_functions(); may be NULL */
+    bool given;                     /* both are another's */
+    bool tried;                     /* the draft is one that is kept: told as a run */
+    struct functions *kept;         /* where they are from; NULL: given */
+    struct loaded_function *at;     /* that were looked up */
+    size_t count, capacity;
+};
+struct loaded_functions *functions_loaded(const struct evaluation *v);
 /* The functions, as they were when this evaluation first asked. NULL and *e: ERR_NO_VAULT,
  * or as functions_now(). */
 const struct function_set *functions_of(struct evaluation *v, struct err *e);
@@ -39,18 +50,12 @@ bool function_allowed(const struct evaluation *v, struct str name, struct err *e
 
 /* ---- afterwards ----------------------------------------------------------- */
 
-/* Turns every place of the outcome into one of the sources; `code`: what the code was made
- * of, or NULL. */
-void functions_explain(struct evaluation *v, struct script_outcome *o,
-                       const struct script_origin *code);
-/* errorDetails.function: in which one it failed, and where; nothing where in none. */
+/* Members of a custom_code (custom.h). */
+extern const struct custom_code functions_custom;
+struct str functions_source(void *v, struct str file);
 void functions_put_failure(const struct evaluation *v, const struct script_outcome *o,
                            struct json_writer *w);
-/* One call of one, for the trace. */
-void functions_put_visit(const struct evaluation *v, const struct script_outcome *o,
-                         const struct script_visit *visit, struct json_writer *w);
-/* Its name, "customFunctions.x", by its number; NULL. */
-const char *functions_source_name(const struct evaluation *v, uint32_t number);
+struct script_origin *functions_origins(struct evaluation *v, size_t *count);
 extern const struct account_list functions_record;
 /* Tells the account. */
 void functions_account(struct evaluation *v, const struct script_outcome *o);

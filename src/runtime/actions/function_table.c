@@ -348,4 +348,7 @@ const struct capability functions_capability = {
     .close = functioning_close,
     .metrics = functioning_metrics,
     .end = functions_forget,
+    .custom = &functions_custom,
+    .state = functions_state,
+    .introduce = functioning_introduce,
     .records = RECORDS(&functions_record, &changed_record)};

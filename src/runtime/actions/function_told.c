@@ -244,9 +244,11 @@ void functioning_introduce(struct actions *a, const struct place *place, size_t 
 
 /* ---- resource and prompt ------------------------------------------------------------------ */
 
-bool functioning_tell(struct actions *a, const struct place *place,
-                      enum work_functions which, struct buf *out, struct err *e)
+bool work_functions(struct work *w, enum work_functions which, struct buf *out,
+                    struct err *e)
 {
+    struct actions *a = work_evaluation(w)->actions;
+    const struct place *place = work_evaluation(w)->here;
     struct functions *f;
     size_t count;
     scoped_set const struct function_set *s =

@@ -9,6 +9,7 @@
 #include "actions/function_compare.h"
 #include "actions/function_load.h"
 #include "actions/functioning.h"
+#include "actions/language.h"
 #include "actions/limits.h"
 #include "actions/places.h"
 #include "actions/report.h"
@@ -204,7 +205,7 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
                                .wrote = evaluation_wrote,
                                .stood = evaluation_stood,
                                .due = evaluation_due,
-                               .source = evaluation_source};
+                               .source = functions_source};
     if (!script || !check_args(t->fn, args, e) || !read_limits(t, &q, e) ||
         !write_call(t, args, e))
         return false;
@@ -214,7 +215,7 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
     t->v.cancel = &t->v.stopping;
     t->v.until_ns = os_mono_ns() + q.total_ms * 1000000;
     evaluation_functions(&t->v, t->among, t->fn);
-    t->v.functions.tried =
+    functions_loaded(&t->v)->tried =
         t->fn->id.n && !t->fn->origin.n && function_named(t->among, t->fn->id) == t->fn;
     bool was_dry = account->dry;
     account->dry = t->dry;
@@ -225,7 +226,7 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
         return false;
     if (t->o.within.line) /* the code that calls it is ours */
         check_explains(t->call, &t->v, &q, &t->o);
-    functions_explain(&t->v, &t->o, &caller);
+    language_explain(&t->v, &t->o, &caller);
     functions_account(&t->v, &t->o);
     return true;
 }

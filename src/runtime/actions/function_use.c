@@ -1,6 +1,7 @@
 /* How custom functions are used: noted at the end of each evaluation, and counted. */
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/function_load.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
 #include "caller/caller.h"
@@ -26,7 +27,7 @@ static void note_trial(struct evaluation *v, const struct usage_use *uses, size_
     struct err none = {0};
     struct functions *f = actions_functions(v->actions, v->here->vault, &none);
     for (size_t i = 0; f && i < n && !v->here->permit.read_only; i++)
-        if (str_eq(uses[i].of->id, v->functions.draft->id))
+        if (str_eq(uses[i].of->id, functions_loaded(v)->draft->id))
             usage_note(functions_usage(f),
                        &(struct usage_evaluation){.caller = str_of(v->who->name),
                                                   .at_ms = os_real_ms(),
@@ -38,16 +39,16 @@ static void note_trial(struct evaluation *v, const struct usage_use *uses, size_
 void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t n)
 {
     struct err none = {0};
-    if (v->functions.tried && v->here->vault)
+    if (functions_loaded(v)->tried && v->here->vault)
         note_trial(v, uses, n);
     /* A trial is no use; a person at the terminal is no session of an agent's, and would
      * wait for it. */
-    if (v->functions.given || v->functions.draft ||
+    if (functions_loaded(v)->given || functions_loaded(v)->draft ||
         (n == 0 && caller_way(v->who) == WAY_TERMINAL))
         return;
     for (size_t i = 0; i < n; i++)
         count(v, &uses[i]);
-    struct functions *f = v->functions.kept;
+    struct functions *f = functions_loaded(v)->kept;
     if (!f && v->here->vault)
         f = actions_functions(v->actions, v->here->vault, &none);
     if (!f || v->here->permit.read_only)

@@ -56,6 +56,19 @@ struct functions *actions_functions(struct actions *a, unsigned vault, struct er
     return s ? s->functions : NULL;
 }
 
+/* Another number when there are other custom functions, or their file is damaged. */
+uint64_t functions_state(struct actions *a, unsigned vault)
+{
+    struct err why = {0};
+    struct functions *f = actions_functions(a, vault, &why);
+    scoped_set const struct function_set *s = f ? functions_now(f, &why) : NULL;
+    uint64_t state = s != NULL;
+    struct str hash = s ? function_set_hash(s) : STR("");
+    for (size_t i = 0; i < hash.n; i++)
+        state = state * 31 + (unsigned char)hash.at[i];
+    return state;
+}
+
 /* ---- all of them ------------------------------------------------------------ */
 
 static const char *const sources[] = {"own", "library"};

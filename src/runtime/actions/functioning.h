@@ -6,7 +6,7 @@
  * Private to the room actions.
  */
 #pragma once
-#include "actions/internal.h"
+#include "actions/capability.h"
 #include "usage/usage.h"
 
 struct functions;
@@ -34,10 +34,11 @@ struct functioning {
 };
 static inline struct functioning *functioning_of(const struct actions *a)
 {
-    return a->own[CAPABILITY_functions];
+    return capability_own(a, &functions_capability);
 }
 void *functioning_open(struct actions *a);
-void functioning_close(void *own); /* no call may be running */
+void functioning_close(void *own);                           /* no call may be running */
+uint64_t functions_state(struct actions *a, unsigned vault); /* capability.state */
 void functioning_metrics(struct actions *a, struct buf *out);
 
 /* ---- checking and testing (function_check.c, function_trial.c) --------------- */
@@ -86,8 +87,6 @@ bool function_try(const struct action_call *c, const struct function *fn,
  * when its code first asks. */
 void evaluation_functions(struct evaluation *v, const struct function_set *among,
                           const struct function *draft);
-/* For script_request.source: the JavaScript of one that was looked up. */
-struct str evaluation_source(void *v, struct str file);
 
 /* ---- use (function_use.c, function_hint.c) ------------------------------------- */
 
@@ -141,6 +140,3 @@ void functioning_declare(const struct function *const *all, size_t count, size_t
 /* Appends functioning_introduction() of a place, where its caller may list them. */
 void functioning_introduce(struct actions *a, const struct place *place, size_t most,
                            bool brief, struct buf *out);
-/* Appends one of both texts, of a place as it is now. */
-bool functioning_tell(struct actions *a, const struct place *place,
-                      enum work_functions which, struct buf *out, struct err *e);

@@ -17,6 +17,7 @@
 
 #define ACTIONS_MAX 256
 #define HOST_CALLS_MAX 256 /* rows of the table */
+#define CAPABILITIES_MAX 16u
 
 struct account;
 struct account_part;
@@ -84,7 +85,7 @@ struct actions {
     struct guard *guard;
     struct telemetry *telemetry;
     atomic_bool serves;          /* it lives long: some work is done in the background */
-    void *own[CAPABILITY_COUNT]; /* what each capability has opened */
+    void *own[CAPABILITIES_MAX]; /* what each capability has opened */
     _Atomic uint16_t own_port;   /* where this program listens; 0: nowhere */
     struct once sessions;
     action_request_fn *on_request; /* NULL: there are no routes */
@@ -94,7 +95,6 @@ struct actions {
     struct cache *cache;       /* of answers; own lock */
     struct results *results;   /* too large for their answers; own lock */
     struct watching *watching; /* who tells of changes; own lock */
-    struct granted *granted;   /* what persons allowed for sessions; own lock */
     /* All actions, ours first: nothing of this changes after the start. */
     size_t count;
     struct action_row rows[ACTIONS_MAX];

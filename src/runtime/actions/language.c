@@ -2,8 +2,9 @@
  * it afterwards turned into places of the TypeScript. */
 #include "actions/language.h"
 #include "actions/calls.h"
+#include "actions/capability.h"
+#include "actions/custom.h"
 #include "actions/explaining.h"
-#include "actions/function_load.h"
 #include "actions/places.h"
 #include "os/os.h"
 
@@ -57,6 +58,17 @@ static const struct typescript_code *translate(const struct action_call *c,
     return code;
 }
 
+void language_explain(struct evaluation *v, struct script_outcome *o,
+                      const struct script_origin *code)
+{
+    size_t count = 0;
+    const struct custom_code *custom = capability_custom();
+    scoped(free) struct script_origin *further =
+        custom ? custom->origins(v, &count) : NULL;
+    if ((further && count) || code)
+        script_outcome_origin(o, code, further, further ? count : 0);
+}
+
 /* JavaScript, looked through before or after, as the policy says. */
 static bool run_checked(const struct action_call *c, struct script *script,
                         struct script_request *q, const struct script_origin *from,
@@ -67,7 +79,7 @@ static bool run_checked(const struct action_call *c, struct script *script,
         return false;
     check_explains(c, v, q, o);
     check_warns(c, q, o, from, buf_view(&v->explained.suggestion), &v->warnings);
-    functions_explain(v, o, from);
+    language_explain(v, o, from);
     return true;
 }
 

@@ -17,3 +17,7 @@ const struct typescript_code *language_translate(const struct action_call *c,
 /* How its places lead back; borrows both. */
 struct script_origin language_origin(const struct typescript_code *code,
                                      struct str source);
+/* Turns every place of the outcome into one of the sources; `code`: what the code was made
+ * of, or NULL. */
+void language_explain(struct evaluation *v, struct script_outcome *o,
+                      const struct script_origin *code);

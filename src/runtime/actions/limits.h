@@ -22,5 +22,9 @@ size_t limit_result(uint64_t memory_bytes);
 /* What is too large for an answer: its beginning is shown, and the whole is kept. */
 void evaluation_put_aside(const struct action_call *c, struct evaluation *v,
                           struct script_outcome *o);
+/* v->advice.command, where the code looks at nothing that would show it. */
+void told_failure(struct evaluation *v, struct str code);
+/* What the result holds that JSON has no word for. */
+void told_losses(struct evaluation *v, const struct script_outcome *o);
 /* It is decided: what is still on its way is not waited for. */
 void evaluation_over(void *arg);

@@ -6,6 +6,7 @@
 
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/places.h"
 #include "audit/audit.h"
 #include "crypto/crypto.h"
@@ -30,7 +31,7 @@ struct machines {
 
 static struct machines *own_of(const struct actions *a)
 {
-    return a->own[CAPABILITY_machines];
+    return capability_own(a, &machines_capability);
 }
 
 /* The calls of which counters tell. */

@@ -7,6 +7,7 @@
 #include "actions/calls.h"
 #include "actions/functioning.h"
 #include "actions/machines.h"
+#include "actions/places.h"
 #include "functions/functions.h"
 
 /* Tools by another name of theirs, or of what does the same. */

@@ -4,6 +4,7 @@
 #include "actions/ask.h"
 #include "actions/calls.h"
 #include "actions/places.h"
+#include "actions/tooling.h"
 
 #include <stdio.h>
 
@@ -275,7 +276,7 @@ static void allow_always(const struct question *q)
 
 static void keep_word(const struct question *q, enum approval_memory memory)
 {
-    struct granted *g = q->by->actions->granted;
+    struct granted *g = tooling_granted(q->by->actions);
     for (size_t i = 0; i < q->wish->count; i++)
         if (q->asked[i] && memory == APPROVAL_SESSION && q->session[0])
             granted_add(g, q->session, q->path, q->wish->tools[i], sees_files(q, i));
@@ -307,8 +308,8 @@ static bool look_at_policy(struct question *q, struct err *e)
                                : permit_tool(permit, &facts, &word, e)))
             return false;
         if (word != PERMISSION_ASK ||
-            (q->session[0] && granted_has(q->by->actions->granted, q->session, q->path, t,
-                                          sees_files(q, i))))
+            (q->session[0] && granted_has(tooling_granted(q->by->actions), q->session,
+                                          q->path, t, sees_files(q, i))))
             continue;
         q->asked[i] = true;
         q->asks++;

@@ -50,6 +50,7 @@ struct permit_tool tool_facts(const struct tool *t);
 struct granted;
 struct granted *granted_new(void);
 void granted_free(struct granted *g);
+struct granted *tooling_granted(struct actions *a); /* that of all calls */
 /* Threads: safe. `session`, `vault`: never NULL. `files`: it is shown files; what was
  * allowed without is not allowed with them. */
 bool granted_has(struct granted *g, const char *session, const char *vault,

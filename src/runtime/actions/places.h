@@ -65,6 +65,7 @@ struct place {
     struct permit permit;
     struct place *next;        /* the evaluation's other ones */
     struct account_part *part; /* what the call's account says of it; NULL: nothing */
+    const struct vault_author *author; /* who writes notes there (account_place) */
 };
 /* The vault that the caller went to last; 0: none, or it is not his any more. */
 unsigned place_last(struct actions *a, const struct caller *who);

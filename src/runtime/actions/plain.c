@@ -228,4 +228,5 @@ static const struct action_group plain = {rows, LENGTH(rows), .order = 20};
 const struct capability notes_capability = {
     .calls = CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
                    &links_calls, &hierarchy_calls, &relationships_calls),
-    .actions = ACTIONS(&plain)};
+    .actions = ACTIONS(&plain),
+    .noted = unknown_noted};

@@ -1,7 +1,8 @@
 /* The answer of an evaluation, in its one shape (docs/evaluating.md). */
 #include "actions/report.h"
 #include "actions/calls.h"
-#include "actions/function_load.h"
+#include "actions/capability.h"
+#include "actions/custom.h"
 
 #define ADVICE_MAX 2000u
 
@@ -35,8 +36,8 @@ static void write_details(struct evaluation *v, const struct script_outcome *o,
     }
     put_text(w, "frame", &o->frame);
     put_text(w, "stack", &o->stack);
-    if (v)
-        functions_put_failure(v, o, w);
+    if (v && capability_custom())
+        capability_custom()->put_failure(v, o, w);
     put_text(w, "preview", &o->preview);
     if (o->problem.n) {
         json_pair_int(w, "status", o->status);

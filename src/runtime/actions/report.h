@@ -24,10 +24,6 @@ void hints_write(struct evaluation *v, const struct script_outcome *o,
 /* Most host calls that the source of this number awaited one after the other. */
 uint32_t trace_in_a_row(const struct script_outcome *o, uint32_t source);
 
-/* A host call has failed, or is done: remembered for what follows. Threads: safe. */
-void advice_failed(const struct calling *x, const struct err *why);
-void advice_done(const struct calling *x);
-
 /* Appends what would help against this failure; nothing where nobody knows. */
 void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out);
 /* {"notes.create": 2}: the calls that have changed something. */

@@ -13,12 +13,8 @@ void resolved_init(struct resolved *r);
 void resolved_done(struct resolved *r);
 #define scoped_resolved __attribute__((cleanup(resolved_done)))
 
-/* Of an action on custom functions: those that it names, and their code beside the code
- * that it brings. */
-bool resolve_functions(const struct action_call *c, struct resolved *out, struct err *e);
-/* Of vaults.update and vaults.remove. */
-bool resolve_vault(struct evaluation *v, const struct json *args, struct resolved *out,
-                   struct err *e);
+/* Ends the array that `w` writes to r->lines. */
+bool resolved_end(struct resolved *r, struct json_writer *w, struct err *e);
 /* The same again, after the word. false and ERR_CONFLICT: it is another one by now. */
 bool resolved_holds(const struct resolved *before, const struct resolved *now,
                     struct err *e);

@@ -1,5 +1,6 @@
 /* What an evaluation has read of notes, so that its code need not hand hashes on. */
 #include "actions/calls.h"
+#include "actions/capability.h"
 
 /* The version of each note that the code has seen last: notes.update without a
  * hash of its own means that one. */
@@ -35,7 +36,7 @@ static void keep_new(struct evaluation *v, struct str *old, struct str now)
 
 static struct seen *find_seen(struct evaluation *v, struct str name)
 {
-    struct seen *s = name.n ? v->parts[CAPABILITY_notes] : NULL;
+    struct seen *s = name.n ? *evaluation_part(v, &notes_capability) : NULL;
     unsigned vault = atomic_load(&v->vault);
     while (s && (s->vault != vault || (!str_eq(s->id, name) && !str_eq(s->path, name) &&
                                        !str_eq(s->asked, name))))
@@ -48,11 +49,16 @@ static struct seen *find_or_add(struct evaluation *v, struct str id)
     struct err full = {0};
     struct seen *s = find_seen(v, id);
     if (!s && (s = arena_get(v->arena, sizeof *s, &full))) {
-        s->next = v->parts[CAPABILITY_notes];
+        s->next = *evaluation_part(v, &notes_capability);
         s->vault = atomic_load(&v->vault);
-        v->parts[CAPABILITY_notes] = s;
+        *evaluation_part(v, &notes_capability) = s;
     }
     return s;
+}
+
+struct str work_seen(const struct work *w, struct str note)
+{
+    return seen_hash(work_evaluation(w), note);
 }
 
 void seen_note(struct calling *x, bool made)

@@ -18,13 +18,3 @@ void told_add(struct evaluation *v, const char *rule, struct str message,
               struct str suggestion);
 /* Such as told_put() has made. */
 void told_rows(struct evaluation *v, struct str rows);
-/* A list or search is as long as its default limit: whoever gave none is told that there may
- * be more. `name`: what he knows it by; `options`: the call's; `found`: how many. Appends as told_put() does. */
-void told_limit(const char *name, const struct host_call *c, const struct json *options,
-                size_t found, struct buf *all);
-/* A dry run that would change nothing, and why, where that is known. */
-void told_dry(const char *call, const struct outcome *did, struct buf *all);
-/* v->advice.command, where the code looks at nothing that would show it. */
-void told_failure(struct evaluation *v, struct str code);
-/* What the result holds that JSON has no word for. */
-void told_losses(struct evaluation *v, const struct script_outcome *o);

@@ -212,4 +212,5 @@ const struct capability tools_capability = {.calls = CALLS(&tools_calls),
                                             .open = tooling_open,
                                             .close = tooling_close,
                                             .metrics = tooling_metrics,
+                                            .family = &tools_family,
                                             .records = RECORDS(&tools_record)};

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "actions/account.h"
-#include "actions/meant.h"
+#include "actions/capability.h"
 #include "actions/permission.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
@@ -17,6 +17,8 @@
 /* What is theirs of a struct actions. */
 struct tooling {
     struct once catalogue;
+    struct once glance; /* at which there are, without an engine to run them */
+    struct granted *granted;
     pthread_mutex_t lock;        /* guards the next two */
     struct tool_action *actions; /* made when first called */
     size_t action_count;
@@ -29,13 +31,14 @@ struct tooling {
 
 static struct tooling *own_of(const struct actions *a)
 {
-    return a->own[CAPABILITY_tools];
+    return capability_own(a, &tools_capability);
 }
 
 void *tooling_open(struct actions *a)
 {
     (void)a;
     struct tooling *own = mem_new(sizeof *own);
+    own->granted = granted_new();
     pthread_mutex_init(&own->lock, NULL);
     return own;
 }
@@ -52,6 +55,25 @@ static void *make_catalogue(void *arg, struct err *e)
 struct catalogue *actions_catalogue(struct actions *a, struct err *e)
 {
     return once_need(&own_of(a)->catalogue, make_catalogue, a, e);
+}
+
+static void *make_glance(void *arg, struct err *e)
+{
+    const char *guests = services_guests(((struct actions *)arg)->services, e);
+    return guests ? catalogue_open(&(struct catalogue_options){.guest_dir = guests})
+                  : NULL;
+}
+
+uint64_t tooling_version(struct actions *a)
+{
+    struct err none = {0};
+    struct catalogue *c = once_need(&own_of(a)->glance, make_glance, a, &none);
+    return c ? catalogue_version(c) : 0;
+}
+
+struct granted *tooling_granted(struct actions *a)
+{
+    return own_of(a)->granted;
 }
 
 /* As a name that JavaScript can write behind a dot stands for one that it cannot:
@@ -75,7 +97,7 @@ static void refuse_name(struct actions *a, unsigned vault, struct str name,
     scoped_buf struct buf meant;
     buf_init(&meant, 300);
     if (why->code == ERR_NOT_FOUND)
-        meant_tell(a, NULL, vault, name, false, &meant);
+        capability_meant(a, NULL, vault, name, false, &meant);
     if (meant.n)
         err_set(e, ERR_NOT_FOUND, "there is no tool '%.*s'; %s",
                 STR_ARGS(str_cut(name, 60)), buf_cz(&meant));
@@ -228,6 +250,8 @@ void tooling_close(void *arg)
         free(t);
     }
     catalogue_close(once_peek(&own->catalogue));
+    catalogue_close(once_peek(&own->glance));
+    granted_free(own->granted);
     metric_family_free(once_peek(&own->runs));
     for (size_t i = 0; i < own->run_count; i++)
         free(own->run_names[i]);

@@ -38,6 +38,9 @@ bool tooling_offers(const struct policy *p, const struct tool *t);
 const struct action *tooling_action(struct actions *a, struct str name);
 /* The row behind such an action; NULL: it is none. */
 const struct action_row *tooling_row(struct actions *a, const struct action *which);
+/* What a client's list of tools shows of them; another number when there are others. */
+extern const struct action_family tools_family;
+uint64_t tooling_version(struct actions *a);
 void *tooling_open(struct actions *a);
 void tooling_close(void *own);
 /* A run of a command-line tool is counted; all that were are told. */

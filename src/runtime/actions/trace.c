@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 #include "actions/calls.h"
-#include "actions/function_load.h"
+#include "actions/capability.h"
+#include "actions/custom.h"
 #include "actions/report.h"
 
 #define HINTS_MAX 3u
@@ -49,7 +50,8 @@ static void put_args(const struct script_made *m, struct json_writer *w)
 static void put_made(const struct evaluation *v, const struct script_made *m,
                      struct json_writer *w)
 {
-    const char *in = functions_source_name(v, m->from);
+    const struct custom_code *custom = capability_custom();
+    const char *in = custom ? custom->source_name(v, m->from) : NULL;
     json_open_object(w);
     json_pair_cstr(w, "call", name_of(m));
     put_args(m, w);
@@ -74,17 +76,19 @@ void trace_write(const struct evaluation *v, const struct script_outcome *o,
                  struct json_writer *w)
 {
     size_t k = 0;
+    const struct custom_code *custom = capability_custom();
+    const size_t visits = custom ? o->visit_count : 0;
     json_key(w, "trace");
     json_open_array(w);
     for (size_t i = 0; i < o->made_count; i++) {
         const struct script_made *m = &o->made[i];
         uint64_t at_ns = o->begun_ns + (uint64_t)(m->at_ms * 1e6);
-        while (m->answered && k < o->visit_count && o->visits[k].start_ns < at_ns)
-            functions_put_visit(v, o, &o->visits[k++], w);
+        while (m->answered && k < visits && o->visits[k].start_ns < at_ns)
+            custom->put_visit(v, o, &o->visits[k++], w);
         put_made(v, m, w);
     }
-    while (k < o->visit_count)
-        functions_put_visit(v, o, &o->visits[k++], w);
+    while (k < visits)
+        custom->put_visit(v, o, &o->visits[k++], w);
     json_close(w);
     if (o->made_dropped + o->visits_dropped)
         json_pair_int(w, "traceDropped", (int64_t)(o->made_dropped + o->visits_dropped));

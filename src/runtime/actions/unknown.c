@@ -1,5 +1,7 @@
 /* Empty answers of filters that name what no note has: told as a warning, because code may ask
  * before the first note of a type is there. */
+#include <stdio.h>
+
 #include "actions/unknown.h"
 
 #include "actions/calls.h"
@@ -156,6 +158,36 @@ void unknown_tell(struct vault *vault, const char *call, const struct json *opti
             put_mismatch(call, it.value, all);
         else
             put_one(call, it.value, all);
+}
+
+/* ---- limits ------------------------------------------------------------------ */
+
+void told_limit(const char *name, const struct host_call *c, const struct json *options,
+                size_t found, struct buf *all)
+{
+    if (!c->rows.usual || json_get(options, "limit") || json_get(options, "cursor") ||
+        found < c->rows.usual)
+        return;
+    char message[160], advice[120];
+    (void)snprintf(message, sizeof message,
+                   "%s answered its default limit of %zu notes; there may be more", name,
+                   c->rows.usual);
+    (void)snprintf(advice, sizeof advice, "Give a limit, at most %s.", c->rows.most);
+    told_put(all, "default-limit", str_of(message), str_of(advice));
+}
+
+/* ---- dry runs ------------------------------------------------------------------ */
+
+void told_dry(const char *call, const struct outcome *did, struct buf *all)
+{
+    char message[160];
+    if (!did->dry || did->changes)
+        return;
+    (void)snprintf(message, sizeof message, "%s would change nothing%s", call,
+                   did->held ? ": other notes link to this one, or are its subnotes"
+                             : "");
+    told_put(all, "dry-run", str_of(message),
+             str_of(did->held ? "confirm: true deletes it all the same." : ""));
 }
 
 /* ---- calls of code -------------------------------------------------------- */

@@ -5,6 +5,12 @@
 #pragma once
 #include "actions/internal.h"
 
+/* A list or search is as long as its default limit: whoever gave none is told that there may
+ * be more. `name`: what he knows it by; `options`: the call's; `found`: how many. Appends as told_put() does. */
+void told_limit(const char *name, const struct host_call *c, const struct json *options,
+                size_t found, struct buf *all);
+/* A dry run that would change nothing, and why, where that is known. */
+void told_dry(const char *call, const struct outcome *did, struct buf *all);
 /* Appends warnings, the insides of a JSON array, each once: {rule, severity, message,
  * suggestion?}. `options`: of a list or search; `alone`: a string means the type. Best
  * effort. */

@@ -5,11 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "actions/functioning.h"
+#include "actions/capability.h"
 #include "actions/news.h"
 #include "actions/places.h"
-#include "actions/tooling.h"
-#include "functions/functions.h"
 #include "os/os.h"
 
 #define GATHER_MS 100 /* what comes within this is told together */
@@ -19,7 +17,7 @@ struct watched {
     unsigned vault;
     struct news *news; /* NULL: it could not be looked at; tried again */
     bool tried;
-    uint64_t functions; /* as functions_state() */
+    uint64_t functions; /* as kept_state() */
 };
 
 /* Watched from when it is followed, so that nothing is missed until the thread comes. */
@@ -32,14 +30,13 @@ struct followed {
 struct watching {
     struct actions *actions;
     struct vault_set *vaults;
+    watching_shown_fn *shown;
     vault_change_fn *fn;
     void *arg;
     int wake; /* -1: no thread; changed under the lock, and read so but by the thread */
     /* The thread's. */
-    uint64_t listed; /* as vault_set_state() */
-    uint64_t tools;  /* as tools_state() */
-    struct catalogue
-        *glance;       /* at which tools there are, without an engine to run them */
+    uint64_t listed;   /* as vault_set_state() */
+    uint64_t tools;    /* as tools_state() */
     int64_t rested_ms; /* when all was looked at */
     struct watched all[WATCHED_MAX];
     size_t count; /* that it has taken over */
@@ -124,11 +121,12 @@ static void look_at_list(struct watching *w)
  * that is watched. */
 static uint64_t tools_state(struct watching *w)
 {
-    uint64_t state = w->glance ? catalogue_version(w->glance) : 0;
+    const struct action_family *family = capability_family();
+    uint64_t state = family ? family->version(w->actions) : 0;
     for (size_t i = 0; i <= w->count; i++) {
         unsigned vault = i ? w->all[i - 1].vault : 0;
         struct caller somebody = {.name = "list", .vault = &vault};
-        state = state * 31 + shown_tools_state(w->actions, &somebody);
+        state = state * 31 + w->shown(w->actions, &somebody);
     }
     return state;
 }
@@ -142,16 +140,13 @@ static void look_at_tools(struct watching *w)
     w->fn(w->arg, &(struct vault_change){.tools = true});
 }
 
-/* Another number when there are other custom functions, or their file is damaged. */
-static uint64_t functions_state(struct watching *w, unsigned vault)
+/* Another number when a capability keeps something else of the vault. */
+static uint64_t kept_state(struct watching *w, unsigned vault)
 {
-    struct err why = {0};
-    struct functions *f = actions_functions(w->actions, vault, &why);
-    scoped_set const struct function_set *s = f ? functions_now(f, &why) : NULL;
-    uint64_t state = s != NULL;
-    struct str hash = s ? function_set_hash(s) : STR("");
-    for (size_t i = 0; i < hash.n; i++)
-        state = state * 31 + (unsigned char)hash.at[i];
+    uint64_t state = 0;
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->state)
+            state = state * 31 + capabilities[i]->state(w->actions, vault);
     return state;
 }
 
@@ -159,22 +154,12 @@ static void look_at_functions(struct watching *w)
 {
     for (size_t i = 0; i < w->count; i++) {
         struct watched *v = &w->all[i];
-        uint64_t now = functions_state(w, v->vault);
+        uint64_t now = kept_state(w, v->vault);
         if (now == v->functions)
             continue;
         v->functions = now;
         tell(w, v->vault, (struct vault_change){.functions = true});
     }
-}
-
-/* What there is when it begins is no news. */
-static void open_tools(struct watching *w)
-{
-    struct err none = {0};
-    const char *guests = services_guests(w->actions->services, &none);
-    if (guests)
-        w->glance = catalogue_open(&(struct catalogue_options){.guest_dir = guests});
-    w->tools = tools_state(w);
 }
 
 /* ---- the thread -------------------------------------------------------------------- */
@@ -233,7 +218,7 @@ static void *watch_all(void *arg)
     bool ready[WATCHED_MAX] = {0};
     w->rested_ms = os_mono_ms();
     size_t count = 0;
-    open_tools(w);
+    w->tools = tools_state(w); /* what there is when it begins is no news */
     while (take_over(w)) {
         if (count != w->count) /* more vaults are looked at, which is no change */
             w->tools = tools_state(w);
@@ -258,7 +243,6 @@ static void *watch_all(void *arg)
             w->rested_ms = os_mono_ms();
         }
     }
-    catalogue_close(take(w->glance));
     return NULL;
 }
 
@@ -273,7 +257,7 @@ static void wake(struct watching *w)
 static void begin_from_now(struct watching *w, struct followed *f)
 {
     f->news = watch_from_now(w, f->vault);
-    f->functions = functions_state(w, f->vault);
+    f->functions = kept_state(w, f->vault);
 }
 
 /* `running` is held: nobody else adds one. */
@@ -310,11 +294,12 @@ void watching_functions(struct watching *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-struct watching *watching_new(struct actions *a)
+struct watching *watching_new(struct actions *a, watching_shown_fn *shown)
 {
     struct watching *w = mem_new(sizeof *w);
     w->actions = a;
     w->vaults = a->vaults;
+    w->shown = shown;
     w->wake = -1;
     pthread_mutex_init(&w->running, NULL);
     pthread_mutex_init(&w->lock, NULL);
@@ -402,14 +387,4 @@ void watching_stop(struct watching *w)
         w->runs = false;
     }
     pthread_mutex_unlock(&w->running);
-}
-
-bool actions_watch(struct actions *a, vault_change_fn *fn, void *arg, struct err *e)
-{
-    return watching_start(a->watching, fn, arg, e);
-}
-
-void actions_unwatch(struct actions *a)
-{
-    watching_stop(a->watching);
 }

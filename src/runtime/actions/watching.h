@@ -10,8 +10,11 @@
 #define WATCHED_MAX 64u /* vaults; the changes of more are not told */
 
 struct watching;
-struct watching *watching_new(struct actions *a); /* its vaults are there */
-void watching_free(struct watching *w);           /* NULL is fine */
+/* Another number when other actions are shown to this caller. */
+typedef uint64_t watching_shown_fn(struct actions *a, const struct caller *who);
+struct watching *watching_new(struct actions *a,
+                              watching_shown_fn *shown); /* its vaults are there */
+void watching_free(struct watching *w);                  /* NULL is fine */
 /* `fn` is called from the thread. false and ERR_CONFLICT (somebody listens already) or
  * ERR_IO. */
 bool watching_start(struct watching *w, vault_change_fn *fn, void *arg, struct err *e);

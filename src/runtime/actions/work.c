@@ -2,7 +2,6 @@
  * with one record for all. */
 #include "actions/account.h"
 #include "actions/calls.h"
-#include "actions/functioning.h"
 #include "actions/places.h"
 #include "actions/watching.h"
 
@@ -126,21 +125,9 @@ bool work_was_unguarded(const struct work *w)
     return w->why == REFUSAL_UNGUARDED;
 }
 
-bool work_functions(struct work *w, enum work_functions what, struct buf *out,
-                    struct err *e)
-{
-    const struct place *here = w->evaluation->here;
-    return functioning_tell(w->evaluation->actions, here, what, out, e);
-}
-
 struct evaluation *work_evaluation(const struct work *w)
 {
     return w->evaluation;
-}
-
-struct str work_seen(const struct work *w, struct str note)
-{
-    return seen_hash(w->evaluation, note);
 }
 
 void work_told(const struct work *w, struct buf *out)
