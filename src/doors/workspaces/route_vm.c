@@ -1,6 +1,7 @@
 /* The routes of Linux machines: the caller's own, starting and stopping one, a command. */
 #include <stdio.h>
 
+#include "performing/performing.h"
 #include "workspaces/route.h"
 
 /* What the action answers; ?workspace= says whose policy holds. */

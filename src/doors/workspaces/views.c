@@ -1,5 +1,6 @@
 /* What a workspace's resources show, made of host calls. */
 #include "workspaces/views.h"
+#include "performing/performing.h"
 
 #define PAGE_MEMORY ((size_t)512 << 20) /* of one page of rows that were read */
 #define ROWS_AT_ONCE 10000

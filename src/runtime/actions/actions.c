@@ -1,22 +1,25 @@
 /* The joined rooms, and the way of every call through them. */
+#include "actions/actions.h"
+
 #include <stdio.h>
 
-#include "actions/account.h"
-#include "actions/api.h"
-#include "actions/cache.h"
-#include "actions/capability.h"
-#include "actions/checking.h"
-#include "actions/confirm.h"
-#include "actions/places.h"
-#include "actions/preview.h"
-#include "actions/resolve.h"
-#include "actions/results.h"
-#include "actions/shorten.h"
-#include "actions/watching.h"
+#include "actions/internal.h"
+#include "api/api.h"
 #include "audit/audit.h"
+#include "cache/cache.h"
 #include "caller/caller.h"
+#include "calls/calls.h"
+#include "checker/checker.h"
+#include "evaluating/evaluating.h"
+#include "notes/notes.h"
 #include "os/os.h"
+#include "permits/permits.h"
 #include "reconcile/reconcile.h"
+#include "record/record.h"
+#include "results/results.h"
+#include "session/session.h"
+#include "typescript/typescript.h"
+#include "vaults/vaults.h"
 
 _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
 
@@ -110,15 +113,16 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     a->results = results_new();
     a->cache = answers_new();
     for (size_t i = 0; i < capability_count; i++)
-        if (capabilities[i]->open)
-            a->own[i] = capabilities[i]->open(a);
+        if (capability_list[i]->open)
+            a->own[i] = capability_list[i]->open(a);
     if (!add_rows(a, o, e))
         return NULL;
     struct guard_options guard = actions_guard_options();
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
-    a->vaults = vault_set_open(o, services_patterns(a->services), e);
+    a->vaults =
+        vault_set_open(o->vaults, o->vault_roots, services_patterns(a->services), e);
     if (!a->vaults)
         return NULL;
     a->watching = watching_new(a, shown_tools_state);
@@ -129,6 +133,22 @@ void actions_on_record(struct actions *a, actions_record_fn *fn, void *arg)
 {
     a->record_arg = arg;
     a->on_record = fn;
+}
+
+void actions_on_request(struct actions *a, action_request_fn *fn, void *arg)
+{
+    a->request_arg = arg;
+    a->on_request = fn;
+}
+
+void actions_on_alert(struct actions *a, alert_fn *fn, void *arg)
+{
+    guard_on_alert(a->guard, fn, arg);
+}
+
+void actions_off_alert(struct actions *a, alert_fn *fn, void *arg)
+{
+    guard_off_alert(a->guard, fn, arg);
 }
 
 void actions_listens(struct actions *a, uint16_t port)
@@ -150,8 +170,8 @@ void actions_close(struct actions *a)
         return;
     watching_free(a->watching);
     for (size_t i = 0; i < capability_count; i++)
-        if (capabilities[i]->close)
-            capabilities[i]->close(a->own[i]);
+        if (capability_list[i]->close)
+            capability_list[i]->close(a->own[i]);
     services_close(a->services);
     sessions_close(once_peek(&a->sessions));
     vault_set_close(a->vaults);

@@ -1,9 +1,10 @@
 /* What this installation can do. */
 #include <stdio.h>
 
-#include "actions/capability.h"
-#include "actions/places.h"
+#include "actions/actions.h"
+#include "actions/internal.h"
 #include "checker/checker.h"
+#include "engine/engine.h"
 #include "os/os.h"
 #include "sql/sql.h"
 
@@ -162,8 +163,8 @@ void actions_doctor(struct actions *a, struct buf *out)
     check_sql(a, &l);
     check_checker(a, &l);
     for (size_t i = 0; i < capability_count; i++)
-        if (capabilities[i]->doctor)
-            capabilities[i]->doctor(a, &l);
+        if (capability_list[i]->doctor)
+            capability_list[i]->doctor(a, &l);
     check_vault(a, &l);
     check_disk(a, &l);
     json_close(&w);

@@ -1,9 +1,10 @@
 /* What is installed beside the program. */
 #include <stdio.h>
 
-#include "actions/calls.h"
-#include "actions/parts.h"
-#include "actions/tooling.h"
+#include "actions/actions.h"
+#include "actions/internal.h"
+#include "calls/calls.h"
+#include "catalogue/catalogue.h"
 #include "vm/vm.h"
 
 struct actions_parts actions_parts(struct actions *a)

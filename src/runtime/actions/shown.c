@@ -1,8 +1,7 @@
 /* What a client finds in its list: actions, and the command-line tools that the policy
  * shows. Everything else is found by find_tools, and called by its name all the same. */
-#include "actions/capability.h"
-#include "actions/parts.h"
-#include "actions/places.h"
+#include "actions/actions.h"
+#include "actions/internal.h"
 #include "crypto/crypto.h"
 
 /* OpenAI's API refuses a tool whose description has more characters. */
@@ -100,8 +99,8 @@ static void introduce(struct actions *a, const struct caller *who, size_t most,
     if (!vault || !place_open(&place, a, vault, who, NULL, &none))
         return;
     for (size_t i = 0; i < capability_count; i++)
-        if (capabilities[i]->introduce)
-            capabilities[i]->introduce(a, &place, most, brief, out);
+        if (capability_list[i]->introduce)
+            capability_list[i]->introduce(a, &place, most, brief, out);
     place_close(&place);
 }
 
