@@ -10,6 +10,7 @@ struct tool;
 /* What guard is told of a tool, where a call shows it all that it may see. */
 struct permit_tool tool_facts(const struct tool *t);
 
+#define GRANTED_MAX 1024u /* of all sessions; the oldest makes room */
 struct granted *granted_new(void);
 void granted_free(struct granted *g);
 struct granted *tooling_granted(struct actions *a); /* that of all calls */

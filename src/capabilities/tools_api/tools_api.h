@@ -37,13 +37,13 @@ struct tool_asker {
 
 /* Asks for all that the policy does not simply allow, once for all stages; nothing may
  * have run before. What a person takes to answer is no time of the evaluation's, and no
- * worker's. false with consent->waits: the call is to be made anew (permits.h). false and ERR_DENIED ("Permission denied: ..."), ERR_BUSY, ERR_CANCELLED, or
- * ERR_INPUT, on which a plain call returns at once. In a dry run nobody is asked: what
+ * worker's. false with consent->waits: the call is to be made anew (permits.h). false and
+ * ERR_DENIED ("Permission denied: ..."), ERR_BUSY, ERR_CANCELLED, or ERR_INPUT, on which a
+ * plain call returns at once. In a dry run nobody is asked: what
  * would take a person's word is ERR_DENIED. */
 bool tools_permitted(const struct tool_asker *who, const struct tool_wish *wish,
                      struct err *e);
 
-#define GRANTED_MAX 1024u /* of all sessions; the oldest makes room */
 /* Opened when first needed; NULL and *e: there are no guests to run. */
 struct catalogue *actions_catalogue(struct actions *a, struct err *e);
 

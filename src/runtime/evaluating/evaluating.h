@@ -7,7 +7,6 @@
 #include "capability/capability.h"
 
 struct script_visit;
-struct session;
 
 /* Rows of run_script's host.call, as script knows them. */
 const struct script_row *run_script_rows(size_t *count);
@@ -18,22 +17,14 @@ const struct json *action_run_script_variables(const struct action_call *c);
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_check_code;
 action_fn action_close_session;
-
-/* The session of one evaluation; all zero where it asked for none. */
-struct kept {
-    struct session *session;
-    char *vault; /* a part of its owner's name */
-    bool is_new, kept;
-    struct err why; /* not kept */
-    uint64_t bytes;
-};
-
 /* At most 256 of them and 32 MB, none of 8 MB or more. */
 struct cache *answers_new(void);
 /* Bits of declarations: of those that all code finds, and of each feature. */
 #define CHECKING_PARTS (1u + FEATURES)
 #define CHECKING_ALL ((1u << CHECKING_PARTS) - 1)
 
+/* Code that a vault keeps, which evaluations call by name: what the capability that keeps it
+ * tells of it (capability.custom). Threads: of the evaluation. */
 struct custom_code {
     /* Appends what stands for all that code of the call could find; false: who knows. */
     bool (*put_key)(const struct action_call *c, struct buf *out);

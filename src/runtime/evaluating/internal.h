@@ -11,7 +11,7 @@
 
 struct action_call;
 struct json_writer;
-struct kept;
+struct session;
 struct script_origin;
 struct script_outcome;
 struct script_request;
@@ -27,6 +27,14 @@ bool check_passes(const struct action_call *c, const struct script_request *q,
 void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_outcome *o, const struct script_origin *from,
                  struct str explained, struct buf *out);
+/* The session of one evaluation; all zero where it asked for none. */
+struct kept {
+    struct session *session;
+    char *vault; /* a part of its owner's name */
+    bool is_new, kept;
+    struct err why; /* not kept */
+    uint64_t bytes;
+};
 /* Takes the session that the arguments name, if any, and tells the request. */
 bool kept_begin(struct kept *k, const struct action_call *c, struct script_request *q,
                 struct err *e);

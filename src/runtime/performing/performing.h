@@ -10,11 +10,9 @@
 #include "place/place.h"
 #include "script/script.h"
 
-struct work;
-
 /* A row of host calls ("notes.get") that somebody makes in one vault without code: under
  * the same permissions as code would, and one record in the audit for all. */
-
+struct work;
 /* A caller within a script's call (guard.h) adds to that call's record. `vault`: its id;
  * empty: the caller's own. `what` is told to the audit ("GET
  * /workspaces/{id}/notes"), a constant. NULL and *e: ERR_NOT_FOUND (no such vault, or not
@@ -25,9 +23,9 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
  * answer, JSON text, is appended to `out`. false and *e as the call says. */
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
-/* Appends a text that is another one when any note of its vault was changed since. */
 /* Did the last call fail because it meant another version of a note, or none? */
 bool work_was_stale(const struct work *w), work_was_unguarded(const struct work *w);
+/* Appends a text that is another one when any note of its vault was changed since. */
 bool work_version(struct work *w, struct buf *out, struct err *e);
 /* Appends what is to be told of its calls that found nothing, because they name a type that
  * no note has; of work within a script the script's answer tells. */
@@ -59,7 +57,7 @@ void work_follow(struct work *w);
  * (none, or not the caller's to know of). */
 unsigned actions_vault_number(struct actions *a, const struct caller *who, struct str id,
                               struct err *e);
-/* The same for a call that reads, and ends with its caller or with the evaluation. The
+/* actions_vault() for a call that reads, and ends with its caller or with the evaluation. The
  * caller of this ends it with vault_close(). NULL and ERR_NO_VAULT. Threads: safe. */
 struct vault *read_vault(struct calling *x, struct err *e);
 /* The same for a call that writes or matches patterns: the history then names the caller,
