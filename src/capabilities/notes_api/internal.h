@@ -1,6 +1,5 @@
 /* notes_api/internal.h - what the sources of this room share. Private to the room. */
 #pragma once
-#include "base/base.h"
 #include "evaluation/evaluation.h"
 #include "notes/notes.h"
 #include "performing/performing.h"

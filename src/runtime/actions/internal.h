@@ -1,6 +1,5 @@
 /* actions/internal.h - what the sources of this room share. Private to the room. */
 #pragma once
-#include "base/base.h"
 #include "place/place.h"
 #include "services/services.h"
 #include "json/json.h"
