@@ -3,8 +3,10 @@
 #include "code/code.h"
 #include "code/internal.h"
 #include "evaluating/evaluating.h"
+#include "machines/machines.h"
 #include "results/results.h"
 #include "schemas/schemas.h"
+#include "tools_api/tools_api.h"
 
 static const char evaluate_description[] =
     "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox: the body "

@@ -1,5 +1,4 @@
 /* The host calls vm.*: Linux machines for code. What code sees of vm.exec is vm.js. */
-#include "actions/actions.h"
 #include "evaluation/evaluation.h"
 #include "machines/internal.h"
 #include "performing/performing.h"
@@ -136,4 +135,4 @@ static const struct host_call rows[] = {
      .words = "which running machines state memory"},
 };
 const struct host_call_group vm_calls = {TABLE(rows), .order = 140,
-                                         .is_installed = parts_have_machine};
+                                         .is_installed = machines_installed};

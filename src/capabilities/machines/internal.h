@@ -14,6 +14,7 @@ struct tool_call;
 
 /* All machines of this process, made when first needed. NULL and *e: there is no engine. */
 struct vms *actions_machines(struct actions *a, struct err *e);
+bool machines_installed(struct actions *a); /* is there an image? */
 void *machines_open(struct actions *a);
 void machines_close(void *own);
 void machines_metrics(struct actions *a, struct buf *out);

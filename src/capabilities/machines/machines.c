@@ -37,6 +37,17 @@ static struct machines *own_of(const struct actions *a)
 /* The calls of which counters tell. */
 static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop"};
 
+bool machines_installed(struct actions *a)
+{
+    struct err none = {0};
+    const char *guests = services_guests(a->services, &none);
+    scoped(free) char *image = NULL;
+    if (!guests)
+        return false;
+    must(asprintf(&image, "%s/../vm", guests) > 0);
+    return vm_is_installed(image);
+}
+
 void *machines_open(struct actions *a)
 {
     (void)a;

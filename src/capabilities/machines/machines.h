@@ -5,5 +5,7 @@
 #include "capability/capability.h"
 
 extern const struct capability machines_capability;
+/* What evaluate_note_code says of them, where they are installed. */
+#define TELLS_OF_MACHINE "vm.exec('ls | wc'): Linux; "
 /* Is an image installed? false and why not. */
 bool machines_ready(struct actions *a, struct err *e);

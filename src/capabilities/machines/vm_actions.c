@@ -134,10 +134,17 @@ static const struct action_row rows[] = {
 };
 static const struct action_group machines = {rows, LENGTH(rows), .order = 70};
 
+static const struct capability_part part = {
+    .is_installed = machines_installed,
+    .tells = TELLS_OF_MACHINE,
+    .name = "Linux machine",
+    .how = "a person adds it with 'make vm' in Cloche's own folder"};
+
 const struct capability machines_capability = {.calls = CALLS(&vm_calls),
                                                .actions = ACTIONS(&machines),
                                                .open = machines_open,
                                                .close = machines_close,
                                                .metrics = machines_metrics,
                                                .doctor = check_machine,
+                                               .part = &part,
                                                .records = RECORDS(&machines_record)};

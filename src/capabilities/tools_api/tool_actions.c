@@ -205,10 +205,17 @@ static const struct action_row rows[] = {
 };
 static const struct action_group running = {rows, LENGTH(rows), .order = 60};
 
+static const struct capability_part part = {
+    .is_installed = tools_installed,
+    .tells = TELLS_OF_TOOLS,
+    .name = "command-line tools",
+    .how = "a person adds them with 'make tools' in Cloche's own folder"};
+
 const struct capability tools_capability = {.calls = CALLS(&tools_calls),
                                             .actions = ACTIONS(&running),
                                             .open = tooling_open,
                                             .close = tooling_close,
                                             .metrics = tooling_metrics,
                                             .family = &tools_family,
+                                            .part = &part,
                                             .records = RECORDS(&tools_record)};

@@ -153,12 +153,12 @@ static size_t add_tools(const struct tool_list *l, const struct policy *policy,
     return n;
 }
 
-static size_t add_actions(const struct actions *a, const struct actions_parts *parts,
-                          struct str words, struct str category, struct found *all)
+static size_t add_actions(struct actions *a, struct str words, struct str category,
+                          struct found *all)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->count; i++)
-        if (a->rows[i].seldom && parts_suffice(parts, &a->rows[i]) &&
+        if (a->rows[i].seldom && parts_suffice(a, &a->rows[i]) &&
             (!category.n || str_is(category, "cloche")))
             all[n++] = (struct found){.action = &a->shown[i],
                                       .score = worth_of_action(&a->shown[i], words)};
@@ -204,10 +204,9 @@ bool tooling_found(struct actions *a, const struct place *place, struct str word
         return false;
     struct found *all = mem_new((list.count + a->count + 1) * sizeof *all);
     size_t n = add_tools(&list, place->permit.policy, words, category, all);
-    struct actions_parts parts = actions_parts(a);
-    n += add_actions(a, &parts, words, category, all + n);
+    n += add_actions(a, words, category, all + n);
     put_best(all, n, max, out);
-    parts_put_missing(&parts, out);
+    parts_put_missing(a, out);
     free(all);
     tooling_list_release(a, &list);
     return true;

@@ -65,6 +65,13 @@ static void *make_glance(void *arg, struct err *e)
                   : NULL;
 }
 
+bool tools_installed(struct actions *a)
+{
+    struct err none = {0};
+    const char *guests = services_guests(a->services, &none);
+    return guests && catalogue_is_filled(guests);
+}
+
 uint64_t tooling_version(struct actions *a)
 {
     struct err none = {0};

@@ -9,6 +9,9 @@
 struct catalogue;
 
 extern const struct capability tools_capability;
+/* What evaluate_note_code says of them, where they are installed. */
+#define TELLS_OF_TOOLS "tools.jq({args, stdin}) (find_tools); "
+bool tools_installed(struct actions *a);
 /* The command-line tools as tools.list() in code has them, or one as tools.describe(). */
 bool actions_tools(struct actions *a, const struct caller *who, struct str name,
                    struct buf *out, struct err *e);

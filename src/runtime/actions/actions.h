@@ -35,11 +35,6 @@ SCOPED(actions, actions_close);
  * that name could be called by no other name than wasm_NAME. */
 bool actions_name_taken(struct str name);
 
-/* What is installed of that which is built apart ('make tools', 'make vm'). */
-struct actions_parts {
-    bool tools, machine;
-};
-struct actions_parts actions_parts(struct actions *a);
 /* Somebody was not let in at all: for the user's own trail. Waits for no disk. */
 void actions_refused(struct actions *a, const char *caller, const char *why);
 /* Where this program itself listens: a port that no evaluation's fetch may reach. */
@@ -109,15 +104,11 @@ void actions_off_alert(struct actions *a, alert_fn *fn, void *arg);
 void actions_on_record(struct actions *a, actions_record_fn *fn, void *arg);
 /* What this installation can do -> {"ok", "checks": [{"name", "ok", "detail"}]}. */
 void actions_doctor(struct actions *a, struct buf *out);
-/* Parts of the description of evaluate_note_code, which go where that is not installed. */
-#define TELLS_OF_TOOLS "tools.jq({args, stdin}) (find_tools); "
-#define TELLS_OF_MACHINE "vm.exec('ls | wc'): Linux; "
 /* With this the example of evaluate_note_code's description begins. */
 #define EVALUATE_EXAMPLE "Example:\n"
 void action_evaluate_describe(struct actions *a, const struct caller *who,
                               const char *text, struct buf *out);
-bool parts_have_machine(const struct actions_parts *p);
-/* Can the action do anything with these parts? */
-bool parts_suffice(const struct actions_parts *p, const struct action_row *row);
+/* Can the action do anything with what is installed? */
+bool parts_suffice(struct actions *a, const struct action_row *row);
 /* Tells in an answer of find_tools what could be added, as members of an open object. */
-void parts_put_missing(const struct actions_parts *p, struct json_writer *w);
+void parts_put_missing(struct actions *a, struct json_writer *w);

@@ -68,7 +68,6 @@ struct showing {
     struct actions *a;
     const struct caller *who;
     struct view view;
-    struct actions_parts parts;
     struct str after;
     size_t most, shown;
     bool more;
@@ -115,10 +114,9 @@ void actions_introduce(struct actions *a, const struct caller *who, size_t most,
 void action_evaluate_describe(struct actions *a, const struct caller *who,
                               const char *text, struct buf *out)
 {
-    struct actions_parts parts = actions_parts(a);
     scoped_buf struct buf whole;
     buf_init(&whole, DESCRIPTION_MAX + 1);
-    parts_describe(&parts, text, &whole);
+    parts_describe(a, text, &whole);
     const char *example = strstr(buf_cz(&whole), EVALUATE_EXAMPLE);
     size_t said = example ? (size_t)(example - whole.at) : whole.n;
     buf_put(out, whole.at, said);
@@ -159,11 +157,10 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
     struct showing s = {
         .a = a, .who = who, .after = after, .most = most, .fn = fn, .arg = arg};
     s.view = look(a, who);
-    s.parts = actions_parts(a);
     size_t i = first_action(a, after, e);
     bool ok = e->code == ERR_NONE;
     for (; ok && i < a->count; i++)
-        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(&s.parts, &a->rows[i]))
+        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(a, &a->rows[i]))
             ok = show_action(&s, i, e);
     const struct action_family *family = capability_family();
     if (ok && family && shows_family(&s.view))
@@ -191,11 +188,11 @@ uint64_t shown_tools_state(struct actions *a, const struct caller *who)
     const struct action_family *family = shows_family(&v) ? capability_family() : NULL;
     struct {
         char digest[sizeof v.policy->digest];
-        unsigned vault, parts;
+        unsigned vault;
+        uint64_t parts;
         uint64_t version;
     } state = {0};
-    struct actions_parts parts = actions_parts(a);
-    state.parts = parts.tools + 2u * parts.machine;
+    state.parts = parts_state(a);
     if (v.policy)
         memcpy(state.digest, v.policy->digest, sizeof state.digest);
     state.vault = shows_family(&v) ? v.vault : 0;

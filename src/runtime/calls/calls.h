@@ -7,7 +7,6 @@
 
 struct action_call;
 struct actions;
-struct actions_parts;
 struct calling;
 struct evaluation;
 struct place;
@@ -115,8 +114,8 @@ struct host_call_group {
     bool (*describes)(struct str name);
     bool (*describe)(struct actions *a, const struct place *place, struct str name,
                      struct json_writer *out, struct err *e);
-    bool (*is_installed)(const struct actions_parts *p); /* NULL: always */
-    const struct feature *feature;                       /* of all its rows; NULL: none */
+    bool (*is_installed)(struct actions *a); /* NULL: always */
+    const struct feature *feature;           /* of all its rows; NULL: none */
     /* Code has the namespace as an interface of this name, whose rows have each a twin
      * NAMESync, which answers at once; NULL: it has not. */
     const char *interface;

@@ -204,6 +204,14 @@ struct action_family {
     uint64_t (*version)(struct actions *a); /* another number when there are others */
 };
 
+/* What is built apart from the program ('make tools'). Where it is not there it is offered to
+ * nobody. */
+struct capability_part {
+    bool (*is_installed)(struct actions *a);
+    const char *tells;      /* what the description of evaluate_note_code says of it */
+    const char *name, *how; /* "Linux machine", and how a person adds it */
+};
+
 struct capability {
     const struct host_call_group *const *calls; /* up to a NULL; or NULL */
     const struct action_group *const *actions;  /* the same */
@@ -222,7 +230,8 @@ struct capability {
      * `brief`: within a description. NULL: nothing. */
     void (*introduce)(struct actions *a, const struct place *place, size_t most,
                       bool brief, struct buf *out);
-    capability_meant_fn *meant; /* NULL: it knows no names */
+    capability_meant_fn *meant;         /* NULL: it knows no names */
+    const struct capability_part *part; /* that it needs; NULL: none */
     /* Puts its rows into the doctor's report, by check_put(); NULL: it has none. */
     void (*doctor)(struct actions *a, struct check_list *l);
 };
