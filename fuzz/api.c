@@ -1,8 +1,8 @@
 /* Whatever agents ask or write: words to look for, names to describe, and code that uses
  * what is not there. The first line is words and a name; the second the line and column
  * that the engine gives and, behind them, its message; the rest is the code. */
-#include "actions/api.h"
-#include "actions/calls.h"
+#include "api/api.h"
+#include "calls/calls.h"
 #include "driver.h"
 #include "script/internal.h"
 
@@ -19,7 +19,7 @@ static void check_words(struct str words)
 static bool is_name(const char *name)
 {
     size_t count;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_call_all(&count);
     for (size_t i = 0; i < count; i++)
         if (!strcmp(name, calls[i]->row.name) || str_is(api_namespace(calls[i]), name))
             return true;

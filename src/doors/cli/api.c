@@ -2,8 +2,12 @@
 #include <stdio.h>
 
 #include "actions/actions.h"
+#include "api/api.h"
+#include "capability/capability.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "functions_api/functions_api.h"
+#include "performing/performing.h"
 #include "json/json.h"
 
 #define WORDS_MAX 8

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "actions/actions.h"
 #include "cli/commands.h"
+#include "services/services.h"
 
 /* Its program stands beside the build's folder that the guests are in. */
 void cli_build_checker(void)

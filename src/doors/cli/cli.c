@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "actions/actions.h"
+#include "capability/capability.h"
 #include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "engine/engine.h"

@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "actions/actions.h"
 #include "cli/commands.h"
 #include "cli/subcommand.h"
 #include "engine/engine.h"
 #include "os/os.h"
+#include "services/services.h"
+#include "vm/vm.h"
 
 /* ---- words ---------------------------------------------------------------------- */
 

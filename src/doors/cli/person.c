@@ -5,8 +5,11 @@
 
 #include "actions/actions.h"
 #include "approvals/approvals.h"
+#include "calls/calls.h"
 #include "catalogue/catalogue.h"
+#include "desk/desk.h"
 #include "guard/guard.h"
+#include "services/services.h"
 #include "uri/uri.h"
 
 void person_open(struct person *p)

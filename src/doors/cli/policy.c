@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "actions/actions.h"
+#include "calls/calls.h"
 #include "cli/commands.h"
 #include "cli/subcommand.h"
 #include "guard/guard.h"

@@ -11,11 +11,13 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/person.h"
+#include "desk/desk.h"
 #include "embed/embed.h"
 #include "engine/engine.h"
 #include "http/http.h"
 #include "mcp/mcp.h"
 #include "os/os.h"
+#include "record/record.h"
 #include "rest/rest.h"
 #include "uri/uri.h"
 

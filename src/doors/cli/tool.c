@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include "actions/actions.h"
+#include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "cli/subcommand.h"
 #include "engine/engine.h"
+#include "services/services.h"
 #include "vaults/vaults.h"
 
 static const struct subcommand subcommands[] = {

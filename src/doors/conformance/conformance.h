@@ -7,7 +7,7 @@
  * each of which describes its fixtures.
  */
 #pragma once
-#include "actions/actions.h"
+#include "capability/capability.h"
 #include "workspaces/workspaces.h"
 
 #define CONFORMANCE_TOOLS_MAX 64

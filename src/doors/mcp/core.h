@@ -64,8 +64,7 @@ struct backend {
      * knows; NULL: nobody wants to know. */
     void (*unknown)(void *arg, const struct caller *who, struct str name,
                     struct buf *meant);
-    /* The parts installed beside the program; NULL: all. */
-    struct actions_parts (*parts)(void *arg);
+    bool (*has_tools)(void *arg); /* are command-line tools installed? NULL: yes */
     /* The scopes that a credential needs for it (SCOPE_*); NULL: nothing. */
     unsigned (*scopes)(void *arg, const struct action *which);
     /* `fn` hears of alerts from now on, or no more; NULL: there are none. */

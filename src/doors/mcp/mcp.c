@@ -2,6 +2,7 @@
 
 #include "mcp/core.h"
 #include "os/os.h"
+#include "tools_api/tools_api.h"
 
 #define TOOLS_MAX ((size_t)16 * 1024 * 1024) /* bytes of tools/list */
 
@@ -66,9 +67,9 @@ static void introduce(void *arg, const struct caller *who, size_t most, struct b
     actions_introduce(arg, who, most, out);
 }
 
-static struct actions_parts parts_of(void *arg)
+static bool has_tools(void *arg)
 {
-    return actions_parts(arg);
+    return tools_installed(arg);
 }
 
 static unsigned scopes_of(void *arg, const struct action *which)
@@ -151,7 +152,7 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .introduce = introduce,
         .call = call_action,
         .unknown = record_unknown,
-        .parts = parts_of,
+        .has_tools = has_tools,
         .scopes = scopes_of,
         .listen = listen_to,
         .arg = a,

@@ -34,7 +34,7 @@ _Static_assert(sizeof instructions <= INSTRUCTIONS_MAX - 500, "functions need ro
 static void put_common(const struct backend *b, struct buf *out)
 {
     const char *tools = strstr(instructions, OF_TOOLS);
-    if (!b->parts || b->parts(b->arg).tools) {
+    if (!b->has_tools || b->has_tools(b->arg)) {
         buf_cstr(out, instructions);
     } else {
         buf_put(out, instructions, (size_t)(tools - instructions));

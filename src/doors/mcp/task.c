@@ -8,8 +8,10 @@
 #include <time.h>
 
 #include "actions/actions.h"
+#include "crypto/crypto.h"
 #include "mcp/core.h"
 #include "os/os.h"
+#include "json/json.h"
 
 /* Between looks at whether a task that waits for answers is stopped. */
 #define LOOK_MS 50u

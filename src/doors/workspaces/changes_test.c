@@ -1,5 +1,6 @@
 /* Changes that other programs make in a vault, as those who hear of them are told. Each
  * test waits for what must come; one whose event never comes hangs. */
+#include "performing/performing.h"
 #include "workspaces/world_test.h"
 
 /* All that was told, a line each: "resources work", "one ieapp://...". */

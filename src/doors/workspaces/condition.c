@@ -1,5 +1,7 @@
 /* Conditional requests: entity tags are the note's content_hash.
  * RFC 9110, section 13. */
+#include "notes_api/notes_api.h"
+#include "performing/performing.h"
 #include "workspaces/route.h"
 
 /* The next tag of a list, without its quotes; *weak: it is marked so. false: the end. */

@@ -1,5 +1,6 @@
 /* The names that arguments and variables of ours may have: of workspaces, notes and
  * classes. */
+#include "performing/performing.h"
 #include "workspaces/views.h"
 
 #define NAMES_MEMORY ((size_t)256 << 20)

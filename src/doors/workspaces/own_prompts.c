@@ -2,6 +2,8 @@
  * as an agent can use at once, and where the rest is. */
 #include "workspaces/own_prompts.h"
 
+#include "functions_api/functions_api.h"
+#include "performing/performing.h"
 #include "workspaces/views.h"
 
 #define DATA_MAX ((size_t)48 << 10) /* bytes of all that is embedded in one prompt */

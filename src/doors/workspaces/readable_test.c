@@ -1,5 +1,6 @@
 /* Resources, prompts and completion over two vaults of their own, and over what somebody
  * else adds. */
+#include "performing/performing.h"
 #include "workspaces/world_test.h"
 
 static struct arena *arena;

@@ -1,5 +1,9 @@
 /* Resources: the table of those that belong to no workspace, somebody else's, and how a
  * uri finds the one that it means. */
+#include "api/api.h"
+#include "functions_api/functions_api.h"
+#include "performing/performing.h"
+#include "results/results.h"
 #include "workspaces/views.h"
 
 /* ---- ours ---------------------------------------------------------------- */

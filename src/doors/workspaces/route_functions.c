@@ -2,6 +2,7 @@
  * are put together of path, query and body. */
 #include <stdio.h>
 
+#include "performing/performing.h"
 #include "uri/uri.h"
 #include "workspaces/route.h"
 

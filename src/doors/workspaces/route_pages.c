@@ -2,6 +2,7 @@
  *
  * A client that asks for a list gets all of it, or an error: one that knows nothing of pages
  * must not take the first of them for the whole. Whoever names a limit gets pages. */
+#include "performing/performing.h"
 #include "workspaces/route.h"
 
 #define ATTEMPTS 3 /* at one list, while notes change */

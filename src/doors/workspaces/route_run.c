@@ -1,6 +1,7 @@
 /* The routes that run code, and that of what was done. */
 #include <stdio.h>
 
+#include "performing/performing.h"
 #include "workspaces/route.h"
 
 /* ---- code ------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* Steps that the routes share: asking host calls, reading parameters, writing headers. */
 #include <stdio.h>
 
+#include "performing/performing.h"
 #include "uri/uri.h"
 #include "workspaces/route.h"
 

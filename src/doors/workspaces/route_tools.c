@@ -1,6 +1,8 @@
 /* The routes of command-line tools: which there are, one, and running it. */
 #include <stdio.h>
 
+#include "performing/performing.h"
+#include "tools_api/tools_api.h"
 #include "workspaces/route.h"
 
 /* ?workspace=: where the tools would work; 0: where the caller does. */

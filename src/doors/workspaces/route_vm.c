@@ -1,6 +1,7 @@
 /* The routes of Linux machines: the caller's own, starting and stopping one, a command. */
 #include <stdio.h>
 
+#include "performing/performing.h"
 #include "workspaces/route.h"
 
 /* Answers by the action; ?workspace= says whose policy is in force. */

@@ -1,4 +1,5 @@
 /* The routes of workspaces themselves. */
+#include "performing/performing.h"
 #include "workspaces/route.h"
 
 static void put_workspace(const struct json *v, struct json_writer *w)

@@ -3,6 +3,7 @@
 
 #include "caller/caller.h"
 #include "crypto/crypto.h"
+#include "performing/performing.h"
 #include "workspaces/route.h"
 #include "workspaces/schemas.api.h"
 

@@ -1,5 +1,6 @@
 /* The content of a workspace's resources, made of host calls. */
 #include "workspaces/views.h"
+#include "performing/performing.h"
 
 #define PAGE_MEMORY ((size_t)512 << 20) /* of one page of rows that were read */
 #define ROWS_AT_ONCE 10000

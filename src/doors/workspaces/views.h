@@ -3,6 +3,7 @@
  * Private to the room workspaces. Source: seed 003, "Resources".
  */
 #pragma once
+#include "performing/performing.h"
 #include "workspaces/internal.h"
 
 #define VIEW_SCHEME "ieapp://"

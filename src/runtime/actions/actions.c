@@ -1,27 +1,25 @@
 /* The joined rooms, and the way of every call through them. */
+#include "actions/actions.h"
+
 #include <stdio.h>
 
-#include "actions/account.h"
-#include "actions/api.h"
-#include "actions/cache.h"
-#include "actions/capability.h"
-#include "actions/checking.h"
-#include "actions/confirm.h"
-#include "actions/functioning.h"
-#include "actions/meant.h"
-#include "actions/permission.h"
-#include "actions/places.h"
-#include "actions/preview.h"
-#include "actions/resolve.h"
-#include "actions/results.h"
-#include "actions/shorten.h"
-#include "actions/tooling.h"
-#include "actions/watching.h"
+#include "actions/internal.h"
+#include "api/api.h"
 #include "audit/audit.h"
+#include "cache/cache.h"
 #include "caller/caller.h"
+#include "calls/calls.h"
+#include "checker/checker.h"
+#include "evaluating/evaluating.h"
+#include "notes/notes.h"
 #include "os/os.h"
+#include "permits/permits.h"
 #include "reconcile/reconcile.h"
-#include "sql/sql.h"
+#include "record/record.h"
+#include "results/results.h"
+#include "session/session.h"
+#include "typescript/typescript.h"
+#include "vaults/vaults.h"
 
 _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
 
@@ -114,20 +112,20 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
                                                            .parts = CHECKING_PARTS});
     a->results = results_new();
     a->cache = answers_new();
-    a->granted = granted_new();
     for (size_t i = 0; i < capability_count; i++)
-        if (capabilities[i]->open)
-            a->own[i] = capabilities[i]->open(a);
+        if (capability_list[i]->open)
+            a->own[i] = capability_list[i]->open(a);
     if (!add_rows(a, o, e))
         return NULL;
     struct guard_options guard = actions_guard_options();
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
-    a->vaults = vault_set_open(o, services_patterns(a->services), e);
+    a->vaults =
+        vault_set_open(o->vaults, o->vault_roots, services_patterns(a->services), e);
     if (!a->vaults)
         return NULL;
-    a->watching = watching_new(a);
+    a->watching = watching_new(a, shown_tools_state);
     return take(a);
 }
 
@@ -135,6 +133,22 @@ void actions_on_record(struct actions *a, actions_record_fn *fn, void *arg)
 {
     a->record_arg = arg;
     a->on_record = fn;
+}
+
+void actions_on_request(struct actions *a, action_request_fn *fn, void *arg)
+{
+    a->request_arg = arg;
+    a->on_request = fn;
+}
+
+void actions_on_alert(struct actions *a, alert_fn *fn, void *arg)
+{
+    guard_on_alert(a->guard, fn, arg);
+}
+
+void actions_off_alert(struct actions *a, alert_fn *fn, void *arg)
+{
+    guard_off_alert(a->guard, fn, arg);
 }
 
 void actions_listens(struct actions *a, uint16_t port)
@@ -156,15 +170,14 @@ void actions_close(struct actions *a)
         return;
     watching_free(a->watching);
     for (size_t i = 0; i < capability_count; i++)
-        if (capabilities[i]->close)
-            capabilities[i]->close(a->own[i]);
+        if (capability_list[i]->close)
+            capability_list[i]->close(a->own[i]);
     services_close(a->services);
     sessions_close(once_peek(&a->sessions));
     vault_set_close(a->vaults);
     guard_close(a->guard);
     telemetry_free(a->telemetry);
     arena_free(a->schemas);
-    granted_free(a->granted);
     results_free(a->results);
     cache_free(a->cache);
     free(a);
@@ -223,14 +236,16 @@ const struct action *actions_list(const struct actions *a, size_t *count)
 const struct action *action_named(struct actions *a, struct str name)
 {
     const struct action *own = named(a, name);
-    return own ? own : tooling_action(a, name);
+    const struct action_family *family = capability_family();
+    return own ? own : family ? family->named(a, name) : NULL;
 }
 
-/* Ours, or a command-line tool's. */
+/* Ours, or one of a family. */
 static const struct action_row *row_of(struct actions *a, const struct action *which)
 {
     bool own = which >= a->shown && which < a->shown + a->count;
-    return own ? &a->rows[which - a->shown] : tooling_row(a, which);
+    const struct action_family *family = capability_family();
+    return own ? &a->rows[which - a->shown] : family ? family->row(a, which) : NULL;
 }
 
 /* The host call that an action stands for; NULL: none. */
@@ -452,7 +467,7 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
     if (there)
         account_place(&account, &place, NULL);
     account_end(&account);
-    meant_tell(a, there ? &place : NULL, vault, name, true, meant);
+    capability_meant(a, there ? &place : NULL, vault, name, true, meant);
 }
 
 /* What is larger than its caller wants is told in part, and kept whole for a while. */
@@ -524,166 +539,43 @@ bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out, stru
            buf_check(out, "the answer", e);
 }
 
-/* ---- doctor ------------------------------------------------------------- */
+/* ---- vaults -------------------------------------------------------------- */
 
-struct check_list {
-    struct json_writer *w;
-    bool all_ok;
-};
-
-void check_put(struct check_list *l, const char *name, bool ok, const char *detail)
+/* A policy that lets nothing be changed means the user's list, too. */
+static bool may_change_in(struct actions *a, unsigned vault, const struct caller *who)
 {
-    json_open_object(l->w);
-    json_pair_cstr(l->w, "name", name);
-    json_pair_bool(l->w, "ok", ok);
-    json_pair_cstr(l->w, "detail", detail);
-    json_close(l->w);
-    l->all_ok &= ok;
+    struct err none = {0};
+    struct place place;
+    bool open = place_open(&place, a, vault, who, NULL, &none);
+    bool may = open && !place.permit.read_only;
+    if (open)
+        place_close(&place);
+    return may;
 }
 
-static void check_cache(struct check_list *l)
+bool actions_keep_vault(struct actions *a, const struct caller *who, struct err *e)
 {
-    struct err e = {0};
-    scoped(free) char *path = NULL;
-    scoped_fd int fd = os_cache_dir(&path, &e);
-    check_put(l, "cache of compiled modules", fd >= 0, fd >= 0 ? path : e.msg);
+    char id[VAULT_ID_MAX + 1] = "";
+    if (who->vault)
+        vault_set_id(a->vaults, *who->vault, id);
+    return !id[0] || !vault_set_is_users(a->vaults) ||
+           !may_change_in(a, vault_set_begin(a->vaults, who->grant), who) ||
+           !may_change_in(a, *who->vault, who) || vaults_use(str_of(id), e);
 }
 
-static void check_evaluation(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
-    size_t i = 0;
-    while (!a->rows[i].trial)
-        i++;
-    const struct json *arguments = json_read(str_of(a->rows[i].trial), arena, &e);
-    struct caller doctor = {.name = "doctor"};
-    struct answer out = {0};
-    buf_init(&out.json, CALL_MEMORY);
-    bool ok =
-        actions_call(a, &a->shown[i], arguments, &doctor, &out, &e) && !out.is_error;
-    const struct json *answer = ok ? NULL : json_read(buf_view(&out.json), arena, &e);
-    struct str why = json_str(json_get(answer, "error"));
-    check_put(l, "evaluation of code", ok,
-              ok      ? "return 6*7 ran in a sandbox"
-              : why.n ? why.at
-                      : e.msg);
-    buf_done(&out.json);
-    const struct engine *g = services_engine_now(a->services);
-    if (!g)
-        return;
-    enum engine_memory memory = engine_memory_used(g);
-    char detail[80];
-    (void)snprintf(detail, sizeof detail, "%s%s", engine_memory_name(memory),
-                   memory == ENGINE_MEMORY_SLOTS ? "" : ": works, but slower");
-    check_put(l, "memory of guests", true, detail);
-}
-
-static void check_sql(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    struct sql_pool *p = services_sql(a->services, &e);
-    char detail[100];
-    (void)snprintf(detail, sizeof detail, "in a process apart; at most %u at a time",
-                   sql_pool_size());
-    bool ok = p && sql_try(p, &e);
-    check_put(l, "SQL queries", ok, ok ? detail : e.msg);
-}
-
-/* Without it types go unchecked, which is told where it matters: no fault. */
-static void check_checker(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    struct checker *c = services_checker(a->services, &e);
-    check_put(l, "type checker", c != NULL,
-              !c                    ? e.msg
-              : checker_is_there(c) ? "built: types of code and functions are checked"
-              : checker_is_building(c)
-                  ? "being built in the background, which takes some "
-                    "minutes; until then types are not checked"
-                  : "not built: types are not checked; 'make checker' "
-                    "builds it, which takes some minutes");
-}
-
-static void check_vault(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    scoped_buf struct buf found;
-    buf_init(&found, 4096);
-    if (actions_reindex(a, false, &found, &e))
-        check_put(l, "vault", true, buf_cz(&found));
-    else
-        check_put(l, "vault", e.code == ERR_NO_VAULT, e.msg);
-}
-
-/* The first of its problems, told in full; a vault's that tries to grant is one. */
-static void check_policy(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
-    scoped_buf struct buf found;
-    buf_init(&found, 1 << 20);
-    scoped(free) char *path =
-        vault_set_path(a->vaults, vault_set_first(a->vaults, NULL, &e));
-    e = (struct err){0};
-    struct ward *ward = guard_ward(a->guard, path, &e);
-    const struct json *answer = ward && ward_check(ward, &found, &e)
-                                    ? json_read(buf_view(&found), arena, &e)
-                                    : NULL;
-    const struct json *first = json_at(json_get(answer, "problems"), 0);
-    char detail[600] = "can be used";
-    if (!answer)
-        (void)snprintf(detail, sizeof detail, "%s", e.msg);
-    else if (first)
-        (void)snprintf(detail, sizeof detail, "%.*s:%lld: %.*s",
-                       STR_ARGS(json_str(json_get(first, "file"))),
-                       (long long)json_int(json_get(first, "line"), 1),
-                       STR_ARGS(json_str(json_get(first, "message"))));
-    check_put(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
-}
-
-/* Of the vault, or of the user's own trail where there is none. */
-static void check_disk(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
-    scoped_buf struct buf found;
-    buf_init(&found, 4096);
-    struct json_writer w = json_writer(&found);
-    scoped(free) char *path =
-        vault_set_path(a->vaults, vault_set_first(a->vaults, NULL, &e));
-    e = (struct err){0};
-    struct ward *ward = guard_ward(a->guard, path, &e);
-    if (ward)
-        ward_disk(ward, &w);
-    const struct json *v = ward ? json_read(buf_view(&found), arena, &e) : NULL;
-    char detail[300];
-    (void)snprintf(detail, sizeof detail, "%.*s%sthe audit takes %lld MB of %lld",
-                   STR_ARGS(json_str(json_get(v, "why"))), json_get(v, "why") ? "; " : "",
-                   (long long)json_int(json_get(v, "audit_bytes"), 0) >> 20,
-                   (long long)json_int(json_get(v, "audit_most"), 0) >> 20);
-    check_put(l, "disk", json_bool(json_get(v, "ok"), false), v ? detail : e.msg);
-}
-
-void actions_doctor(struct actions *a, struct buf *out)
+bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
+                    struct err *e)
 {
     struct json_writer w = json_writer(out);
-    struct check_list l = {.w = &w, .all_ok = true};
-    json_open_object(&w);
-    json_key(&w, "checks");
-    json_open_array(&w);
-    check_put(&l, "engine", true, engine_version());
-    check_cache(&l);
-    check_policy(a, &l);
-    check_evaluation(a, &l);
-    check_sql(a, &l);
-    check_checker(a, &l);
-    for (size_t i = 0; i < capability_count; i++)
-        if (capabilities[i]->doctor)
-            capabilities[i]->doctor(a, &l);
-    check_vault(a, &l);
-    check_disk(a, &l);
-    json_close(&w);
-    json_pair_bool(&w, "ok", l.all_ok);
-    json_close(&w);
+    return vault_set_list(a->vaults, who->grant, &w, e);
+}
+
+bool actions_watch(struct actions *a, vault_change_fn *fn, void *arg, struct err *e)
+{
+    return watching_start(a->watching, fn, arg, e);
+}
+
+void actions_unwatch(struct actions *a)
+{
+    watching_stop(a->watching);
 }

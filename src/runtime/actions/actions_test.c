@@ -11,8 +11,9 @@
 #include <pthread.h>
 
 #include "actions/actions.h"
-#include "actions/home_test.h"
 #include "caller/caller.h"
+#include "capability/home_test.h"
+#include "json/json.h"
 
 /* cmocka puts its own handlers before each test, in the place of wasmtime's, which
  * turn a guest's bad access into a trap. */

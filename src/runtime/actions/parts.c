@@ -1,47 +1,37 @@
 /* What is installed beside the program. */
-#include <stdio.h>
+#include "actions/actions.h"
+#include "actions/internal.h"
+#include "calls/calls.h"
 
-#include "actions/calls.h"
-#include "actions/parts.h"
-#include "actions/tooling.h"
-#include "vm/vm.h"
-
-struct actions_parts actions_parts(struct actions *a)
+/* That of the capability of this number, where it is not there; NULL: nothing is missing. */
+static const struct capability_part *missing(struct actions *a, size_t i)
 {
-    struct err none = {0};
-    const char *guests = services_guests(a->services, &none);
-    scoped(free) char *image = NULL;
-    if (!guests)
-        return (struct actions_parts){0};
-    must(asprintf(&image, "%s/../vm", guests) > 0);
-    return (struct actions_parts){.tools = catalogue_is_filled(guests),
-                                  .machine = vm_is_installed(image)};
+    const struct capability_part *part = capability_list[i]->part;
+    return part && !part->is_installed(a) ? part : NULL;
 }
 
-bool parts_have_machine(const struct actions_parts *p)
+uint64_t parts_state(struct actions *a)
 {
-    return p->machine;
+    uint64_t state = 0;
+    for (size_t i = 0; i < capability_count; i++)
+        state |= (uint64_t)(missing(a, i) != NULL) << i;
+    return state;
 }
 
-bool parts_suffice(const struct actions_parts *p, const struct action_row *row)
+bool parts_suffice(struct actions *a, const struct action_row *row)
 {
     const struct host_call *call = row->needs ? host_call_named(row->needs) : NULL;
     const struct host_call_group *group = call ? host_call_group_of(call) : NULL;
-    return !group || !group->is_installed || group->is_installed(p);
+    return !group || !group->is_installed || group->is_installed(a);
 }
 
-void parts_describe(const struct actions_parts *p, const char *description,
-                    struct buf *out)
+void parts_describe(struct actions *a, const char *description, struct buf *out)
 {
     struct str rest = str_of(description);
-    const struct {
-        bool there;
-        const char *text;
-    } fragments[] = {{p->tools, TELLS_OF_TOOLS}, {p->machine, TELLS_OF_MACHINE}};
-    for (size_t i = 0; i < LENGTH(fragments); i++) {
-        size_t n = strlen(fragments[i].text);
-        const char *at =
-            fragments[i].there ? NULL : memmem(rest.at, rest.n, fragments[i].text, n);
+    for (size_t i = 0; i < capability_count; i++) {
+        const struct capability_part *part = missing(a, i);
+        size_t n = part ? strlen(part->tells) : 0;
+        const char *at = part ? memmem(rest.at, rest.n, part->tells, n) : NULL;
         if (!at)
             continue;
         buf_put(out, rest.at, (size_t)(at - rest.at));
@@ -51,17 +41,14 @@ void parts_describe(const struct actions_parts *p, const char *description,
     buf_str(out, rest);
 }
 
-void parts_put_missing(const struct actions_parts *p, struct json_writer *w)
+void parts_put_missing(struct actions *a, struct json_writer *w)
 {
-    if (p->tools && p->machine)
+    if (!parts_state(a))
         return;
     json_key(w, "notInstalled");
     json_open_object(w);
-    if (!p->tools)
-        json_pair_cstr(w, "command-line tools",
-                       "a person adds them with 'make tools' in Cloche's own folder");
-    if (!p->machine)
-        json_pair_cstr(w, "Linux machine",
-                       "a person adds it with 'make vm' in Cloche's own folder");
+    for (size_t i = 0; i < capability_count; i++)
+        if (missing(a, i))
+            json_pair_cstr(w, missing(a, i)->name, missing(a, i)->how);
     json_close(w);
 }

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 
 #include "actions/actions.h"
-#include "actions/home_test.h"
+#include "capability/home_test.h"
+#include "performing/performing.h"
+#include "json/json.h"
 
 /* cmocka puts its own handlers before each test, in the place of wasmtime's, which
  * turn a guest's bad access into a trap. */

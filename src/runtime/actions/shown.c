@@ -1,14 +1,9 @@
 /* What a client finds in its list: actions, and the command-line tools that the policy
  * shows. Everything else is found by find_tools, and called by its name all the same. */
-#include <stdio.h>
-
-#include "actions/functioning.h"
-#include "actions/parts.h"
-#include "actions/places.h"
-#include "actions/tooling.h"
+#include "actions/actions.h"
+#include "actions/internal.h"
 #include "crypto/crypto.h"
 
-#define SCHEMA_MAX ((size_t)1 << 20)
 /* OpenAI's API refuses a tool whose description has more characters. */
 #define DESCRIPTION_MAX ((size_t)1024)
 /* And all descriptions and schemas together have 8 KiB. */
@@ -61,14 +56,8 @@ static bool shows_action(const struct view *v, const struct action_row *row)
     return true;
 }
 
-static bool shows_tool(const struct view *v, const struct tool *t)
-{
-    return tooling_offers(v->policy, t) && tool_suits_clients(t) &&
-           (exposure_of(v) == EXPOSE_ALL || is_listed(v, t->name));
-}
-
-/* Does it take a look at the catalogue to tell? */
-static bool shows_tools(const struct view *v)
+/* Does it take a look at the family of actions to tell? */
+static bool shows_family(const struct view *v)
 {
     return v->policy && (exposure_of(v) == EXPOSE_ALL || v->policy->tools.listed.n);
 }
@@ -79,7 +68,6 @@ struct showing {
     struct actions *a;
     const struct caller *who;
     struct view view;
-    struct actions_parts parts;
     struct str after;
     size_t most, shown;
     bool more;
@@ -88,8 +76,9 @@ struct showing {
 };
 
 /* false: the page is full, or *e. */
-static bool show(struct showing *s, const struct action *a, struct err *e)
+static bool show(void *showing, const struct action *a, struct err *e)
 {
+    struct showing *s = showing;
     if (s->shown == s->most) {
         s->more = true;
         return false;
@@ -98,7 +87,7 @@ static bool show(struct showing *s, const struct action *a, struct err *e)
     return s->fn(s->arg, a, e);
 }
 
-/* ---- custom functions, told beside --------------------------------------------------- */
+/* ---- what is told beside ------------------------------------------------------------- */
 
 static void introduce(struct actions *a, const struct caller *who, size_t most,
                       bool brief, struct buf *out)
@@ -108,7 +97,9 @@ static void introduce(struct actions *a, const struct caller *who, size_t most,
     unsigned vault = begins_in(a, who);
     if (!vault || !place_open(&place, a, vault, who, NULL, &none))
         return;
-    functioning_introduce(a, &place, most, brief, out);
+    for (size_t i = 0; i < capability_count; i++)
+        if (capability_list[i]->introduce)
+            capability_list[i]->introduce(a, &place, most, brief, out);
     place_close(&place);
 }
 
@@ -123,64 +114,15 @@ void actions_introduce(struct actions *a, const struct caller *who, size_t most,
 void action_evaluate_describe(struct actions *a, const struct caller *who,
                               const char *text, struct buf *out)
 {
-    struct actions_parts parts = actions_parts(a);
     scoped_buf struct buf whole;
     buf_init(&whole, DESCRIPTION_MAX + 1);
-    parts_describe(&parts, text, &whole);
+    parts_describe(a, text, &whole);
     const char *example = strstr(buf_cz(&whole), EVALUATE_EXAMPLE);
     size_t said = example ? (size_t)(example - whole.at) : whole.n;
     buf_put(out, whole.at, said);
     introduce(a, who, EVALUATE_MAX - said, true, out);
     if (out->n == said)
         buf_put(out, whole.at + said, whole.n - said);
-}
-
-/* ---- tools ------------------------------------------------------------------------------ */
-
-static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
-{
-    char name[TOOL_NAME_MAX + sizeof TOOL_PREFIX];
-    scoped_buf struct buf schema, description;
-    buf_init(&schema, SCHEMA_MAX);
-    buf_init(&description, DESCRIPTION_MAX + 1);
-    struct str said = str_of(t->description);
-    if (said.n > DESCRIPTION_MAX)
-        buf_printf(&description, "%.*s...", STR_ARGS(str_cut(said, DESCRIPTION_MAX - 3)));
-    else
-        buf_str(&description, said);
-    struct json_writer w = json_writer(&schema);
-    tool_input_schema(t, &w);
-    (void)snprintf(name, sizeof name, TOOL_PREFIX "%s", t->name);
-    const struct action shown = {.name = name,
-                                 .title = t->name,
-                                 .description = buf_cz(&description),
-                                 .input_schema = buf_cz(&schema),
-                                 .read_only = t->execution.access == TOOL_NO_FILES ||
-                                              t->execution.access == TOOL_READ,
-                                 .destructive = true};
-    return buf_check(&schema, "a tool's schema", e) &&
-           buf_check(&description, "a tool's description", e) && show(s, &shown, e);
-}
-
-/* By name, as the catalogue has them: a page goes on wherever the last one ended, also
- * when that tool is gone. */
-static void show_tools(struct showing *s, struct err *e)
-{
-    struct tool_list list;
-    struct str after = s->after;
-    if (str_starts(after, TOOL_PREFIX))
-        after = (struct str){after.at + sizeof TOOL_PREFIX - 1,
-                             after.n - (sizeof TOOL_PREFIX - 1)};
-    else
-        after.n = 0;
-    if (!tooling_list(s->a, s->view.vault, &list, e))
-        return;
-    for (size_t i = 0; i < list.count; i++)
-        if (shows_tool(&s->view, list.tools[i]) &&
-            str_cmp(str_of(list.tools[i]->name), after) > 0 &&
-            !show_tool(s, list.tools[i], e))
-            break;
-    tooling_list_release(s->a, &list);
 }
 
 static bool show_action(struct showing *s, size_t i, struct err *e)
@@ -195,12 +137,12 @@ static bool show_action(struct showing *s, size_t i, struct err *e)
     return buf_check(&text, "an action's description", e) && show(s, &shown, e);
 }
 
-/* The number of the first action behind the place; `count`: only tools are left. */
+/* The number of the first action behind the place; `count`: only the family is left. */
 static size_t first_action(const struct actions *a, struct str after, struct err *e)
 {
     if (!after.n)
         return 0;
-    if (str_starts(after, TOOL_PREFIX))
+    if (capability_family() && str_starts(after, capability_family()->prefix))
         return a->count;
     for (size_t i = 0; i < a->count; i++)
         if (str_is(after, a->shown[i].name))
@@ -215,14 +157,15 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
     struct showing s = {
         .a = a, .who = who, .after = after, .most = most, .fn = fn, .arg = arg};
     s.view = look(a, who);
-    s.parts = actions_parts(a);
     size_t i = first_action(a, after, e);
     bool ok = e->code == ERR_NONE;
     for (; ok && i < a->count; i++)
-        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(&s.parts, &a->rows[i]))
+        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(a, &a->rows[i]))
             ok = show_action(&s, i, e);
-    if (ok && shows_tools(&s.view))
-        show_tools(&s, e);
+    const struct action_family *family = capability_family();
+    if (ok && family && shows_family(&s.view))
+        family->show(a, s.view.vault, s.view.policy,
+                     str_starts(after, family->prefix) ? after : STR(""), show, &s, e);
     *more = s.more;
     policy_release(s.view.policy);
     return e->code == ERR_NONE;
@@ -242,19 +185,18 @@ static uint64_t number_of(struct str text)
 uint64_t shown_tools_state(struct actions *a, const struct caller *who)
 {
     struct view v = look(a, who);
-    struct err none = {0};
-    struct catalogue *c = shows_tools(&v) ? actions_catalogue(a, &none) : NULL;
+    const struct action_family *family = shows_family(&v) ? capability_family() : NULL;
     struct {
         char digest[sizeof v.policy->digest];
-        unsigned vault, parts;
+        unsigned vault;
+        uint64_t parts;
         uint64_t version;
     } state = {0};
-    struct actions_parts parts = actions_parts(a);
-    state.parts = parts.tools + 2u * parts.machine;
+    state.parts = parts_state(a);
     if (v.policy)
         memcpy(state.digest, v.policy->digest, sizeof state.digest);
-    state.vault = shows_tools(&v) ? v.vault : 0;
-    state.version = c ? catalogue_version(c) : 0;
+    state.vault = shows_family(&v) ? v.vault : 0;
+    state.version = family ? family->version(a) : 0;
     policy_release(v.policy);
     return number_of((struct str){(const char *)&state, sizeof state});
 }

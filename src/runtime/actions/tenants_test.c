@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 
 #include "actions/actions.h"
-#include "actions/home_test.h"
+#include "capability/home_test.h"
+#include "performing/performing.h"
 
 static struct actions *actions;
 

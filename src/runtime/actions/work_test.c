@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include "actions/actions.h"
-#include "actions/home_test.h"
+#include "capability/home_test.h"
+#include "performing/performing.h"
+#include "json/json.h"
 
 static char vault[80];
 static struct actions *actions;

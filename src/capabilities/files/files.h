@@ -1,0 +1,5 @@
+/* files/files.h - files for code: fs.*, over the vault and the policy's mounts. */
+#pragma once
+#include "capability/capability.h"
+
+extern const struct capability files_capability;

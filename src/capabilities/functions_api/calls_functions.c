@@ -1,0 +1,125 @@
+/* The host call behind customFunctions: names to those who ask for none, a definition to
+ * who looks a name up. What code sees of it is functions.js.
+ *
+ * It stands in the table because code reaches the host by no other way, and is told of
+ * nowhere: the functions are. */
+#include "functions_api/checking.h"
+#include "functions_api/function_load.h"
+#include "functions_api/functioning.h"
+#include "typescript/typescript.h"
+
+EMBED(functions_js, "src/capabilities/functions_api/functions.js");
+
+static bool put_names(struct evaluation *v, struct json_writer *out, struct err *e)
+{
+    const struct function_set *set = functions_of(v, e);
+    const struct function *draft = functions_loaded(v)->draft;
+    bool drafted = draft != NULL;
+    if (!set && !functions_loaded(v)->given)
+        return false;
+    json_open_array(out);
+    for (size_t i = 0; set && i < function_count(set); i++) {
+        struct err denied = {0};
+        struct str name = function_at(set, i)->name;
+        drafted &= !str_eq(name, draft ? draft->name : name);
+        if (function_allowed(v, name, &denied))
+            json_put_str(out, name);
+    }
+    if (drafted)
+        json_put_str(out, draft->name);
+    json_close(out);
+    return true;
+}
+
+static void put_parameter(const struct function_parameter *p, struct json_writer *out)
+{
+    bool rest = str_starts(p->name, "...");
+    struct str name = rest ? (struct str){p->name.at + 3, p->name.n - 3} : p->name;
+    json_open_object(out);
+    json_pair_str(out, "name", name);
+    json_pair_str(out, "type", p->type);
+    if (p->optional)
+        json_pair_bool(out, "optional", true);
+    if (rest)
+        json_pair_bool(out, "rest", true);
+    if (p->fallback) {
+        json_key(out, "default");
+        json_put(out, p->fallback);
+    }
+    json_close(out);
+}
+
+/* Which of the shapes are types of the API, whose values come from there: of one that
+ * gains a member, all that is known is still true. */
+static void put_open(struct str shapes, struct json_writer *out)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *arena = arena_new((size_t)4 << 20);
+    const struct json *texts = json_get(json_read(shapes, arena, &none), "texts");
+    struct json_iter it = json_iter(texts);
+    json_key(out, "open");
+    json_open_array(out);
+    for (int64_t i = 0; json_next(&it); i++)
+        if (api_type_named(json_str(it.value)))
+            json_put_int(out, i);
+    json_close(out);
+}
+
+static void put_shapes(struct evaluation *v, const struct function *fn,
+                       struct json_writer *out)
+{
+    scoped_buf struct buf shapes;
+    buf_init(&shapes, (size_t)4 << 20);
+    struct json_writer w = json_writer(&shapes);
+    /* What is only tried is no part of the set, and was checked just now. */
+    const struct function_set *among =
+        fn == functions_loaded(v)->draft ? NULL : functions_loaded(v)->set;
+    if (!checking_put_shapes(v->actions, fn, among, &w))
+        (void)function_put_shapes(fn, &w);
+    json_pair_raw(out, "shapes", buf_view(&shapes));
+    put_open(buf_view(&shapes), out);
+}
+
+static void put_definition(struct evaluation *v, uint32_t number, struct json_writer *out)
+{
+    const struct loaded_function *f = &functions_loaded(v)->at[number - 1];
+    json_open_object(out);
+    json_pair_int(out, "number", number);
+    json_pair_str(out, "name", f->fn->name);
+    json_pair_cstr(out, "file", f->made);
+    json_pair_str(out, "code", typescript_javascript(f->code));
+    json_key(out, "parameters");
+    json_open_array(out);
+    for (size_t i = 0; i < f->fn->parameter_count; i++)
+        put_parameter(&f->fn->parameters[i], out);
+    json_close(out);
+    json_pair_bool(out, "promises", str_starts(str_trim(f->fn->return_type), "Promise"));
+    put_shapes(v, f->fn, out);
+    json_close(out);
+}
+
+static bool call_functions(struct calling *x, struct json_writer *out, struct err *e)
+{
+    if (json_length(x->args) == 0)
+        return put_names(x->v, out, e);
+    struct str name = json_str(json_at(x->args, 0));
+    const struct function *fn =
+        function_allowed(x->v, name, e) ? function_find(x->v, name, e) : NULL;
+    uint32_t number = fn ? function_load(x->v, fn, e) : 0;
+    if (number)
+        put_definition(x->v, number, out);
+    return number != 0;
+}
+
+static const struct host_call rows[] = {
+    {CALL(.name = "customFunctions", .sync = true, .wrap = functions_js, .shared = true),
+     "(name?: string): any", "answers what customFunctions knows", call_functions,
+     LEVEL_ZERO, .steady = true, /* what the functions are is a part of the cache's key */
+     .asks = true, .inner = true},
+};
+const struct host_call_group functions_calls = {TABLE(rows),
+                                                .order = 150,
+                                                .family = functioning_may_name,
+                                                .describes = functioning_is_name,
+                                                .describe = functioning_describe,
+                                                .put_names = functioning_put_names};

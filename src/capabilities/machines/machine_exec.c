@@ -1,0 +1,230 @@
+/* A command in a Linux machine: permitted, begun, waited for, told of. For code it waits
+ * without a thread. */
+#include "catalogue/catalogue.h"
+#include "client/client.h"
+#include "effect/effect.h"
+#include "evaluation/evaluation.h"
+#include "machines/internal.h"
+#include "machines/machine_use.h"
+#include "os/os.h"
+#include "performing/performing.h"
+#include "script/script.h"
+
+/* What a person sees and permission.c minds of a machine. */
+static const struct tool shown = {.id = "vm",
+                                  .name = "vm",
+                                  .version = "(Linux machine)",
+                                  .sha256 = "",
+                                  .builtin = true};
+
+static bool permitted(const struct machine_use *u, const struct json *request,
+                      struct err *e)
+{
+    const struct tool_call *c = u->call;
+    const struct tool *one = &shown;
+    struct tool_asker asker = {.actions = c->actions,
+                               .place = c->place,
+                               .who = c->who,
+                               .evaluation = c->code,
+                               .consent = c->consent};
+    struct tool_wish wish = {
+        .tools = &one, .count = 1, .request = request, .machine = "vm.exec"};
+    return tools_permitted(&asker, &wish, e);
+}
+
+/* Code has until its evaluation ends; a person's time does not count. */
+static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
+{
+    if (!c->code || !c->code->until_ns)
+        return true;
+    uint64_t now = os_mono_ns(), until = c->code->until_ns + evaluation_stood(c->code);
+    if (until <= now)
+        return err_set(e, ERR_TIMEOUT, "the evaluation is out of time; nothing ran");
+    if (x->timeout_ns > until - now)
+        x->timeout_ns = until - now;
+    return true;
+}
+
+/* What stopped it, in words; no code: it ended by itself. */
+static void tell_end(const struct machine_order *o, const struct vm_result *r,
+                     struct err *e)
+{
+    if (r->timed_out)
+        err_set(e, ERR_TIMEOUT,
+                "the command timed out after %llu ms and was killed with its child "
+                "processes; the machine and its files are kept",
+                (unsigned long long)(o->exec.timeout_ns / 1000000));
+    else if (r->cancelled)
+        err_set(e, ERR_CANCELLED, "the command was cancelled, and is ended");
+}
+
+static void account_for(const struct machine_use *u, const struct machine_order *o,
+                        const struct vm_info *m, const struct vm_result *r,
+                        enum err_code outcome)
+{
+    machine_account(u->call, &(struct machine_deed){
+                                 .call = "vm.exec",
+                                 .machine = m->handle,
+                                 .command = o->exec.command,
+                                 .outcome = outcome,
+                                 .exit_code = r->exit_code,
+                                 .wall_ns = r->wall_ns,
+                                 .cpu_ns = r->cpu_ns,
+                                 .input_bytes = o->exec.input.n,
+                                 .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
+                                 .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
+}
+
+void machines_refused(const struct tool_call *c, const struct json *options,
+                      enum err_code outcome)
+{
+    struct machine_order o = {0};
+    struct err none = {0};
+    const struct json *said = json_get(options, "command");
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 20);
+    struct json_writer w = json_writer(&text);
+    struct str command = json_str(said);
+    if (machine_order_read(&o, c, options, &none)) {
+        command = o.exec.command;
+    } else if (said && !json_is(said, JSON_STRING)) {
+        json_put(&w, said);
+        command = buf_view(&text);
+    }
+    if (said)
+        machine_account(c, &(struct machine_deed){.call = "vm.exec",
+                                                  .command = command,
+                                                  .outcome = outcome});
+}
+
+/* ---- from beginning to end ----------------------------------------------------------- */
+
+struct machine_run {
+    struct arena *arena; /* of the order; NULL: the call's */
+    struct tool_call call;
+    struct machine_use use;
+    struct machine_order order;
+    struct machine_live live;
+    struct vm *machine;
+    struct vm_command *command; /* NULL: none was begun */
+};
+
+/* Up to where it can begin; what it was told is accounted for. */
+static bool prepare(struct machine_run *r, const struct json *options, struct err *e)
+{
+    enum permission word;
+    struct vm_info none = {0};
+    struct machine_order *o = &r->order;
+    if (!machine_use_begin(&r->use, &r->call, "vm.exec", &word, e) ||
+        !machine_order_read(o, &r->call, options, e)) {
+        machines_refused(&r->call, options, e->code);
+        return false;
+    }
+    if ((word == PERMISSION_ALWAYS || permitted(&r->use, options, e)) &&
+        fit_time(&r->call, &o->exec, e))
+        r->machine = machine_use_find(&r->use, o->machine, e);
+    if (!r->machine && !(r->call.consent && r->call.consent->waits))
+        account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
+    r->live.call = &r->call;
+    o->exec.output = machine_live_output;
+    o->exec.output_arg = &r->live;
+    o->exec.cancel = r->call.cancel;
+    return r->machine != NULL;
+}
+
+/* A machine that ended meanwhile is an answer: what was printed until then is worth
+ * having. */
+static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
+                 struct err *end, struct json_writer *out, bool *success, struct err *e)
+{
+    struct vm_info info;
+    machine_live_end(&r->live);
+    if (ran)
+        tell_end(&r->order, result, end);
+    vm_look(r->machine, &info);
+    account_for(&r->use, &r->order, &info, result, end->code);
+    bool told = ran || info.state != VM_STATE_RUNNING;
+    int code = !end->code || result->exit_code ? result->exit_code : 137;
+    if (told && code)
+        outcome_fail(r->call.outcome, code, buf_view(&result->stderr_bytes));
+    if (told)
+        *success = machine_result_write(result, &info, end, out);
+    else
+        *e = *end;
+    vm_result_done(result);
+    return told && buf_check(out->out, "the answer", e);
+}
+
+bool machines_exec(const struct tool_call *c, const struct json *options,
+                   struct json_writer *out, bool *success, struct err *e)
+{
+    struct machine_run r = {.call = *c};
+    struct vm_result result = {0};
+    struct err end = {0}, busy = {0};
+    if (!prepare(&r, options, e))
+        return false;
+    /* It may take minutes: where that can be, its worker is for others meanwhile. */
+    const struct client *carrier = c->code ? NULL : c->who->client;
+    bool rests = carrier && client_rest(carrier, &busy);
+    bool ran = vm_exec(r.machine, &r.order.exec, &result, &end);
+    if (rests)
+        client_resume(carrier);
+    bool ok = tell(&r, ran, &result, &end, out, success, e);
+    vm_release(r.machine);
+    return ok;
+}
+
+/* ---- for code -------------------------------------------------------------------------- */
+
+static void wake(void *task)
+{
+    script_wake(task);
+}
+
+static void run_free(struct machine_run *r)
+{
+    vm_release(r->machine);
+    arena_free(r->arena);
+    free(r);
+}
+
+/* Who does not want its answer any more does not wait for its end either. */
+static bool look(struct calling *x, struct buf *out, struct err *e)
+{
+    struct machine_run *r = x->state;
+    uint64_t until_ns;
+    if (!vm_exec_look(r->command, &until_ns) && !calling_over(x)) {
+        calling_wait(x, look, SCRIPT_WAIT_LIGHT, until_ns);
+        return false;
+    }
+    struct json_writer w = json_writer(out);
+    struct vm_result result = {0};
+    struct err end = {0};
+    r->call.outcome = &x->outcome;
+    bool success, ran = vm_exec_end(r->command, &result, &end);
+    bool ok = tell(r, ran, &result, &end, &w, &success, e);
+    run_free(r);
+    return ok;
+}
+
+bool machines_exec_begin(struct calling *x, const struct tool_call *c,
+                         const struct json *options, struct buf *out, struct err *e)
+{
+    struct machine_run *r = mem_new(sizeof *r);
+    *r = (struct machine_run){.call = *c, .arena = arena_new(CALL_ARGS_MAX)};
+    r->call.arena = r->arena;
+    if (prepare(r, options, e)) {
+        r->command = vm_exec_begin(r->machine, &r->order.exec, wake, x->task, e);
+        struct vm_info info;
+        vm_look(r->machine, &info);
+        if (!r->command)
+            account_for(&r->use, &r->order, &info, &(struct vm_result){0}, e->code);
+    }
+    if (!r->command) {
+        run_free(r);
+        return false;
+    }
+    calling_leave_vault(x);
+    x->state = r;
+    return look(x, out, e);
+}

@@ -1,0 +1,505 @@
+/* Linux machines: whose they are, what the policy lets them be, starting and ending
+ * them. */
+#include "machines/machines.h"
+
+#include <stdio.h>
+
+#include "audit/audit.h"
+#include "crypto/crypto.h"
+#include "machines/internal.h"
+#include "machines/machine_use.h"
+#include "machines/machines.api.h"
+#include "metrics/metrics.h"
+#include "os/os.h"
+#include "place/place.h"
+#include "services/services.h"
+
+/* ---- all of them -------------------------------------------------------------- */
+
+/* One whose default machine is being started. */
+struct starting {
+    struct starting *next;
+    const char *owner;
+};
+
+/* What is theirs of a struct actions. */
+struct machines {
+    struct once all;      /* of struct vms */
+    pthread_mutex_t lock; /* guards the list */
+    struct starting *starting;
+    struct metric_family *calls;
+};
+
+static struct machines *own_of(const struct actions *a)
+{
+    return capability_own(a, &machines_capability);
+}
+
+/* The calls of which counters tell. */
+static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop"};
+
+bool machines_installed(struct actions *a)
+{
+    struct err none = {0};
+    const char *guests = services_guests(a->services, &none);
+    scoped(free) char *image = NULL;
+    if (!guests)
+        return false;
+    must(asprintf(&image, "%s/../vm", guests) > 0);
+    return vm_is_installed(image);
+}
+
+void *machines_open(struct actions *a)
+{
+    (void)a;
+    struct machines *m = mem_new(sizeof *m);
+    pthread_mutex_init(&m->lock, NULL);
+    m->calls = metric_family_new("cloche_machine_calls",
+                                 "Calls of Linux machines, wherever they came from.",
+                                 "call", counted, LENGTH(counted));
+    return m;
+}
+
+void machines_close(void *own)
+{
+    struct machines *m = own;
+    vms_close(once_peek(&m->all));
+    pthread_mutex_destroy(&m->lock);
+    metric_family_free(m->calls);
+    free(m);
+}
+
+void machines_metrics(struct actions *a, struct buf *out)
+{
+    const struct machines *m = own_of(a);
+    struct vms *all = once_peek(&m->all);
+    struct vms_totals n = all ? vms_total(all) : (struct vms_totals){0};
+    metric_family_write(m->calls, out);
+    metric_write(out, "cloche_machines", "gauge", "Linux machines that run.", NULL,
+                 n.machines);
+    metric_write(out, "cloche_machine_ram_bytes", "gauge",
+                 "RAM of the machines that run, which they may take.", NULL,
+                 (double)n.ram_bytes);
+    metric_write(out, "cloche_machine_memory_bytes", "gauge",
+                 "Memory of this computer that is theirs alone.", NULL,
+                 (double)n.memory_bytes);
+}
+
+/* Beside the folder of the guests. */
+static char *image_folder(struct actions *a, struct err *e)
+{
+    const char *guests = services_guests(a->services, e);
+    char *path = NULL;
+    if (guests)
+        must(asprintf(&path, "%s/../vm", guests) > 0);
+    return path;
+}
+
+/* Where images of other sizes are kept; NULL: nowhere, and those are refused. */
+static char *image_cache(void)
+{
+    struct err none = {0};
+    scoped(free) char *path = NULL;
+    scoped_fd int dir = os_cache_dir(&path, &none);
+    char *folder = NULL;
+    if (dir >= 0 && os_make_dirs(dir, "machines", &none))
+        must(asprintf(&folder, "%s/machines", path) > 0);
+    return folder;
+}
+
+static void *open_all(void *arg, struct err *e)
+{
+    struct actions *a = arg;
+    struct engine *engine = services_engine(a->services, e);
+    scoped(free) char *image = engine ? image_folder(a, e) : NULL;
+    scoped(free) char *cache = image_cache();
+    return image ? vms_open(&(struct vms_options){
+                       .engine = engine, .image = image, .cache = cache})
+                 : NULL;
+}
+
+struct vms *actions_machines(struct actions *a, struct err *e)
+{
+    return once_need(&own_of(a)->all, open_all, a, e);
+}
+
+bool machines_ready(struct actions *a, struct err *e)
+{
+    struct vms *all = actions_machines(a, e);
+    return all && vms_ready(all, e);
+}
+
+/* ---- records ------------------------------------------------------------------- */
+
+struct machine_row {
+    struct machine_deed d;
+    char machine[13], command[65]; /* hashes; "": none */
+};
+
+static void put_row(const void *row, struct json_writer *w)
+{
+    const struct machine_row *m = row;
+    const struct machine_deed *d = &m->d;
+    json_pair_cstr(w, "call", d->call);
+    if (*m->machine)
+        json_pair_cstr(w, "machine", m->machine);
+    json_pair_cstr(w, "result", account_word(d->outcome));
+    json_pair_number(w, "ms", (double)d->wall_ns / 1e6);
+    if (*m->command) {
+        json_pair_cstr(w, "command", m->command);
+        json_pair_int(w, "command_bytes", (int64_t)d->command.n);
+        json_pair_int(w, "exit", d->exit_code);
+        json_pair_number(w, "compute_ms", (double)d->cpu_ns / 1e6);
+        json_pair_int(w, "stdin_bytes", (int64_t)d->input_bytes);
+        json_pair_int(w, "stdout_bytes", (int64_t)d->stdout_bytes);
+        json_pair_int(w, "stderr_bytes", (int64_t)d->stderr_bytes);
+    }
+}
+
+const struct account_list machines_record = {.name = "machines",
+                                             .more = "more_machines",
+                                             .size = sizeof(struct machine_row),
+                                             .put = put_row};
+
+void machine_account(const struct tool_call *c, const struct machine_deed *d)
+{
+    struct err none = {0};
+    struct account_part *p = c->place->part;
+    struct machine_row m = {.d = *d};
+    char hex[CRYPTO_HASH_HEX] = "";
+    if (!p)
+        return;
+    if (d->command.at)
+        crypto_sha256_hex(d->command, m.command);
+    if (d->command.at && p->keep_code) /* what it was is kept where code is */
+        (void)trail_keep(ward_trail(p->ward), m.command, d->command, &none);
+    if (d->machine && *d->machine) /* a handle opens it */
+        crypto_hash_hex(str_of(d->machine), hex);
+    (void)snprintf(m.machine, sizeof m.machine, "%.12s", hex);
+    m.d.command.at = m.d.machine = NULL; /* its caller's */
+    account_row(p, &machines_record, &m);
+    for (size_t i = 0; i < LENGTH(counted); i++)
+        if (!strcmp(d->call, counted[i]))
+            metric_count(own_of(c->actions)->calls, i, metric_outcome(d->outcome),
+                         d->wall_ns);
+}
+
+/* ---- whose they are ------------------------------------------------------------- */
+
+static void hash_names(const char *const *names, size_t n, char out[static MACHINE_OWNER])
+{
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 10);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    for (size_t i = 0; i < n; i++)
+        json_put_cstr(&w, names[i] ? names[i] : "");
+    json_close(&w);
+    char hex[CRYPTO_HASH_HEX];
+    crypto_hash_hex(buf_view(&text), hex);
+    (void)snprintf(out, MACHINE_OWNER, "%s", hex);
+}
+
+void machine_owner(const struct caller *who, char out[static MACHINE_OWNER])
+{
+    const char *names[] = {who->grant ? who->grant->principal : "", who->name,
+                           who->session};
+    hash_names(names, LENGTH(names), out);
+}
+
+void machine_payer(const struct caller *who, char out[static MACHINE_OWNER])
+{
+    const char *names[] = {who->grant ? who->grant->principal : "", who->name};
+    hash_names(names, LENGTH(names), out);
+}
+
+/* ---- one, for a call -------------------------------------------------------------- */
+
+bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const char *call,
+                       enum permission *word, struct err *e)
+{
+    *u = (struct machine_use){.call = c, .policy = c->place->permit.policy};
+    machine_owner(c->who, u->owner);
+    machine_payer(c->who, u->payer);
+    if (!permit_machine(&c->place->permit, call, word, e))
+        return false;
+    u->all = actions_machines(c->actions, e);
+    return u->all != NULL;
+}
+
+/* The one that commands use which name none; "": none runs. */
+struct first {
+    char handle[VM_HANDLE];
+};
+
+static void note_first(void *arg, const struct vm_info *m)
+{
+    struct first *first = arg;
+    if (m->state == VM_STATE_RUNNING && m->is_default)
+        memcpy(first->handle, m->handle, VM_HANDLE);
+}
+
+static struct first first_of(const struct machine_use *u)
+{
+    struct first first = {0};
+    vm_list(u->all, str_of(u->owner), note_first, &first);
+    return first;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct vm_options usual(const struct machine_use *u)
+{
+    const struct policy *p = u->policy;
+    return (struct vm_options){
+        .ram_mb = least(VM_RAM_DEFAULT_MB, least(p->vm.ram_mb, p->vm.total_ram_mb)),
+        .disk_bytes = (uint64_t)p->vm.disk_mb << 20,
+        .cpu_ns = UINT64_MAX, /* of one alone; together they have a budget */
+        .idle_ns = (uint64_t)p->vm.idle_minutes * 60 * 1000000000,
+        .budget = {.payer = str_of(u->payer),
+                   .machines = p->vm.machines,
+                   .ram_mb = p->vm.total_ram_mb,
+                   .cpu_ns = (uint64_t)p->vm.cpu_seconds * 1000000000,
+                   .hint = "a person says in the policy how much (vm.machines, "
+                           "vm.totalRamMB, vm.cpuSeconds)"},
+        .cancel = u->call->cancel};
+}
+
+static bool may_any(const struct machine_use *u, struct err *e)
+{
+    return u->policy->vm.machines > 0 ||
+           err_set(e, ERR_LIMIT, "the policy allows no machines (vm.machines is 0)");
+}
+
+struct vm *machine_use_find(const struct machine_use *u, struct str handle, struct err *e)
+{
+    struct vm_options o = usual(u);
+    if (!handle.n && !*first_of(u).handle && !may_any(u, e))
+        return NULL;
+    return vm_find(u->all, str_of(u->owner), handle, &o, e);
+}
+
+static void put_machine(const struct vm_info *m, struct json_writer *w)
+{
+    char started[25];
+    os_format_utc(m->started_ms, started);
+    json_open_object(w);
+    json_pair_cstr(w, "machine", m->handle);
+    json_pair_cstr(w, "state", vm_state_name(m->state));
+    json_pair_bool(w, "default", m->is_default);
+    if (*m->reason)
+        json_pair_cstr(w, "reason", m->reason);
+    json_pair_int(w, "ramMB", m->ram_mb);
+    json_pair_cstr(w, "started", started);
+    json_pair_int(w, "idle_ms", (int64_t)(m->idle_ns / 1000000));
+    json_pair_int(w, "idle_limit_ms", (int64_t)(m->idle_max_ns / 1000000));
+    json_pair_int(w, "compute_ms", (int64_t)(m->cpu_ns / 1000000));
+    json_pair_int(w, "memory_bytes", (int64_t)m->memory_bytes);
+    json_pair_int(w, "disk_bytes", (int64_t)m->disk_bytes);
+    json_pair_int(w, "commands", m->execs);
+    json_pair_int(w, "sessions", m->sessions);
+    json_close(w);
+}
+
+/* ---- starting ---------------------------------------------------------------------- */
+
+static bool read_size(const char *key, const struct json *v, uint64_t min, uint64_t max,
+                      uint64_t *out, struct err *e)
+{
+    int64_t n = json_is_int(v) ? json_int(v, 0) : 0;
+    *out = (uint64_t)n;
+    return (n >= (int64_t)min && *out <= max) ||
+           err_set(e, ERR_INVALID,
+                   "%s is not a whole number from %llu to %llu, which is what the policy "
+                   "allows; nothing was started",
+                   key, (unsigned long long)min, (unsigned long long)max);
+}
+
+_Static_assert(VM_START_RAM_MB_USUAL == VM_RAM_DEFAULT_MB &&
+                   VM_START_RAM_MB_MOST == VM_RAM_MAX_MB,
+               "sizes are declared as they are");
+
+static bool read_options(const struct machine_use *u, const struct json *options,
+                         struct vm_options *o, struct err *e)
+{
+    const struct policy *p = u->policy;
+    struct json_iter it = json_iter(options);
+    uint64_t n;
+    while (json_next(&it)) {
+        bool ok = true;
+        if (json_is(it.value, JSON_NULL)) {
+            continue;
+        } else if (str_is(it.key, "ramMB")) {
+            ok = read_size("ramMB", it.value, VM_RAM_MIN_MB, p->vm.ram_mb, &n, e);
+            o->ram_mb = (uint32_t)n;
+        } else if (str_is(it.key, "diskMB")) {
+            ok = read_size("diskMB", it.value, 1, p->vm.disk_mb, &n, e);
+            o->disk_bytes = n << 20;
+        } else if (str_is(it.key, "cpuSeconds")) {
+            ok = read_size("cpuSeconds", it.value, 1, p->vm.cpu_seconds, &n, e);
+            o->cpu_ns = n * 1000000000;
+        } else {
+            ok = call_option_unknown(it.key, VM_START_KEYS, "nothing was started", e);
+        }
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Who starts the first machine gets the one that vm_exec uses by itself; of two that do so
+ * at the same time, one does. */
+static bool claim_first(struct machine_use *u, struct starting *mine)
+{
+    pthread_mutex_lock(&own_of(u->call->actions)->lock);
+    bool taken = *first_of(u).handle != '\0';
+    for (struct starting *s = own_of(u->call->actions)->starting; s && !taken;
+         s = s->next)
+        taken = !strcmp(s->owner, u->owner);
+    if (!taken) {
+        *mine = (struct starting){own_of(u->call->actions)->starting, u->owner};
+        own_of(u->call->actions)->starting = mine;
+    }
+    pthread_mutex_unlock(&own_of(u->call->actions)->lock);
+    return !taken;
+}
+
+static void give_first(struct machine_use *u, struct starting *mine)
+{
+    pthread_mutex_lock(&own_of(u->call->actions)->lock);
+    struct starting **at = &own_of(u->call->actions)->starting;
+    while (*at != mine)
+        at = &(*at)->next;
+    *at = mine->next;
+    pthread_mutex_unlock(&own_of(u->call->actions)->lock);
+}
+
+static struct vm *start(struct machine_use *u, const struct vm_options *o, struct err *e)
+{
+    struct starting mine;
+    if (!may_any(u, e))
+        return NULL;
+    bool first = claim_first(u, &mine);
+    struct vms *all = u->all;
+    struct vm *m = first ? vm_find(all, str_of(u->owner), STR(""), o, e)
+                         : vm_start(all, str_of(u->owner), o, e);
+    if (first)
+        give_first(u, &mine);
+    return m;
+}
+
+bool machines_start(const struct tool_call *c, const struct json *options,
+                    struct json_writer *out, struct err *e)
+{
+    struct machine_use u;
+    enum permission word;
+    uint64_t begun_ns = os_mono_ns();
+    bool ok = machine_use_begin(&u, c, "vm.start", &word, e);
+    struct vm_options o = ok ? usual(&u) : (struct vm_options){0};
+    scoped(vm_release) struct vm *m =
+        ok && read_options(&u, options, &o, e) ? start(&u, &o, e) : NULL;
+    struct vm_info info = {0};
+    if (m) {
+        vm_look(m, &info);
+        put_machine(&info, out);
+    }
+    machine_account(c, &(struct machine_deed){.call = "vm.start",
+                                              .machine = m ? info.handle : "",
+                                              .outcome = e->code,
+                                              .wall_ns = os_mono_ns() - begun_ns});
+    return m != NULL && buf_check(out->out, "the answer", e);
+}
+
+/* ---- ending ------------------------------------------------------------------------ */
+
+static bool end_session(const struct machine_use *u, struct str handle,
+                        struct str session, struct json_writer *out, struct err *e)
+{
+    scoped(vm_release) struct vm *m = vm_find(u->all, str_of(u->owner), handle, NULL, e);
+    if (!m || !vm_session_close(m, session, e))
+        return false;
+    json_open_object(out);
+    json_pair_cstr(out, "machine", vm_handle(m));
+    json_pair_str(out, "session", session);
+    json_pair_bool(out, "stopped", true);
+    json_close(out);
+    return true;
+}
+
+static bool end_machine(const struct machine_use *u, struct str handle,
+                        struct json_writer *out, struct err *e)
+{
+    scoped(vm_release) struct vm *m = vm_find(u->all, str_of(u->owner), handle, NULL, e);
+    if (!m)
+        return false;
+    vm_stop(m);
+    json_open_object(out);
+    json_pair_cstr(out, "machine", vm_handle(m));
+    json_pair_bool(out, "stopped", true);
+    json_close(out);
+    return true;
+}
+
+static bool stop(const struct machine_use *u, const struct json *options,
+                 struct json_writer *out, struct err *e)
+{
+    struct str handle = {0}, session = {0};
+    struct json_iter it = json_iter(options);
+    while (json_next(&it)) {
+        bool is_machine = str_is(it.key, "machine");
+        if (!json_is(it.value, JSON_STRING) ||
+            (!is_machine && !str_is(it.key, "session")))
+            return err_set(e, ERR_INVALID,
+                           "'%.*s' is not taken here; machine and session, strings, are "
+                           "accepted, nothing was stopped",
+                           STR_ARGS(str_cut(it.key, 60)));
+        *(is_machine ? &handle : &session) = json_str(it.value);
+    }
+    struct first first = first_of(u);
+    if (!handle.n)
+        handle = str_of(first.handle);
+    if (handle.n)
+        return session.n ? end_session(u, handle, session, out, e)
+                         : end_machine(u, handle, out, e);
+    json_open_object(out);
+    json_pair_bool(out, "stopped", false);
+    json_close(out);
+    return true;
+}
+
+bool machines_stop(const struct tool_call *c, const struct json *options,
+                   struct json_writer *out, struct err *e)
+{
+    struct machine_use u;
+    enum permission word;
+    uint64_t begun_ns = os_mono_ns();
+    bool ok = machine_use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
+    machine_account(
+        c, &(struct machine_deed){.call = "vm.stop",
+                                  .machine = json_cstr(json_get(options, "machine")),
+                                  .outcome = e->code,
+                                  .wall_ns = os_mono_ns() - begun_ns});
+    return ok && buf_check(out->out, "the answer", e);
+}
+
+/* ---- looking ----------------------------------------------------------------------- */
+
+static void list_one(void *arg, const struct vm_info *m)
+{
+    put_machine(m, arg);
+}
+
+bool machines_list(const struct tool_call *c, struct json_writer *out, struct err *e)
+{
+    struct machine_use u;
+    enum permission word;
+    if (!machine_use_begin(&u, c, "vm.list", &word, e))
+        return false;
+    json_open_array(out);
+    vm_list(u.all, str_of(u.owner), list_one, out);
+    json_close(out);
+    return buf_check(out->out, "the answer", e);
+}

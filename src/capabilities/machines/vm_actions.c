@@ -1,0 +1,112 @@
+/* Linux machines as actions: vm_start, vm_exec, vm_stop, vm_list. */
+#include <stdio.h>
+
+#include "machines/internal.h"
+#include "machines/machines.api.h"
+#include "machines/machines.h"
+#include "results/results.h"
+
+static bool action_vm_exec(const struct action_call *c, struct answer *out, struct err *e)
+{
+    struct tool_call call = tool_call_of(c);
+    struct json_writer w = json_writer(&out->json);
+    bool ended = false;
+    if (!machines_exec(&call, c->arguments, &w, &ended, e))
+        return false;
+    out->is_error = !ended; /* an exit code is an answer like any other */
+    return true;
+}
+
+static void action_vm_exec_refused(const struct action_call *c, enum err_code outcome)
+{
+    struct tool_call call = tool_call_of(c);
+    machines_refused(&call, c->arguments, outcome);
+}
+
+static bool action_vm_start(const struct action_call *c, struct answer *out,
+                            struct err *e)
+{
+    struct tool_call call = tool_call_of(c);
+    struct json_writer w = json_writer(&out->json);
+    return machines_start(&call, c->arguments, &w, e);
+}
+
+static bool action_vm_stop(const struct action_call *c, struct answer *out, struct err *e)
+{
+    struct tool_call call = tool_call_of(c);
+    struct json_writer w = json_writer(&out->json);
+    return machines_stop(&call, c->arguments, &w, e);
+}
+
+static bool action_vm_list(const struct action_call *c, struct answer *out, struct err *e)
+{
+    struct tool_call call = tool_call_of(c);
+    struct json_writer w = json_writer(&out->json);
+    json_open_object(&w);
+    json_key(&w, "machines");
+    if (!machines_list(&call, &w, e))
+        return false;
+    json_close(&w);
+    return buf_check(&out->json, "the answer", e);
+}
+
+/* Without an image all else works: it is told, and no fault. */
+static void check_machine(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    bool there = machines_ready(a, &e);
+    char detail[80];
+    (void)snprintf(detail, sizeof detail, "installed: %u MB of memory, or %u to %u",
+                   VM_RAM_DEFAULT_MB, VM_RAM_MIN_MB, VM_RAM_MAX_MB);
+    check_put(l, "Linux machine", there || e.code == ERR_NOT_FOUND,
+              there ? detail : e.msg);
+}
+
+/* ---- the rows ------------------------------------------------------------ */
+
+/* Checked where they are read, which has better words. */
+static const char vm_checked[] = "{\"type\":\"object\",\"additionalProperties\":true} ";
+
+static const struct action_row rows[] = {
+    {SHOWN(.name = "vm_exec", .title = "Run in Linux",
+           .description =
+               "Run a command in a Linux machine (Debian: bash, python3, git), "
+               "ready at once. Shell and files stay. No network, no notes.",
+           VM_EXEC_SCHEMAS, .destructive = true),
+     .run = action_vm_exec, .refused = action_vm_exec_refused, .shorten = streams_shorten,
+     .checked = vm_checked, .needs = "vm.exec", .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "vm_start", .title = "Start a Linux machine",
+           .description =
+               "Start a Linux machine of another size, or a further one; the first is the "
+               "one that vm_exec uses by itself, which needs none of this. Answers its "
+               "handle, good for you alone: vm_exec takes it as machine.",
+           VM_START_SCHEMAS),
+     .run = action_vm_start, .checked = vm_checked, .seldom = true, .needs = "vm.start",
+     .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "vm_stop", .title = "Stop a Linux machine",
+           .description = "Stop a Linux machine of yours, with all that is in it, or "
+                          "end one of its sessions.",
+           VM_STOP_SCHEMAS, .destructive = true, .idempotent = true),
+     .run = action_vm_stop, .checked = vm_checked, .seldom = true, .needs = "vm.stop",
+     .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "vm_list", .title = "List Linux machines",
+           .description = "Your Linux machines: state, size, what they use.",
+           VM_LIST_SCHEMAS, .read_only = true, .idempotent = true),
+     .run = action_vm_list, .seldom = true, .needs = "vm.list", .scope = SCOPE_EVALUATE},
+};
+static const struct action_group machines = {rows, LENGTH(rows), .order = 70};
+
+static const struct capability_part part = {
+    .is_installed = machines_installed,
+    .tells = TELLS_OF_MACHINE,
+    .name = "Linux machine",
+    .how = "a person adds it with 'make vm' in Cloche's own folder"};
+
+const struct capability machines_capability = {.calls = CALLS(&vm_calls),
+                                               .actions = ACTIONS(&machines),
+                                               .open = machines_open,
+                                               .close = machines_close,
+                                               .metrics = machines_metrics,
+                                               .doctor = check_machine,
+                                               .part = &part,
+                                               .records = RECORDS(&machines_record)};

@@ -1,0 +1,166 @@
+/* The plain actions: what most callers want, without code. */
+#include "notes_api/internal.h"
+#include "notes_api/note_actions.api.h"
+#include "notes_api/notes_api.h"
+#include "notes_api/unknown.h"
+#include "place/place.h"
+
+static bool note_answer(const struct answer *out, struct err *e)
+{
+    return buf_check(&out->json, "the answer", e);
+}
+
+/* Names the nearest, to whom may list the notes. */
+static bool refuse_unknown(const struct action_call *c, struct vault *vault,
+                           struct err *e)
+{
+    struct err none = {0};
+    struct str name = json_str(json_get(c->arguments, "identifier"));
+    scoped_buf struct buf near;
+    buf_init(&near, (size_t)16 << 10);
+    struct json_writer w = json_writer(&near);
+    if (!right_permitted(&c->place->permit, RIGHT_LIST_NOTES, &none) ||
+        !notes_nearest(vault, name, 3, &w, &none) || near.n <= 2)
+        buf_clear(&near);
+    return err_set(e, ERR_NOT_FOUND,
+                   "no note '%.*s'; an id such as 'meeting/standup', a path or a unique "
+                   "title is accepted, and search_notes finds them%s%.*s",
+                   STR_ARGS(str_cut(name, 100)), near.n ? "; near are " : "",
+                   STR_ARGS(str_cut(buf_view(&near), 150)));
+}
+
+/* As vault_as(). */
+static struct vault *action_own_vault(const struct action_call *c, struct err *e)
+{
+    struct vault *vault = action_vault(c, e);
+    return place_view(c->place, vault, c->who->cancel, NULL, c->review, c->outcome);
+}
+
+static bool action_get_note(const struct action_call *c, struct answer *out,
+                            struct err *e)
+{
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
+    struct json_writer w = json_writer(&out->json);
+    if (!vault || !notes_get(vault, c->arguments, &w, e))
+        return false;
+    if (c->outcome->absent)
+        return refuse_unknown(c, vault, e);
+    return note_answer(out, e);
+}
+
+/* Why nothing was found, where the filter names what is not there; and that there may be
+ * more. */
+static void put_told(const struct action_call *c, struct vault *vault,
+                     struct json_writer *w)
+{
+    scoped_buf struct buf told;
+    scoped_buf struct buf list;
+    buf_init(&told, (size_t)16 << 10);
+    buf_init(&list, (size_t)17 << 10);
+    const char *name = c->row->shown.name;
+    if (!c->outcome->rows)
+        unknown_tell(vault, name, c->arguments, false, &told);
+    told_limit(name, host_call_named(c->row->needs), c->arguments, c->outcome->rows,
+               &told);
+    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&told)));
+    if (told.n)
+        json_pair_raw(w, "warnings", buf_view(&list));
+}
+
+static bool action_search_notes(const struct action_call *c, struct answer *out,
+                                struct err *e)
+{
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
+    struct json_writer w = json_writer(&out->json);
+    json_open_object(&w);
+    json_key(&w, "results");
+    if (!vault || !notes_search(vault, c->arguments, &w, e))
+        return false;
+    put_told(c, vault, &w);
+    json_close(&w);
+    return note_answer(out, e);
+}
+
+static bool action_create_note(const struct action_call *c, struct answer *out,
+                               struct err *e)
+{
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
+    struct json_writer w = json_writer(&out->json);
+    return vault && notes_create(vault, c->arguments, &w, e) && note_answer(out, e);
+}
+
+static bool action_update_note(const struct action_call *c, struct answer *out,
+                               struct err *e)
+{
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
+    struct json_writer w = json_writer(&out->json);
+    return vault && notes_update(vault, c->arguments, &w, e) && note_answer(out, e);
+}
+
+static struct permit_need action_rename_note_asks(const struct action_call *c,
+                                                  struct permit_need need)
+{
+    return json_get(c->arguments, "new_type")
+               ? host_call_need(host_call_of_right(RIGHT_MOVE_NOTES))
+               : need;
+}
+
+/* By another title, or to another type: one of the two. */
+static bool action_rename_note(const struct action_call *c, struct answer *out,
+                               struct err *e)
+{
+    bool title = json_get(c->arguments, "new_title") != NULL;
+    bool type = json_get(c->arguments, "new_type") != NULL;
+    if (title == type)
+        return err_set(e, ERR_INVALID,
+                       "give new_title, or new_type, and not both; nothing was changed");
+    /* rename_note asks for notes.rename; the other half has a permission of its own. */
+    if (type && !right_permitted(&c->place->permit, RIGHT_MOVE_NOTES, e))
+        return false;
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
+    struct json_writer w = json_writer(&out->json);
+    return vault &&
+           (title ? notes_rename(vault, c->arguments, &w, e)
+                  : notes_move(vault, c->arguments, &w, e)) &&
+           note_answer(out, e);
+}
+
+/* ---- the rows ------------------------------------------------------------ */
+
+static const struct action_row rows[] = {
+    {SHOWN(.name = "get_note", .title = "Read a note",
+           .description =
+               "Read one note: its Markdown, metadata, links and content_hash.",
+           GET_NOTE_SCHEMAS, .read_only = true, .idempotent = true),
+     .run = action_get_note, .checked = GET_NOTE_CHECKED, .needs = "notes.get"},
+    {SHOWN(.name = "search_notes", .title = "Search notes",
+           .description =
+               "Full-text search over titles, bodies and tags. useRegex: PCRE2.",
+           SEARCH_NOTES_SCHEMAS, .read_only = true, .idempotent = true),
+     .run = action_search_notes, .checked = SEARCH_NOTES_CHECKED,
+     .needs = "notes.search"},
+    {SHOWN(.name = "create_note", .title = "Create a note",
+           .description = "Create a Markdown note in the folder of its type.",
+           CREATE_NOTE_SCHEMAS),
+     .run = action_create_note, .checked = CREATE_NOTE_CHECKED, .needs = "notes.create"},
+    {SHOWN(.name = "update_note", .title = "Change a note",
+           .description =
+               "Replace a note's body, merge its metadata (null removes a key). Give the "
+               "content_hash from get_note: a note that changed since is left alone.",
+           UPDATE_NOTE_SCHEMAS, .destructive = true),
+     .run = action_update_note, .checked = UPDATE_NOTE_CHECKED, .needs = "notes.update"},
+    {SHOWN(.name = "rename_note", .title = "Rename or move a note",
+           .description =
+               "Give a note another title, or move it to another type. The links to it "
+               "follow. Give the content_hash from get_note.",
+           RENAME_NOTE_SCHEMAS, .destructive = true),
+     .run = action_rename_note, .confirmed = action_rename_note_asks, .seldom = true,
+     .needs = "notes.rename"},
+};
+static const struct action_group plain = {rows, LENGTH(rows), .order = 20};
+
+const struct capability notes_capability = {
+    .calls = CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
+                   &links_calls, &hierarchy_calls, &relationships_calls),
+    .actions = ACTIONS(&plain),
+    .noted = unknown_noted};

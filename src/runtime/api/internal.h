@@ -1,0 +1,10 @@
+/* api/internal.h - what the sources of this room share. Private to the room. */
+#pragma once
+#include "base/base.h"
+
+struct host_call;
+
+/* One call as a section of the reference page, Markdown. */
+void api_write_call(const struct host_call *c, struct buf *out);
+/* The reference page, Markdown. */
+void api_write_reference(struct buf *out);

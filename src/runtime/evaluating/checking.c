@@ -1,0 +1,346 @@
+/* Types of code that is not run: what the checker is told that code finds, and how its
+ * answers reach agents and persons. */
+#include "evaluating/checking.h"
+#include "calls/calls.h"
+#include "capability/capability.h"
+#include "checker/checker.h"
+#include "evaluating/evaluating.h"
+#include "evaluating/internal.h"
+#include "evaluating/language.h"
+#include "evaluating/report.h"
+
+#define CONTEXT_DEPTH 6u   /* of what is told of a value's type */
+#define CONTEXT_CHOICES 8u /* kinds of elements of one array */
+#define CONTEXT_TYPE_MAX ((size_t)64 << 10)
+
+/* ---- what one evaluation finds besides --------------------------------------- */
+
+static bool is_identifier(struct str name)
+{
+    bool ok = name.n > 0 && !(name.at[0] >= '0' && name.at[0] <= '9');
+    for (size_t i = 0; ok && i < name.n; i++) {
+        unsigned char c = (unsigned char)name.at[i];
+        ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '_' || c == '$' || c >= 0x80;
+    }
+    return ok;
+}
+
+static void put_type(const struct json *v, unsigned depth, struct buf *out);
+
+/* "(string | number)[]": each kind once; any[] where there are many. */
+static void put_array(const struct json *v, unsigned depth, struct buf *out)
+{
+    struct buf kinds[CONTEXT_CHOICES];
+    size_t count = 0, i;
+    bool many = false;
+    struct json_iter it = json_iter(v);
+    while (!many && json_next(&it)) {
+        struct buf one;
+        buf_init(&one, CONTEXT_TYPE_MAX);
+        put_type(it.value, depth + 1, &one);
+        for (i = 0; i < count && !str_eq(buf_view(&kinds[i]), buf_view(&one)); i++)
+            ;
+        many = one.failed || i == CONTEXT_CHOICES;
+        if (i == count && !many)
+            kinds[count++] = one;
+        else
+            buf_done(&one);
+    }
+    buf_cstr(out, many || !count ? "any" : "(");
+    for (i = 0; i < count; i++) {
+        if (!many) {
+            buf_cstr(out, i ? " | " : "");
+            buf_str(out, buf_view(&kinds[i]));
+        }
+        buf_done(&kinds[i]);
+    }
+    buf_cstr(out, many || !count ? "[]" : ")[]");
+}
+
+static void put_object(const struct json *v, unsigned depth, struct buf *out)
+{
+    struct json_writer w = json_writer(out);
+    struct json_iter it = json_iter(v);
+    bool any = false;
+    buf_char(out, '{');
+    while (json_next(&it)) {
+        buf_cstr(out, any ? ", " : "");
+        json_put_str(&w, it.key);
+        w = json_writer(out);
+        buf_cstr(out, ": ");
+        put_type(it.value, depth + 1, out);
+        any = true;
+    }
+    buf_char(out, '}');
+}
+
+/* The type of a value: a name for what it is, not the value itself, which may be secret
+ * and would make each question another one. */
+static void put_type(const struct json *v, unsigned depth, struct buf *out)
+{
+    static const char *const names[] = {[JSON_ABSENT] = "any",
+                                        [JSON_NULL] = "null",
+                                        [JSON_BOOL] = "boolean",
+                                        [JSON_NUMBER] = "number",
+                                        [JSON_STRING] = "string"};
+    enum json_type t = json_type(v);
+    if (depth > CONTEXT_DEPTH)
+        buf_cstr(out, "any");
+    else if (t == JSON_ARRAY)
+        put_array(v, depth, out);
+    else if (t == JSON_OBJECT)
+        put_object(v, depth, out);
+    else
+        buf_cstr(out, names[t]);
+}
+
+static void put_context(const struct json *context, struct buf *out)
+{
+    struct json_iter it = json_iter(context);
+    while (json_next(&it)) {
+        scoped_buf struct buf type;
+        buf_init(&type, CONTEXT_TYPE_MAX);
+        put_type(it.value, 0, &type);
+        if (is_identifier(it.key))
+            buf_printf(out, "declare let %.*s: %s;\n", STR_ARGS(it.key),
+                       type.failed ? "any" : buf_cz(&type));
+    }
+}
+
+static void put_own(const struct action_call *c, bool session, struct buf *out)
+{
+    put_context(json_get(c->arguments, "context"), out);
+    if (session)
+        buf_cstr(out, "declare let state: any;\n");
+    if (capability_custom())
+        capability_custom()->declare(c, out);
+}
+
+/* ---- asking -------------------------------------------------------------------- */
+
+const struct checker_answer *checking_code(const struct action_call *c, struct err *e)
+{
+    struct checker *checker = services_checker(c->actions->services, e);
+    scoped_buf struct buf own;
+    buf_init(&own, CHECKER_OWN_BYTES);
+    bool session = json_get(c->arguments, "session") != NULL;
+    put_own(c, session, &own);
+    if (!checker || !buf_check(&own, "the context's types", e))
+        return NULL;
+    struct checker_question q = {.code = json_str(json_get(c->arguments, "code")),
+                                 .javascript = !language_is_typescript(c),
+                                 .declared = 1u | features_asked(c->arguments) << 1,
+                                 .own = buf_view(&own),
+                                 .remembers = session,
+                                 .cancel = c->who->cancel};
+    return checker_check(checker, &q, e);
+}
+
+/* ---- telling --------------------------------------------------------------------- */
+
+/* The first error of a list; NULL. */
+static const struct json *first_error(const struct json *list)
+{
+    struct json_iter it = json_iter(list);
+    while (json_next(&it))
+        if (str_is(json_str(json_get(it.value, "severity")), "error"))
+            return it.value;
+    return NULL;
+}
+
+/* "2 type errors; the first: Cannot find name 'x'. (TS2304)" */
+static void put_message(const struct checker_answer *a, const struct json *first,
+                        struct buf *out)
+{
+    uint32_t n = checker_errors(a);
+    if (n > 1)
+        buf_printf(out, "%u type errors; the first: ", n);
+    buf_printf(out, "%.*s (%.*s)", STR_ARGS(json_str(json_get(first, "message"))),
+               STR_ARGS(json_str(json_get(first, "code"))));
+}
+
+/* What came of it, told as an evaluation's outcome. */
+static void turn_answer(const struct action_call *c, const struct checker_answer *a,
+                        const struct json *list, struct script_outcome *o)
+{
+    const struct json *first = first_error(list);
+    scoped_buf struct buf message;
+    buf_init(&message, (size_t)16 << 10);
+    buf_cstr(&o->logs, "[]");
+    o->success = !first;
+    if (!first) {
+        buf_cstr(&o->result, "null");
+        return;
+    }
+    put_message(a, first, &message);
+    script_outcome_syntax(o, json_str(json_get(c->arguments, "code")),
+                          (uint32_t)json_int(json_get(first, "line"), 0),
+                          (uint32_t)json_int(json_get(first, "column"), 0),
+                          buf_cz(&message));
+    buf_clear(&o->name);
+    buf_cstr(&o->name, "TypeCheckError");
+}
+
+bool action_types_only(const struct action_call *c, struct answer *out, struct err *e)
+{
+    uint64_t start = os_mono_ns();
+    scoped_checked const struct checker_answer *a = checking_code(c, e);
+    const struct json *all = a ? json_read(checker_json(a), c->arena, e) : NULL;
+    if (!all)
+        return false;
+    struct evaluation v;
+    struct script_outcome o;
+    scoped_buf struct buf list;
+    buf_init(&list, (size_t)4 << 20);
+    struct json_writer text = json_writer(&list);
+    json_put(&text, json_get(all, "diagnostics"));
+    evaluation_init(&v, c);
+    v.diagnostics = buf_view(&list);
+    script_outcome_init(&o);
+    turn_answer(c, a, json_get(all, "diagnostics"), &o);
+    o.stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
+    struct json_writer w = json_writer(&out->json);
+    report_write(&v, &o, &w);
+    out->is_error = !o.success;
+    out->outcome = o.success ? ERR_NONE : o.type;
+    script_outcome_done(&o);
+    evaluation_done(&v);
+    return buf_check(&out->json, "the answer", e);
+}
+
+/* ---- types beside the linter's findings ----------------------------------- */
+
+/* Names and members that are not there: what the linter looks for as well. */
+static bool is_about_names(const struct json *diagnostic)
+{
+    static const char *const codes[] = {"TS2304", "TS2339", "TS2551", "TS2552"};
+    struct str code = json_str(json_get(diagnostic, "code"));
+    for (size_t i = 0; i < LENGTH(codes); i++)
+        if (str_is(code, codes[i]))
+            return true;
+    return false;
+}
+
+static bool is_same_place(const struct json *diagnostic, const struct json *finding)
+{
+    int64_t column = json_int(json_get(diagnostic, "column"), 0);
+    return json_int(json_get(diagnostic, "line"), 0) ==
+               json_int(json_get(finding, "line"), -1) &&
+           column >= json_int(json_get(finding, "column"), 0) &&
+           column <= json_int(json_get(finding, "endColumn"), 0);
+}
+
+/* The one of `list` that says the same as `other`, where one is the checker's, the other the
+ * linter's. */
+static bool has_same(const struct json *list, const struct json *other, bool list_is_lint,
+                     bool (*fits)(const struct json *, const struct json *))
+{
+    struct json_iter it = json_iter(list);
+    while (json_next(&it)) {
+        const struct json *diagnostic = list_is_lint ? other : it.value;
+        const struct json *finding = list_is_lint ? it.value : other;
+        if (is_about_names(diagnostic) && is_same_place(diagnostic, finding) &&
+            fits(diagnostic, finding))
+            return true;
+    }
+    return false;
+}
+
+static bool is_error(const struct json *told)
+{
+    return str_is(json_str(json_get(told, "severity")), "error");
+}
+
+static bool is_name(const struct json *finding)
+{
+    return str_is(json_str(json_get(finding, "rule")), "undefined-name");
+}
+
+/* TypeScript with an error of types is refused; the linter would only warn. */
+static bool type_error_says_more(const struct json *diagnostic,
+                                 const struct json *finding)
+{
+    return is_name(finding) && is_error(diagnostic);
+}
+
+static bool linter_says_more(const struct json *diagnostic, const struct json *finding)
+{
+    return (is_name(finding) ||
+            str_is(json_str(json_get(finding, "rule")), "unknown-api")) &&
+           !type_error_says_more(diagnostic, finding);
+}
+
+/* JavaScript is written without types in mind: what is found there is no error. */
+static void put_mild(const struct json *diagnostic, struct json_writer *w)
+{
+    struct json_iter it = json_iter(diagnostic);
+    json_open_object(w);
+    while (json_next(&it)) {
+        json_key_str(w, it.key);
+        if (str_is(it.key, "severity"))
+            json_put_str(w, STR("warning"));
+        else
+            json_put(w, it.value);
+    }
+    json_close(w);
+}
+
+/* Takes out of `found` what the types tell. */
+static void drop_said(struct lint_findings *found, const struct json *lint,
+                      const struct json *types)
+{
+    struct lint_findings left;
+    lint_findings_init(&left);
+    struct json_writer w = json_writer(&left.json);
+    struct json_iter it = json_iter(lint);
+    left.errors = found->errors;
+    left.warnings = found->warnings;
+    left.hints = found->hints;
+    json_open_array(&w);
+    while (json_next(&it)) {
+        if (!has_same(types, it.value, false, type_error_says_more))
+            json_put(&w, it.value);
+        else if (is_error(it.value))
+            left.errors--;
+        else
+            left.warnings--;
+    }
+    json_close(&w);
+    lint_findings_done(found);
+    *found = left;
+}
+
+void checking_write(const struct action_call *c, struct lint_findings *found,
+                    struct json_writer *w, uint32_t *errors)
+{
+    struct err why = {0};
+    scoped_checked const struct checker_answer *a = checking_code(c, &why);
+    const struct json *all = a ? json_read(checker_json(a), c->arena, &why) : NULL;
+    const struct json *lint =
+        all ? json_read(buf_view(&found->json), c->arena, &why) : NULL;
+    *errors = 0;
+    if (!lint) {
+        json_pair_cstr(w, "typesUnchecked", why.msg);
+        return;
+    }
+    const struct json *types = json_get(all, "diagnostics");
+    bool strict = language_is_typescript(c);
+    struct json_iter it = json_iter(types);
+    json_key(w, "types");
+    json_open_array(w);
+    while (json_next(&it)) {
+        if (has_same(lint, it.value, true, linter_says_more) ||
+            (!strict && has_same(lint, it.value, true, type_error_says_more)))
+            continue;
+        *errors += strict && is_error(it.value);
+        if (strict)
+            json_put(w, it.value);
+        else
+            put_mild(it.value, w);
+    }
+    json_close(w);
+    if (strict)
+        drop_said(found, lint, types);
+    json_pair_int(w, "typeErrors", *errors);
+}

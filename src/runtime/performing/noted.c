@@ -1,0 +1,120 @@
+/* What is noted of host calls while code runs, for the words of a failure: little, since the
+ * code may catch its failures and go on. */
+#include <stdio.h>
+
+#include "api/api.h"
+#include "capability/capability.h"
+#include "performing/internal.h"
+#include "performing/performing.h"
+
+static void keep(char *to, size_t size, struct str s)
+{
+    s = str_cut(s, size - 1);
+    if (s.n)
+        memcpy(to, s.at, s.n);
+    to[s.n] = '\0';
+}
+
+static bool is_part(struct str small, struct str large)
+{
+    return small.n && memmem(large.at, large.n, small.at, small.n);
+}
+
+/* The text among these that the message names; empty: none. */
+static struct str named_among(const struct json *values, struct str message)
+{
+    struct json_iter it = json_iter(values);
+    while (json_next(&it))
+        if (is_part(json_str(it.value), message))
+            return json_str(it.value);
+    return (struct str){0};
+}
+
+/* The note that a failure is about: the argument, or what stands in an option, also in a
+ * list of them, that its message names. */
+static struct str identifier_of(const struct json *args, struct str message)
+{
+    struct str found = named_among(args, message);
+    struct json_iter values = json_iter(args);
+    while (!found.n && json_next(&values)) {
+        struct json_iter fields = json_iter(values.value);
+        found = named_among(values.value, message);
+        while (!found.n && json_next(&fields))
+            found = named_among(fields.value, message);
+    }
+    return found;
+}
+
+/* What notes.get was asked for. */
+static struct str asked_for(const struct json *args)
+{
+    const struct json *first = json_at(args, 0);
+    return json_str(json_is(first, JSON_OBJECT) ? json_get(first, "identifier") : first);
+}
+
+/* Does any overload of the call take such an option? */
+static bool takes_option(const struct host_call *c, struct str name)
+{
+    struct str rest = str_of(c->signature), line;
+    while (api_next_line(&rest, &line)) {
+        struct str parameters = api_signature_read(line).parameters;
+        struct api_field outer, inner;
+        while (api_next_field(&parameters, &outer)) {
+            struct str members = api_members(outer.type);
+            while (api_next_field(&members, &inner))
+                if (str_eq(inner.name, name))
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* The first option that the call does not take; empty: it takes all. */
+static struct str unknown_option(const struct host_call *c, const struct json *args)
+{
+    struct json_iter values = json_iter(args);
+    while (json_next(&values)) {
+        struct json_iter it = json_iter(values.value);
+        while (json_is(values.value, JSON_OBJECT) && json_next(&it))
+            if (!takes_option(c, it.key))
+                return it.key;
+    }
+    return (struct str){0};
+}
+
+void advice_failed(const struct calling *x, const struct err *why)
+{
+    struct advice *a = &x->v->advice;
+    pthread_mutex_lock(&x->v->lock);
+    a->failed = x->c;
+    a->why = x->outcome.why;
+    keep(a->message, sizeof a->message, str_of(why->msg));
+    keep(a->identifier, sizeof a->identifier, identifier_of(x->args, str_of(why->msg)));
+    keep(a->option, sizeof a->option,
+         why->code == ERR_INVALID ? unknown_option(x->c, x->args) : (struct str){"", 0});
+    pthread_mutex_unlock(&x->v->lock);
+}
+
+void advice_done(const struct calling *x)
+{
+    struct evaluation *v = x->v;
+    struct advice *a = &v->advice;
+    const struct outcome *did = &x->outcome;
+    /* Command-line tools that may write mostly change nothing; of other calls that is not
+     * asked, only whether they were made in earnest. */
+    bool written =
+        x->c->asks ? did->changed : x->c->row.writes && !did->dry && !did->held;
+    for (size_t i = 0; i < capability_count; i++)
+        if (capability_list[i]->noted)
+            capability_list[i]->noted(x);
+    pthread_mutex_lock(&v->lock);
+    if (did->failed && !a->command[0])
+        (void)snprintf(a->command, sizeof a->command,
+                       "%s: a command ended with exit code %d%s%s", x->c->row.name,
+                       did->exit_code, did->said[0] ? ": " : "", did->said);
+    a->writes[x->row] += written;
+    a->written |= written;
+    if (did->absent)
+        keep(a->no_note, sizeof a->no_note, asked_for(x->args));
+    pthread_mutex_unlock(&v->lock);
+}

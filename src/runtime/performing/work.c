@@ -1,0 +1,171 @@
+/* Host calls without code: a row of them in one vault, under the rights of its caller,
+ * with one record for all. */
+#include "capability/capability.h"
+#include "notes/notes.h"
+#include "performing/internal.h"
+#include "performing/performing.h"
+#include "place/place.h"
+#include "record/record.h"
+#include "watching/watching.h"
+
+struct work {
+    struct action_call call;
+    struct place place;
+    struct account account;
+    struct evaluation own, *evaluation; /* its own, or the script's that it is part of */
+    const char *what;
+    enum refusal why; /* the last call that failed did so */
+    unsigned number;  /* of its vault, where it is a part of a script; else 0 */
+    char vault[VAULT_ID_MAX + 1];
+};
+
+/* The number of the vault that is meant; 0 and *e. */
+static unsigned find_vault(struct actions *a, const struct caller *who, struct str vault,
+                           struct err *e)
+{
+    if (vault.n)
+        return vault_set_find(a->vaults, vault, who->grant, e);
+    if (who->within)
+        return atomic_load(&who->within->vault);
+    unsigned last = place_last(a, who);
+    return last ? last : vault_set_first(a->vaults, who->grant, e);
+}
+
+unsigned actions_vault_number(struct actions *a, const struct caller *who, struct str id,
+                              struct err *e)
+{
+    return vault_set_find(a->vaults, id, who->grant, e);
+}
+
+static void record(struct work *w, enum err_code outcome)
+{
+    if (w->account.outcome == ERR_NONE)
+        w->account.outcome = outcome;
+    account_end(&w->account);
+    arena_free(w->call.arena);
+    free(w);
+}
+
+static struct work *work_within(struct evaluation *v, unsigned vault)
+{
+    struct work *w = mem_new(sizeof *w);
+    w->evaluation = v;
+    w->number = vault;
+    vault_set_id(v->actions->vaults, vault, w->vault);
+    return w;
+}
+
+/* A part of a script: of its one record, under its rights. */
+static struct work *begin_within(struct actions *a, const struct caller *who,
+                                 struct str vault, struct err *e)
+{
+    unsigned number = find_vault(a, who, vault, e);
+    return number && evaluation_visit(who->within, number, e)
+               ? work_within(who->within, number)
+               : NULL;
+}
+
+struct work *work_begin(struct actions *a, const struct caller *who, struct str vault,
+                        const char *what, struct err *e)
+{
+    if (who->within)
+        return begin_within(a, who, vault, e);
+    struct work *w = mem_new(sizeof *w);
+    w->what = what;
+    w->call = (struct action_call){.actions = a,
+                                   .who = who,
+                                   .place = &w->place,
+                                   .account = &w->account,
+                                   .arena = arena_new((size_t)64 << 20)};
+    account_begin(&w->account, a, what, NULL, who);
+    unsigned number = find_vault(a, who, vault, e);
+    if (number && place_find(&w->place, a, number, who, e)) {
+        bool open = place_permit(&w->place, who, NULL, e);
+        account_place(&w->account, &w->place, w->place.permit.policy);
+        if (open) {
+            vault_set_id(a->vaults, number, w->vault);
+            w->account.level = w->place.permit.level;
+            evaluation_init(&w->own, &w->call);
+            w->evaluation = &w->own;
+            return w;
+        }
+    }
+    record(w, e->code);
+    paths_hide(who, vault, e);
+    return NULL;
+}
+
+/* A script's request may have several, in several vaults. */
+static bool visit(struct work *w, struct err *e)
+{
+    return !w->number || w->number == atomic_load(&w->evaluation->vault) ||
+           evaluation_visit(w->evaluation, w->number, e);
+}
+
+bool work_version(struct work *w, struct buf *out, struct err *e)
+{
+    struct calling x = {.v = w->evaluation};
+    scoped(vault_close) struct vault *vault = visit(w, e) ? own_vault(&x, e) : NULL;
+    return vault && notes_version(vault, out, e);
+}
+
+bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
+               struct err *e)
+{
+    struct calling x = {.v = w->evaluation};
+    bool ok = visit(w, e) && calling_perform(&x, host_call_number(name), args, out, e);
+    w->why = x.outcome.why;
+    return ok && buf_check(out, "the answer", e);
+}
+
+bool work_was_stale(const struct work *w)
+{
+    return w->why == REFUSAL_STALE;
+}
+
+bool work_was_unguarded(const struct work *w)
+{
+    return w->why == REFUSAL_UNGUARDED;
+}
+
+struct evaluation *work_evaluation(const struct work *w)
+{
+    return w->evaluation;
+}
+
+void work_told(const struct work *w, struct buf *out)
+{
+    struct err none = {0};
+    scoped_buf struct buf list;
+    buf_init(&list, (size_t)32 << 10);
+    if (w->evaluation != &w->own || !w->own.told.n)
+        return;
+    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&w->own.told)));
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    struct json_iter it = json_iter(json_read(buf_view(&list), a, &none));
+    while (json_next(&it))
+        buf_printf(out, "%s%.*s", out->n ? "; " : "",
+                   STR_ARGS(json_str(json_get(it.value, "message"))));
+}
+
+const char *work_vault(const struct work *w)
+{
+    return w->vault;
+}
+
+void work_follow(struct work *w)
+{
+    watching_follow(w->call.actions->watching, w->place.vault);
+}
+
+void work_end(struct work *w, const struct err *why)
+{
+    if (w->evaluation != &w->own) {
+        free(w);
+        return;
+    }
+    cancel_fire(&w->own.stopping);
+    evaluation_done(&w->own);
+    place_close(&w->place);
+    record(w, why ? why->code : ERR_NONE);
+}
