@@ -44,9 +44,10 @@ $(OUT)/%.o: %.c Makefile mk/host.mk $(DEPS)/build.ok | build/declared/ok
 	@echo "  cc    $(MODE) $<"
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
-# Headers that are made of declarations: all at once, and touched where they differ.
+# Headers that are made of declarations: all at once, and touched where they differ. A folder is
+# newer when a file was moved into it.
 DECLARED := $(wildcard src/*/*/*.api.json)
-build/declared/ok: dev/declare mk/host.mk $(DECLARED)
+build/declared/ok: dev/declare $(DECLARED) $(sort $(dir $(DECLARED)))
 	@dev/declare build/declared $(DECLARED) && touch $@
 $(foreach f,$(DECLARED:.json=.h),build/declared/$(notdir $(patsubst %/,%,$(dir $f)))/$(notdir $f)): build/declared/ok ;
 

@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_refused(tmp_path, content, why):
         headers(tmp_path, a=content)
 
 
-def test_a_header_that_stays_is_not_written(tmp_path):
+def test_a_header_is_written_when_it_differs_and_goes_with_its_declarations(tmp_path):
     file = tmp_path / "room/a.api.json"
     file.parent.mkdir()
     file.write_text(json.dumps({"options": {"a": {"properties": {}}}}))
@@ -104,6 +104,8 @@ def test_a_header_that_stays_is_not_written(tmp_path):
         subprocess.run([DECLARE, tmp_path / "out", file], check=True)
         stamps.append(header.stat().st_mtime_ns)
     assert stamps[0] == stamps[1]
+    subprocess.run([DECLARE, tmp_path / "out"], check=True)
+    assert not header.exists()
 
 
 @pytest.mark.parametrize("room", ["src/runtime", "src/capabilities", "src/doors/workspaces", "src/vault/notes"])

@@ -193,6 +193,14 @@ def test_positions_are_those_of_the_text(agent):
 
 
 @needs_checker
+def test_a_pipeline_shares_what_every_tool_takes(agent):
+    for shared, wrong in (("{stdin: {base64: 'YQ=='}, timeout: 1000, cwd: '/work'}", False),
+                          ("{args: ['-r']}", True)):
+        code = f"await tools.pipe([{{tool: 'sort'}}], {shared})"
+        assert bool(types_only(agent, code, language="typescript")["diagnostics"]) == wrong
+
+
+@needs_checker
 def test_hostile_code_ends_and_the_next_is_checked(agent):
     for code in ("let a = " + "[" * 100_000, "type A = " + "(" * 50_000,
                  "type B<N extends any[] = []> = N['length'] extends 1e9 ? N : B<[...N, 0]>; let b: B = 1",

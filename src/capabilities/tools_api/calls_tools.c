@@ -182,8 +182,8 @@ static const struct host_call rows[] = {
      .asks = true},
     {CALL(.name = "tools.pipe", .slow = true, .writes = true,
           .wrap = "(call, callSync, kit) => kit.shared.pipe(call)"),
-     "(stages: (ToolOptions & {tool: string})[], shared?: {stdin?: string | Uint8Array, "
-     "files?: ToolFiles, cwd?: string}): Promise<ToolResult>",
+     "(stages: (ToolOptions & {tool: string})[], shared?: " TOOLS_PIPE_TYPE
+     "): Promise<ToolResult>",
      "runs tools side by side, each one's standard output the next one's input",
      call_pipe, LEVEL_FULL,
      .details =

@@ -6,6 +6,7 @@
 #include "os/os.h"
 #include "tools_api/tool_vault.h"
 #include "tools_api/tooling.h"
+#include "tools_api/tools.api.h"
 #include "tools_api/tools_api.h"
 #include "vfs/vfs.h"
 
@@ -109,19 +110,14 @@ static bool check_stage(const struct tool_stage *s, const struct tool_order *ord
 /* What nobody reads would be shown to a person all the same. */
 static bool check_shared(const struct json *shared, struct err *e)
 {
-    static const char *const known[] = {"pipeline", "stdin", "files", "cwd", "timeout"};
     struct json_iter it = json_iter(shared);
-    while (json_next(&it)) {
-        bool found = false;
-        for (size_t i = 0; i < LENGTH(known); i++)
-            found |= str_is(it.key, known[i]);
-        if (!found)
+    while (json_next(&it))
+        if (!str_is(it.key, "pipeline") && !str_is_one_of(it.key, TOOLS_PIPE_KEYS))
             return err_set(
                 e, ERR_INVALID,
                 "a pipeline takes no '%.*s'; stdin, files, cwd and timeout are "
                 "accepted, arguments stand in its stages; nothing ran",
                 STR_ARGS(str_cut(it.key, 60)));
-    }
     return true;
 }
 
