@@ -47,7 +47,7 @@ static bool read_list(struct approvals_command *c, struct buf *text,
     return *out != NULL;
 }
 
-static bool list(struct approvals_command *c, struct err *e)
+static bool approvals_print(struct approvals_command *c, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(4 * LIST_MAX);
     scoped_buf struct buf text;
@@ -107,7 +107,7 @@ static bool tell_new(struct approvals_command *c, struct buf *told, struct err *
 }
 
 /* Prints each as it comes, until it is stopped or nobody reads any more. */
-static bool follow(struct approvals_command *c, struct err *e)
+static bool approvals_follow(struct approvals_command *c, struct err *e)
 {
     scoped_buf struct buf told;
     buf_init(&told, LIST_MAX);
@@ -122,7 +122,7 @@ static bool follow(struct approvals_command *c, struct err *e)
 
 /* ---- allow, deny ------------------------------------------------------------ */
 
-static bool decide(struct approvals_command *c, bool allow, struct err *e)
+static bool approval_decide(struct approvals_command *c, bool allow, struct err *e)
 {
     enum approval_memory memory = APPROVAL_CALL;
     if (c->remember && (!allow || !approval_memory_named(str_of(c->remember), &memory)))
@@ -148,18 +148,18 @@ static bool decide(struct approvals_command *c, bool allow, struct err *e)
 
 static bool allow(void *command, struct err *e)
 {
-    return decide(command, true, e);
+    return approval_decide(command, true, e);
 }
 
 static bool deny(void *command, struct err *e)
 {
-    return decide(command, false, e);
+    return approval_decide(command, false, e);
 }
 
-static bool show(void *command, struct err *e)
+static bool approval_show(void *command, struct err *e)
 {
     struct approvals_command *c = command;
-    return c->follow ? follow(c, e) : list(c, e);
+    return c->follow ? approvals_follow(c, e) : approvals_print(c, e);
 }
 
 static bool link_page(void *command, struct err *e)
@@ -169,7 +169,7 @@ static bool link_page(void *command, struct err *e)
 }
 
 static const struct verb verbs[] = {
-    {.name = "list", .only = "--follow", .run = show},
+    {.name = "list", .only = "--follow", .run = approval_show},
     {"allow", "an ID", 1, 1, NULL, allow},
     {"deny", "an ID", 1, 1, NULL, deny},
     {.name = "link", .run = link_page},
@@ -193,9 +193,7 @@ int command_approvals(int argc, char **argv)
             "What agents have asked for and the policy leaves to you "
             "(docs/policy.md).\nWho waits hears your word at once; afterwards it is "
             "good for ten minutes, for the\nvery same request. link: to the page of your server, good once.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = 2,
     };

@@ -130,7 +130,7 @@ static bool print_line(void *arg, struct str line, struct err *e)
 {
     const struct audit_command *c = arg;
     struct err broken = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *r = json_read(line, a, &broken);
     (void)e;
     if (c->json) {
@@ -155,7 +155,7 @@ static bool print_line(void *arg, struct str line, struct err *e)
 
 /* ---- what it does ------------------------------------------------------- */
 
-static bool list(struct audit_command *c, struct err *e)
+static bool audit_list(struct audit_command *c, struct err *e)
 {
     long long n = LIMIT_USUAL;
     if (c->limit && !options_number("--limit", c->limit, 1, LIMIT_MOST, &n, e))
@@ -175,11 +175,12 @@ static bool is_read(bool ok, struct err *e)
 }
 
 /* Until it is interrupted, or nobody reads what it prints. */
-static bool follow(struct audit_command *c, struct err *e)
+static bool audit_follow(struct audit_command *c, struct err *e)
 {
     struct trail_place *place = mem_new(sizeof *place);
     /* The place first: what comes meanwhile may be printed twice, never missed. */
-    bool ok = trail_follow(c->trail, place, print_line, c, e) && is_read(list(c, e), e);
+    bool ok =
+        trail_follow(c->trail, place, print_line, c, e) && is_read(audit_list(c, e), e);
     while (ok && fflush(stdout) == 0 && !ferror(stdout)) {
         (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         ok = trail_follow(c->trail, place, print_line, c, e);
@@ -237,7 +238,7 @@ static void print_history(const struct json *h)
                (long long)json_int(json_get(h, "recorded_revision"), 0));
 }
 
-static bool verify(struct audit_command *c, struct err *e)
+static bool audit_verify(struct audit_command *c, struct err *e)
 {
     bool sound = false;
     scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
@@ -298,7 +299,7 @@ static bool find_record(void *arg, struct str line, struct err *e)
     (void)e;
     if (!memmem(line.at, line.n, w->id.at, w->id.n))
         return true;
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *r = json_read(line, a, &broken);
     struct str mac = json_str(json_get(r, "mac"));
     char number[24];
@@ -373,7 +374,7 @@ static void show_readable(const struct json *record, struct buf *code)
     }
 }
 
-static bool show(void *command, struct err *e)
+static bool audit_show(void *command, struct err *e)
 {
     struct audit_command *c = command;
     struct wanted w = {.id = str_of(c->words[1])};
@@ -381,7 +382,7 @@ static bool show(void *command, struct err *e)
     scoped_buf struct buf code;
     struct err not_kept = {0};
     buf_init(&w.line, TEXT_MAX);
-    buf_init(&w.macs, 1000);
+    buf_init(&w.macs, BUF_LINE);
     buf_init(&code, TEXT_MAX);
     bool ok = trail_back(c->trail, find_record, &w, e) && is_only(&w, e);
     const struct json *r = ok ? json_read(buf_view(&w.line), a, e) : NULL;
@@ -439,9 +440,9 @@ static bool export(void *command, struct err *e)
 {
     struct audit_command *c = command;
     FILE *shown;
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, BUF_PAGE);
     struct json_writer w = json_writer(&text);
     if (c->remove && !c->out)
         return err_set(e, ERR_INVALID, "--remove needs --out FILE, where the copy goes");
@@ -504,18 +505,18 @@ static bool verify_file(struct audit_command *c, struct err *e)
     return sound || err_set(e, ERR_CONFLICT, "the export was modified");
 }
 
-static bool look(void *command, struct err *e)
+static bool audit_print_notice(void *command, struct err *e)
 {
     struct audit_command *c = command;
     return c->file     ? verify_file(c, e)
-           : c->verify ? verify(c, e)
-           : c->follow ? follow(c, e)
-                       : list(c, e);
+           : c->verify ? audit_verify(c, e)
+           : c->follow ? audit_follow(c, e)
+                       : audit_list(c, e);
 }
 
 static const struct verb verbs[] = {
-    {.name = "list", .run = look},
-    {"show", "an ID", 1, 1, NULL, show},
+    {.name = "list", .run = audit_print_notice},
+    {"show", "an ID", 1, 1, NULL, audit_show},
     {"export", NULL, 0, 0, "--before, --out and --remove", export},
 };
 
@@ -543,11 +544,8 @@ int command_audit(int argc, char **argv)
             "cloche audit [show ID | export] [OPTIONS]\n\n"
             "What was done, by whom and with what result (docs/auditing.md). ID is a\n"
             "record's number, or the beginning of its mac.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

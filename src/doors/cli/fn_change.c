@@ -18,7 +18,7 @@ static const struct json *read_definition(struct fn *f, const char *path,
     scoped_buf struct buf text, definition, others;
     buf_init(&text, FILE_MAX);
     buf_init(&definition, 8 * FILE_MAX);
-    buf_init(&others, 4096);
+    buf_init(&others, BUF_PAGE);
     if (!tool_read_file(path, "a file of a function", &text, e))
         return NULL;
     if (!str_is_utf8(buf_view(&text))) {
@@ -45,7 +45,7 @@ static const struct json *read_definition(struct fn *f, const char *path,
 }
 
 /* Its fields, but those that are not for registering. */
-static void put_fields(struct fn *f, const struct json *definition, bool with_name)
+static void change_put_fields(struct fn *f, const struct json *definition, bool with_name)
 {
     static const char *const fields[] = {
         "name", "description", "parameters", "returnType", "code", "tags", "examples"};
@@ -120,7 +120,7 @@ int fn_add(int argc, char **argv)
     const struct json *definition = read_definition(&f, words[0], name, &e);
     if (!definition)
         return cli_fail(&e);
-    put_fields(&f, definition, true);
+    change_put_fields(&f, definition, true);
     put_how(&f, &how);
     return fn_call(&f, "register_custom_function", &exit) ? print_kept(&f, exit) : exit;
 }
@@ -162,7 +162,7 @@ int fn_update(int argc, char **argv)
         return cli_fail(&e);
     struct str own = json_str(json_get(definition, "name"));
     if (definition && !description)
-        put_fields(&f, definition, false);
+        change_put_fields(&f, definition, false);
     if (renamed || (own.n && !str_is(own, words[0])))
         json_pair_str(&f.w, "newName", renamed ? str_of(renamed) : own);
     if (description)
@@ -222,7 +222,7 @@ int fn_new(int argc, char **argv)
         fn_source_write(definition, &text);
         return fn_write_out(output, buf_view(&text), &e) ? EXIT_DONE : cli_fail(&e);
     }
-    put_fields(&f, definition, true);
+    change_put_fields(&f, definition, true);
     put_how(&f, &how);
     return fn_call(&f, "register_custom_function", &exit) ? print_kept(&f, exit) : exit;
 }
@@ -248,7 +248,7 @@ int fn_validate(int argc, char **argv)
     const struct json *definition = read_definition(&f, words[0], name, &e);
     if (!definition)
         return cli_fail(&e);
-    put_fields(&f, definition, true);
+    change_put_fields(&f, definition, true);
     if (!fn_call(&f, "validate_custom_function", &exit))
         return exit;
     bool valid = json_bool(json_get(f.answered, "valid"), false);

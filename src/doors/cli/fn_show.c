@@ -27,7 +27,7 @@ static void print_rows(const struct json *rows)
 static void put_query(struct fn *f, const char *const *words)
 {
     scoped_buf struct buf query;
-    buf_init(&query, (size_t)64 << 10);
+    buf_init(&query, BUF_TEXT);
     for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
         buf_printf(&query, "%s%s", i ? " " : "", words[i]);
     if (query.n)

@@ -29,8 +29,8 @@ size_t machine_rows(struct machine_words *w, bool timeout,
     return timeout ? MACHINE_ROWS : MACHINE_ROWS - 1;
 }
 
-static bool number(const char *name, const char *text, long long min, long long max,
-                   long long *out, struct err *e)
+static bool option_number(const char *name, const char *text, long long min,
+                          long long max, long long *out, struct err *e)
 {
     *out = 0;
     return !text || options_number(name, text, min, max, out, e);
@@ -39,10 +39,10 @@ static bool number(const char *name, const char *text, long long min, long long 
 static bool read_numbers(struct machine_words *w, struct err *e)
 {
     long long ram, disk, timeout;
-    if (!number("--ram", w->ram, VM_RAM_MIN_MB, VM_RAM_MAX_MB, &ram, e) ||
-        !number("--disk", w->disk, 1, (long long)(VM_DISK_MAX >> 20), &disk, e) ||
-        !number("--timeout", w->timeout, 1, (long long)(VM_TIMEOUT_MAX_NS / 1000000),
-                &timeout, e))
+    if (!option_number("--ram", w->ram, VM_RAM_MIN_MB, VM_RAM_MAX_MB, &ram, e) ||
+        !option_number("--disk", w->disk, 1, (long long)(VM_DISK_MAX >> 20), &disk, e) ||
+        !option_number("--timeout", w->timeout, 1,
+                       (long long)(VM_TIMEOUT_MAX_NS / 1000000), &timeout, e))
         return false;
     for (size_t i = 0; w->env[i]; i++)
         if (!strchr(w->env[i], '=') || w->env[i][0] == '=')

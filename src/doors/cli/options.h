@@ -40,4 +40,7 @@ struct option_use {
     const char **words; /* room for `max` words that are no options */
     size_t max, given;
 };
+/* Initialisers of an option_use: its table with the flag of --help, its words. */
+#define OPTION_ROWS(table, flag) .rows = table, .count = LENGTH(table), .help = flag
+#define OPTION_WORDS(array) .words = array, .max = LENGTH(array)
 bool options_begin(struct option_use *use, int argc, char **argv, int *exit);

@@ -29,7 +29,7 @@ char *cli_vault_path(const char *given)
     struct err none = {0};
     if (given)
         return mem_strdup(given);
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct vaults list;
     const struct vault_entry *v =
         vaults_read(a, &list, &none) ? vaults_find(&list, list.current) : NULL;
@@ -43,7 +43,7 @@ char *cli_vault_path(const char *given)
 static void name_folder(const char *given, struct err *e)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct vaults list;
     const struct vault_entry *v =
         given && e->code == ERR_NOT_FOUND && vaults_read(a, &list, &none)
@@ -119,7 +119,7 @@ static void print_shown(const struct json *shown)
     print_problems(shown);
 }
 
-static bool show(void *command, struct err *e)
+static bool policy_print(void *command, struct err *e)
 {
     struct policy_command *c = command;
     scoped_buf struct buf out;
@@ -146,7 +146,7 @@ static bool read_file(const char *file, struct buf *out, struct err *e)
             err_wrap(e, "%.200s", from_stdin ? "standard input" : file));
 }
 
-static bool check(void *command, struct err *e)
+static bool policy_check(void *command, struct err *e)
 {
     struct policy_command *c = command;
     scoped_buf struct buf text, out;
@@ -191,8 +191,8 @@ static bool schema(void *command, struct err *e)
 }
 
 static const struct verb verbs[] = {
-    {.name = "show", .run = show},
-    {"check", "a FILE or nothing", 0, 1, NULL, check},
+    {.name = "show", .run = policy_print},
+    {"check", "a FILE or nothing", 0, 1, NULL, policy_check},
     {"set", "a KEY and its VALUE", 2, WORDS_MAX - 1, NULL, set},
     {"unset", "a KEY", 1, 1, NULL, set},
     {.name = "schema", .run = schema},
@@ -213,9 +213,7 @@ int command_policy(int argc, char **argv)
             "[OPTIONS]\n\n"
             "What callers may do (docs/policy.md): the values in force and where each comes\n"
             "from; what is wrong with the files, or with FILE; changing a key of yours.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = WORDS_MAX,
     };
@@ -224,7 +222,7 @@ int command_policy(int argc, char **argv)
         return exit;
     struct err e = {0};
     c.count = use.given;
-    scoped(arena_free) struct arena *arena = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_FILE);
     c.arena = arena;
     scoped(guard_close) struct guard *guard = cli_guard(c.vault, &c.ward, &e);
     c.guard = guard;

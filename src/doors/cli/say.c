@@ -76,7 +76,7 @@ bool cli_no_command(const char *of, const char *name, const char *const *names,
                     size_t count, struct err *e)
 {
     scoped_buf struct buf known;
-    buf_init(&known, 400);
+    buf_init(&known, BUF_LINE);
     for (size_t i = 0; i < count; i++)
         buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
     const char *near = str_nearest(str_of(name), names, count);

@@ -92,9 +92,7 @@ int command_mcp(int argc, char **argv, const struct cli_extras *extras)
     struct option_use use = {
         .usage =
             "cloche mcp [OPTIONS]\n\nServes one MCP client over standard input and output.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &s.help,
+        OPTION_ROWS(rows, &s.help),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
@@ -198,7 +196,7 @@ static bool read_public_url(struct service *s, struct err *e)
 }
 
 /* A name that cannot stand in Host or Origin would refuse everybody silently. */
-static bool check_names(const struct service *s, struct err *e)
+static bool service_check_names(const struct service *s, struct err *e)
 {
     for (const char *const *name = s->hosts; *name; name++)
         if (!**name || strpbrk(*name, "/*?#@, "))
@@ -238,7 +236,7 @@ static bool read_oauth(const struct service *s, struct access_oauth *out, struct
     return true;
 }
 
-static void record_refusal(void *arg, const char *caller, const char *why)
+static void serve_record_refusal(void *arg, const char *caller, const char *why)
 {
     const struct service *s = arg;
     actions_refused(embed_actions(s->cloche), caller, why);
@@ -251,7 +249,7 @@ static bool open_access(struct service *s, struct err *e)
         return err_set(e, ERR_INVALID,
                        "--tls-cert and --tls-key go together; %s is missing",
                        s->tls_cert ? "the key" : "the certificate");
-    if (!check_names(s, e) || !read_public_url(s, e) ||
+    if (!service_check_names(s, e) || !read_public_url(s, e) ||
         (s->per_second && !options_number("--caller-rate", s->per_second, 1,
                                           PER_SECOND_MOST, &per_second, e)) ||
         (s->running &&
@@ -260,7 +258,7 @@ static bool open_access(struct service *s, struct err *e)
     struct access_options options = {.required = s->require_token,
                                      .per_second = (unsigned)per_second,
                                      .running = (unsigned)running,
-                                     .refused = record_refusal,
+                                     .refused = serve_record_refusal,
                                      .persons_path = DESK_PATH,
                                      .public_path = HEALTH_PATH,
                                      .arg = s};
@@ -282,7 +280,7 @@ static void warn_of_accounts(const struct service *s, const char *url)
                  e.msg, ERR_ORIGIN(&e));
 }
 
-static bool serve(struct service *s, struct err *e)
+static bool service_run(struct service *s, struct err *e)
 {
     struct actions *actions = embed_actions(s->cloche);
     struct mcp *mcp = embed_mcp(s->cloche, e);
@@ -374,9 +372,7 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
             "Serves MCP at /mcp, REST at /workspaces (described at /openapi.json) and\n"
             "counters at /metrics; prints its address when it is ready, and a link to the\n"
             "page on which you decide what waits; ends at SIGTERM.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &s.help,
+        OPTION_ROWS(rows, &s.help),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
@@ -386,7 +382,7 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
     bool ok = open_access(&s, &e) && service_open(&s, extras, &e);
     if (ok) {
         person_open(&s.person);
-        ok = serve(&s, &e);
+        ok = service_run(&s, &e);
         person_close(&s.person);
     }
     service_close(&s);

@@ -247,9 +247,7 @@ int tool_run(int argc, char **argv)
             "cloche tool run [OPTIONS] NAME [ARGS...]\n\n"
             "Runs a tool with our standard streams, and ends with its exit code. It\n"
             "sees what is mounted, and nothing else.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = &c.name,
         .max = 1,
     };

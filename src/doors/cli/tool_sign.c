@@ -49,7 +49,7 @@ static bool read_key(const char *path, unsigned char *secret, struct err *e)
     struct err none = {0};
     scoped_buf struct buf text, bytes;
     buf_init(&text, KEY_FILE_MAX);
-    buf_init(&bytes, 64);
+    buf_init(&bytes, BUF_NAME);
     if (!tool_read_file(path, "the key's file", &text, e))
         return false;
     if (stat(path, &st) == 0 && (st.st_mode & 077))
@@ -84,7 +84,7 @@ static bool write_whole(const char *path, struct str bytes, struct err *e)
            os_write_file(dir, slash ? slash + 1 : path, bytes, OS_REPLACE, 0644, NULL, e);
 }
 
-static bool sign(const struct sign_command *c, struct err *e)
+static bool package_sign(const struct sign_command *c, struct err *e)
 {
     unsigned char secret[CRYPTO_SIGN_SECRET];
     char key[TOOL_KEY_TEXT];
@@ -117,9 +117,7 @@ int tool_signed(int argc, char **argv)
         .usage = "cloche tool sign ZIP --key FILE [OPTIONS]\n\nPuts your signature "
                  "(Ed25519) into a tool's ZIP, over all files in it, and prints the\n"
                  "public key, which others give to 'cloche tool trust add'.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = 1,
     };
@@ -128,7 +126,7 @@ int tool_signed(int argc, char **argv)
         return exit;
     if (!use.given || !c.key[0])
         err_set(&e, ERR_INVALID, "cloche tool sign is followed by a ZIP and --key FILE");
-    return !e.code && sign(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    return !e.code && package_sign(&c, &e) ? EXIT_DONE : cli_fail(&e);
 }
 
 /* ---- trust ----------------------------------------------------------------- */
@@ -136,9 +134,9 @@ int tool_signed(int argc, char **argv)
 static bool list_keys(void *command, struct err *e)
 {
     bool as_json = ((const struct sign_command *)command)->json;
-    scoped(arena_free) struct arena *a = arena_new((size_t)8 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)1 << 20);
+    buf_init(&text, BUF_LIST);
     struct json_writer w = json_writer(&text);
     if (!tool_trusted(&w, e))
         return false;
@@ -188,11 +186,8 @@ int tool_trusts(int argc, char **argv)
             "cloche tool trust (add NAME KEY | list | remove NAME)\n\nWhose "
             "signatures count: KEY is what 'cloche tool sign' printed for its owner.\n"
             "The policy's tools.requireSignature keeps agents from all other tools.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -16,8 +16,8 @@ struct vault_command {
 
 /* ---- list --------------------------------------------------------------- */
 
-static void put_entry(const struct vaults *list, const struct vault_entry *v,
-                      struct json_writer *w)
+static void vault_put_row(const struct vaults *list, const struct vault_entry *v,
+                          struct json_writer *w)
 {
     json_open_object(w);
     json_pair_str(w, "id", v->id);
@@ -31,14 +31,14 @@ static void put_entry(const struct vaults *list, const struct vault_entry *v,
     json_close(w);
 }
 
-static bool print_json(const struct vaults *list, struct err *e)
+static bool vaults_print_json(const struct vaults *list, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, LIST_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < list->count; i++)
-        put_entry(list, &list->all[i], &w);
+        vault_put_row(list, &list->all[i], &w);
     json_close(&w);
     if (!buf_check(&text, "the list", e))
         return false;
@@ -54,7 +54,7 @@ static bool list_vaults(void *command, struct err *e)
     if (!vaults_read(a, &list, e))
         return false;
     if (c->json)
-        return print_json(&list, e);
+        return vaults_print_json(&list, e);
     for (size_t i = 0; i < list.count; i++) {
         const struct vault_entry *v = &list.all[i];
         printf("%s %-16.*s %-24.*s %.*s\n", str_eq(v->id, list.current) ? "*" : " ",
@@ -123,11 +123,8 @@ int command_vault(int argc, char **argv)
         .usage = "cloche vault (list | add DIR | use ID | remove ID) [OPTIONS]\n\n"
                  "Keeps the list of your vaults, which commands use that are given no "
                  "--vault.\nRemoving one from the list touches none of its files.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

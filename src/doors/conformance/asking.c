@@ -118,7 +118,7 @@ static void tell_roots(const struct json *const *answers, struct answer *out)
                 STR_ARGS(shown(json_get(json_at(roots, 0), "uri"))));
 }
 
-static void tell_state(const struct json *const *answers, struct answer *out)
+static void asking_tell_state(const struct json *const *answers, struct answer *out)
 {
     bool ok = json_bool(content(answers[0], "ok"), false);
     fixture_say(out, "state-ok, %s", ok ? "confirmed" : "not confirmed");
@@ -165,7 +165,7 @@ const struct asking asking_name = {name_question, 1, tell_name},
                     asking_capital = {capital_question, 1, tell_sample},
                     asking_roots = {roots_question, 1, tell_roots},
                     asking_context = {context_question, 1, NULL},
-                    asking_confirm = {confirm_question, 1, tell_state},
+                    asking_confirm = {confirm_question, 1, asking_tell_state},
                     asking_several = {several_questions, 3, tell_several},
                     asking_delete = {delete_question, 1, tell_elicited},
                     asking_two = {two_questions, 2, tell_two},

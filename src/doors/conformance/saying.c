@@ -54,7 +54,7 @@ bool say_failure(void *arg, const struct json *arguments, const struct caller *w
     return fixture_say(out, "%s", (const char *)arg);
 }
 
-static void tell(const struct caller *who, const char *what)
+static void listeners_tell(const struct caller *who, const char *what)
 {
     scoped_buf struct buf data;
     buf_init(&data, LINE_MAX);
@@ -68,13 +68,13 @@ bool say_logs(void *arg, const struct json *arguments, const struct caller *who,
 {
     (void)arg;
     (void)arguments;
-    tell(who, "Tool execution started");
+    listeners_tell(who, "Tool execution started");
     if (!fixture_wait(who, 50, e))
         return false;
-    tell(who, "Tool processing data");
+    listeners_tell(who, "Tool processing data");
     if (!fixture_wait(who, 50, e))
         return false;
-    tell(who, "Tool execution completed");
+    listeners_tell(who, "Tool execution completed");
     return fixture_say(out, "Three log messages were sent.");
 }
 

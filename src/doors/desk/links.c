@@ -47,7 +47,8 @@ struct tidying {
     unsigned left;
 };
 
-static bool tidy(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool links_tidy(void *arg, const char *name, const struct os_stat *st,
+                       struct err *e)
 {
     (void)e;
     struct tidying *t = arg;
@@ -65,7 +66,7 @@ static bool make_link(int dir, char token[static CRYPTO_TOKEN], struct err *e)
 {
     char name[CRYPTO_HASH_HEX + sizeof LINK], end[32];
     struct tidying t = {.dir = dir, .now_ms = os_real_ms()};
-    if (!os_walk(dir, tidy, &t, e))
+    if (!os_walk(dir, links_tidy, &t, e))
         return false;
     if (t.left >= LINKS_MAX)
         return err_set(e, ERR_BUSY,

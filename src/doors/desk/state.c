@@ -52,7 +52,8 @@ static bool put_approvals(struct desk *d, struct json_writer *w, struct err *e)
     return !e->code;
 }
 
-static void put_tool(const struct tool *t, const struct policy *p, struct json_writer *w)
+static void state_put_tool(const struct tool *t, const struct policy *p,
+                           struct json_writer *w)
 {
     static const char *const access[] = {"none", "read", "write", "readwrite"};
     enum tool_access files = t->execution.access;
@@ -91,7 +92,7 @@ static bool put_tools(struct desk *d, struct json_writer *w, struct err *e)
     json_key(w, "tools");
     json_open_array(w);
     for (size_t i = 0; ok && i < all.count; i++)
-        put_tool(all.tools[i], p, w);
+        state_put_tool(all.tools[i], p, w);
     json_close(w);
     if (ok && d->o.catalogue)
         tool_list_release(d->o.catalogue, &all);

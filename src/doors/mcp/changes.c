@@ -98,7 +98,7 @@ static void drop_watch(struct changes *c, struct watch *w)
 
 /* ---- listeners; the lock is held ----------------------------------------- */
 
-static void mark(struct listener *l)
+static void listener_mark(struct listener *l)
 {
     struct changes *c = l->changes;
     if (l->dirty || !l->started)
@@ -365,7 +365,7 @@ static void mark_lists(struct changes *c, unsigned bit, const char *workspace)
     for (struct listener *l = c->first; l; l = l->after)
         if ((l->hears & bit) && may_hear(l, workspace)) {
             l->pending |= bit;
-            mark(l);
+            listener_mark(l);
         }
 }
 
@@ -374,7 +374,7 @@ static void mark_topic(const struct topic *t, const char *workspace)
     for (struct watch *w = t->first; w; w = w->after)
         if (may_hear(w->listener, workspace)) {
             w->pending = true;
-            mark(w->listener);
+            listener_mark(w->listener);
         }
 }
 
@@ -566,7 +566,7 @@ static void give_sign(void *arg)
     pthread_mutex_lock(&l->changes->lock);
     if (!l->dead && !l->sink.beat(l->sink.arg)) {
         l->dead = true;
-        mark(l);
+        listener_mark(l);
     }
     pthread_mutex_unlock(&l->changes->lock);
 }
@@ -590,7 +590,7 @@ void listener_start(struct listener *l, const struct sink *sink, struct listener
     for (const struct watch *w = l->watches; w && !pending; w = w->next)
         pending = w->pending;
     if (pending)
-        mark(l);
+        listener_mark(l);
     pthread_mutex_unlock(&c->lock);
 }
 

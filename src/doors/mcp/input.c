@@ -76,7 +76,7 @@ static const struct json *open_state(struct input *in, struct str sealed, struct
 }
 
 /* Last of all: a state that is refused for another reason stays good. */
-static bool spend(const struct input *in, const struct json *state, struct err *e)
+static bool state_spend(const struct input *in, const struct json *state, struct err *e)
 {
     struct err why = {0};
     scoped_buf struct buf id;
@@ -103,7 +103,7 @@ static bool take_state(struct input *in, struct str sealed, struct err *e)
     request_hash(in->call, hash);
     if (!str_is(json_str(json_get(state, "request")), hash))
         return refuse_state(e, "was made for another request than this one");
-    if (!spend(in, state, e))
+    if (!state_spend(in, state, e))
         return false;
     in->answers = json_get(state, "answers");
     in->asked = json_get(state, "asked");

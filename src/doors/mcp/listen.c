@@ -13,7 +13,7 @@ static const struct {
              {"promptsListChanged", HEARS_PROMPTS},
              {"resourcesListChanged", HEARS_RESOURCES}};
 
-static bool check_names(const struct json *names, const char *what, struct err *e)
+static bool listen_check_names(const struct json *names, const char *what, struct err *e)
 {
     if (!json_is(names, JSON_ARRAY) || json_length(names) > FOLLOWED_MAX)
         return err_set(e, ERR_INVALID,
@@ -45,8 +45,8 @@ static bool read_filter(const struct json *filter, unsigned *hears, struct err *
     }
     const struct json *uris = json_get(filter, "resourceSubscriptions");
     const struct json *tasks = json_get(filter, "taskIds");
-    return (!uris || check_names(uris, "resourceSubscriptions", e)) &&
-           (!tasks || check_names(tasks, "taskIds", e));
+    return (!uris || listen_check_names(uris, "resourceSubscriptions", e)) &&
+           (!tasks || listen_check_names(tasks, "taskIds", e));
 }
 
 /* ---- the acknowledgement ------------------------------------------------ */

@@ -18,7 +18,7 @@ static void put_cursor(const char *method, struct str place, struct buf *out)
     (void)crypto_base64(plain.at, plain.n, out);
 }
 
-static bool read_cursor(const char *method, struct str cursor, struct buf *place)
+static bool page_read_cursor(const char *method, struct str cursor, struct buf *place)
 {
     struct err ignored = {0};
     char sum[CRYPTO_SUM_HEX];
@@ -40,7 +40,7 @@ bool page_after(const struct json *params, const char *method, struct buf *place
     if (!cursor || json_is(cursor, JSON_NULL))
         return true;
     return (json_is(cursor, JSON_STRING) &&
-            read_cursor(method, json_str(cursor), place)) ||
+            page_read_cursor(method, json_str(cursor), place)) ||
            err_set(e, ERR_INVALID,
                    "Invalid params: unknown cursor; %s takes the nextCursor of its last "
                    "page, or none",

@@ -48,7 +48,7 @@ static bool post_send(void *arg, struct str message, enum outlet_weight weight)
     return ok;
 }
 
-static void beat(void *arg)
+static void post_beat(void *arg)
 {
     struct post *p = arg;
     pthread_mutex_lock(&p->lock);
@@ -92,7 +92,7 @@ void post_begin(struct post *p, const struct call *call, struct http_request *rq
                        .has_channel = call->session.there && call->era == ERA_LEGACY,
                        .accepts = call->events,
                        .outlet = {.say = post_send,
-                                  .beat = beat,
+                                  .beat = post_beat,
                                   .let_go = let_go,
                                   .rest = post_rest,
                                   .resume = post_resume,

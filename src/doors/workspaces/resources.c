@@ -166,7 +166,8 @@ const struct resource_shown *template_named(const struct workspaces *w, struct s
 
 /* Its place in the tables, and the values of a template's variables; SIZE_MAX: it is none
  * of these, but may be a view. What is spelt out goes before any template. */
-static size_t find(const struct workspaces *w, struct str uri, struct buf *values)
+static size_t resource_find(const struct workspaces *w, struct str uri,
+                            struct buf *values)
 {
     for (size_t i = OWN_AT; i < static_count(w); i++)
         if (!template_is(static_at(w, i)->uri) && str_is(uri, static_at(w, i)->uri)) {
@@ -225,7 +226,7 @@ bool workspaces_read(struct workspaces *w, const struct caller *who, struct str 
     struct view view;
     if (view_read_uri(uri, a, &view))
         return read_view(w, who, uri, &view, contents, e);
-    size_t i = find(w, uri, &text);
+    size_t i = resource_find(w, uri, &text);
     if (i == SIZE_MAX)
         return no_such(uri, e);
     const struct json *values = json_read(buf_view(&text), a, e);
@@ -348,7 +349,7 @@ bool workspaces_follow(struct workspaces *w, const struct caller *who, struct st
         return no_such(uri, e);
     if (view_read_uri(uri, a, &view))
         return view_follow(w, who, &view, canonical, e);
-    size_t i = find(w, uri, &values);
+    size_t i = resource_find(w, uri, &values);
     if (i == SIZE_MAX)
         return no_such(uri, e);
     buf_str(canonical, uri);

@@ -26,9 +26,9 @@ static bool too_large(const struct route_call *c, struct err *e)
 }
 
 /* Puts a page in an arena of its own, so that a long list needs no more memory than its text. */
-static bool put_page(struct route_call *c, const struct route_list *list, int64_t limit,
-                     struct str cursor, struct json_writer *w, struct buf *next,
-                     struct err *e)
+static bool pages_put(struct route_call *c, const struct route_list *list, int64_t limit,
+                      struct str cursor, struct json_writer *w, struct buf *next,
+                      struct err *e)
 {
     struct arena *outer = c->arena;
     scoped(arena_free) struct arena *inner = arena_new(ROUTE_ARENA);
@@ -47,7 +47,7 @@ static bool put_one_page(struct route_call *c, const struct route_list *list,
     buf_init(&next, ROUTE_FIELD_SIZE);
     struct json_writer w = route_writer(c);
     json_open_array(&w);
-    bool ok = put_page(c, list, limit, cursor, &w, &next, e);
+    bool ok = pages_put(c, list, limit, cursor, &w, &next, e);
     json_close(&w);
     return ok && (!next.n || route_next(c, buf_view(&next), e));
 }
@@ -81,7 +81,7 @@ static bool put_pages(struct route_call *c, struct whole *l, struct err *e)
     json_open_array(&w);
     do {
         l->pages++;
-        if (!put_page(c, l->list, l->list->at_once, buf_view(&at), &w, &l->next, e))
+        if (!pages_put(c, l->list, l->list->at_once, buf_view(&at), &w, &l->next, e))
             return false;
         if (c->out->body.failed)
             return too_large(c, e);
@@ -92,7 +92,7 @@ static bool put_pages(struct route_call *c, struct whole *l, struct err *e)
     return true;
 }
 
-static bool put_whole(struct route_call *c, struct whole *l, struct err *e)
+static bool pages_put_whole(struct route_call *c, struct whole *l, struct err *e)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         bool same;
@@ -118,7 +118,7 @@ bool route_list(struct route_call *c, const struct route_list *list, int64_t lim
     struct whole l = {.list = list, .cursor = cursor};
     buf_init(&l.next, ROUTE_FIELD_SIZE);
     buf_init(&l.version, VERSION_MAX);
-    bool ok = put_whole(c, &l, e);
+    bool ok = pages_put_whole(c, &l, e);
     buf_done(&l.next);
     buf_done(&l.version);
     return ok;

@@ -56,7 +56,7 @@ bool route_exec(struct route_call *c, struct err *e)
 bool route_stop_machine(struct route_call *c, struct err *e)
 {
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, BUF_PAGE);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     if (!str_is(c->values[0], "default"))

@@ -71,29 +71,30 @@ bool db_is_damaged(const struct db *d)
 
 /* ---- opening ------------------------------------------------------------ */
 
-static int look(void *arg)
+static int db_progress(void *arg)
 {
     const struct db *d = arg;
     return is_cancelled(d) || (d->until_ns && os_mono_ns() > d->until_ns);
 }
 
-static void watch(struct db *d)
+static void db_watch(struct db *d)
 {
     bool any = d->until_ns || d->cancel[0] || d->cancel[1];
-    sqlite3_progress_handler(d->raw, any ? STEPS_BETWEEN_LOOKS : 0, any ? look : NULL, d);
+    sqlite3_progress_handler(d->raw, any ? STEPS_BETWEEN_LOOKS : 0,
+                             any ? db_progress : NULL, d);
 }
 
 void db_set_deadline(struct db *d, uint64_t until_ns)
 {
     d->until_ns = until_ns;
-    watch(d);
+    db_watch(d);
 }
 
 void db_set_cancels(struct db *d, const struct cancel *one, const struct cancel *other)
 {
     d->cancel[0] = one;
     d->cancel[1] = other;
-    watch(d);
+    db_watch(d);
 }
 
 /* Busy handler: nonzero tries again while another connection has the file. */
@@ -448,7 +449,7 @@ int64_t db_last_id(const struct db *d)
     return sqlite3_last_insert_rowid(d->raw);
 }
 
-static struct query *compile(struct db *d, const char *sql, bool keep, struct err *e)
+static struct query *db_compile(struct db *d, const char *sql, bool keep, struct err *e)
 {
     struct query *q = mem_new(sizeof *q);
     q->db = d;
@@ -480,12 +481,12 @@ struct query *db_query(struct db *d, const char *sql, struct err *e)
             return q;
         }
     }
-    return compile(d, sql, true, e);
+    return db_compile(d, sql, true, e);
 }
 
 struct query *db_query_once(struct db *d, const char *sql, struct err *e)
 {
-    return compile(d, sql, false, e);
+    return db_compile(d, sql, false, e);
 }
 
 void query_again(struct query *q)
@@ -597,7 +598,8 @@ bool query_is_null(struct query *q, int i)
 
 /* ---- transactions ------------------------------------------------------- */
 
-static bool begin(struct transaction *t, struct db *d, const char *sql, struct err *e)
+static bool transaction_start(struct transaction *t, struct db *d, const char *sql,
+                              struct err *e)
 {
     must(!t->db);
     scoped(query_end) struct query *q = db_query(d, sql, e);
@@ -609,12 +611,12 @@ static bool begin(struct transaction *t, struct db *d, const char *sql, struct e
 
 bool db_begin(struct transaction *t, struct db *d, struct err *e)
 {
-    return begin(t, d, "BEGIN IMMEDIATE", e);
+    return transaction_start(t, d, "BEGIN IMMEDIATE", e);
 }
 
 bool db_begin_read(struct transaction *t, struct db *d, struct err *e)
 {
-    return begin(t, d, "BEGIN", e);
+    return transaction_start(t, d, "BEGIN", e);
 }
 
 bool db_commit(struct transaction *t, struct err *e)
@@ -639,6 +641,6 @@ void db_rollback(struct transaction *t)
     /* The deadline that stopped the work must not stop its undoing. */
     sqlite3_progress_handler(t->db->raw, 0, NULL, NULL);
     (void)sqlite3_exec(t->db->raw, "ROLLBACK", NULL, NULL, NULL);
-    watch(t->db);
+    db_watch(t->db);
     t->db = NULL;
 }

@@ -11,7 +11,7 @@ static yyjson_val *raw(const struct json *v)
     return (yyjson_val *)(uintptr_t)v;
 }
 
-static const struct json *wrap(yyjson_val *v)
+static const struct json *json_wrap(yyjson_val *v)
 {
     return (const struct json *)v;
 }
@@ -211,9 +211,9 @@ const struct json *json_read_key(struct str text, const char *key, struct arena 
             times++;
         }
     }
-    struct str said = json_str(wrap(found));
+    struct str said = json_str(json_wrap(found));
     bool mended = said.n && memmem(said.at, said.n, REPLACED, strlen(REPLACED));
-    return times == 1 && !mended ? wrap(found) : NULL;
+    return times == 1 && !mended ? json_wrap(found) : NULL;
 }
 
 #define AT_BYTE " at byte "
@@ -241,7 +241,7 @@ const struct json *json_read(struct str text, struct arena *a, struct err *e)
         return NULL;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
-    return check_nesting(root, 0, a, e) ? wrap(root) : NULL;
+    return check_nesting(root, 0, a, e) ? json_wrap(root) : NULL;
 }
 
 enum json_type json_type(const struct json *v)
@@ -326,14 +326,14 @@ size_t json_length(const struct json *v)
 
 const struct json *json_at(const struct json *array, size_t i)
 {
-    return json_is(array, JSON_ARRAY) ? wrap(yyjson_arr_get(raw(array), i)) : NULL;
+    return json_is(array, JSON_ARRAY) ? json_wrap(yyjson_arr_get(raw(array), i)) : NULL;
 }
 
 const struct json *json_get_str(const struct json *object, struct str key)
 {
     if (!json_is(object, JSON_OBJECT))
         return NULL;
-    return wrap(yyjson_obj_getn(raw(object), key.at, key.n));
+    return json_wrap(yyjson_obj_getn(raw(object), key.at, key.n));
 }
 
 const struct json *json_get(const struct json *object, const char *key)
@@ -345,7 +345,7 @@ struct json_iter json_iter(const struct json *container)
 {
     struct json_iter it = {.container = container, .left = json_length(container)};
     if (it.left)
-        it.cursor = wrap(unsafe_yyjson_get_first(raw(container)));
+        it.cursor = json_wrap(unsafe_yyjson_get_first(raw(container)));
     return it;
 }
 
@@ -359,8 +359,8 @@ bool json_next(struct json_iter *it)
         it->key = json_str(it->cursor);
         at++; /* a key's value lies right behind it */
     }
-    it->value = wrap(at);
-    it->cursor = wrap(unsafe_yyjson_get_next(at));
+    it->value = json_wrap(at);
+    it->cursor = json_wrap(unsafe_yyjson_get_next(at));
     return true;
 }
 
@@ -392,7 +392,7 @@ const struct json *json_less(const struct json *object, const char *const *but,
     }
     at->tag = (raw(object)->tag & YYJSON_TAG_MASK) | count << YYJSON_TAG_BIT;
     at->uni.ofs = (size_t)(end - at) * sizeof *at;
-    return wrap(at);
+    return json_wrap(at);
 }
 
 /* Exactly where both are whole, however large: doubles would take neighbours for

@@ -49,7 +49,7 @@ static bool write_out(char kind, struct str bytes)
     return true;
 }
 
-static bool compile(struct engine *g, struct buf *out, struct err *e)
+static bool answer_compile(struct engine *g, struct buf *out, struct err *e)
 {
     scoped_buf struct buf wasm;
     buf_init(&wasm, PACKAGE_WASM_MAX);
@@ -81,7 +81,7 @@ int tool_compile_main(int argc, char **argv)
         .memory_bytes = argc > 4 ? strtoull(argv[4], NULL, 10) : MEMORY_LEAST,
         .file_bytes = COMPILED_MAX});
     scoped(engine_close) struct engine *g = engine_open(&options, &e);
-    bool ok = g && apart_refuse(&e) && compile(g, &out, &e);
+    bool ok = g && apart_refuse(&e) && answer_compile(g, &out, &e);
     if (!ok)
         (void)write_out(ANSWER_REFUSED, str_of(e.msg));
     else if (!write_out(ANSWER_DONE, buf_view(&out)))

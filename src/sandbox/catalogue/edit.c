@@ -27,7 +27,8 @@ bool edit_begin(struct catalogue *c, struct edit *ed, struct err *e)
 /* ---- unreferenced modules ------------------------------------------------ */
 
 /* The modules that records name, one after the other. */
-static bool collect(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool tools_collect(void *arg, const char *name, const struct os_stat *st,
+                          struct err *e)
 {
     struct edit *ed = ((void **)arg)[0];
     struct buf *named = ((void **)arg)[1];
@@ -93,7 +94,7 @@ static void edit_sweep(struct edit *ed)
     scoped_buf struct buf named;
     buf_init(&named, BUF_LIST);
     void *arg[] = {ed, &named};
-    if (os_walk_from(ed->dir, "records", collect, arg, &none) && !named.failed)
+    if (os_walk_from(ed->dir, "records", tools_collect, arg, &none) && !named.failed)
         (void)os_walk_from(ed->dir, "modules", sweep_module, arg, &none);
 }
 

@@ -14,7 +14,7 @@
 
 /* ---- reading ------------------------------------------------------------- */
 
-static bool read_row(const struct json *row, struct arena *a, struct trusted_key *k)
+static bool key_read_row(const struct json *row, struct arena *a, struct trusted_key *k)
 {
     struct err none = {0};
     unsigned char public[CRYPTO_SIGN_PUBLIC];
@@ -47,7 +47,7 @@ bool keys_read(int config, struct arena *a, struct trusted_keys *out, struct err
     out->all = arena_get(a, (n + 2) * sizeof *out->all, e);
     struct json_iter it = json_iter(rows);
     for (; out->all && json_next(&it); out->count++)
-        if (!read_row(it.value, a, &out->all[out->count])) {
+        if (!key_read_row(it.value, a, &out->all[out->count])) {
             size_t at = out->count + 1;
             out->count = 0;
             return err_set(e, ERR_INVALID,

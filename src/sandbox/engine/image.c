@@ -108,7 +108,7 @@ static bool survey_file(struct image *i, size_t gap_max)
     return true;
 }
 
-static bool check_file(const struct image_file *f, struct err *e)
+static bool image_check_file(const struct image_file *f, struct err *e)
 {
     struct stat st;
     if (fstat(f->fd, &st) != 0)
@@ -124,7 +124,7 @@ static bool check_file(const struct image_file *f, struct err *e)
 
 struct image *image_of_file(const struct image_file *f, struct err *e)
 {
-    if (!check_file(f, e))
+    if (!image_check_file(f, e))
         return NULL;
     struct image *i = image_empty((size_t)f->bytes);
     i->is_file = true;

@@ -171,8 +171,8 @@ static bool read_timeout(const struct json *v, struct tool_stage *stage, struct 
 }
 
 /* NULL: it is not given, or is a parameter. */
-static const struct json *shared(const struct tool *t, const struct json *arguments,
-                                 const char *key)
+static const struct json *answer_shared(const struct tool *t,
+                                        const struct json *arguments, const char *key)
 {
     const struct json *v =
         argument_is_shared(t, str_of(key)) ? json_get(arguments, key) : NULL;
@@ -182,9 +182,9 @@ static const struct json *shared(const struct tool *t, const struct json *argume
 bool tool_call_read(const struct tool *t, const struct json *arguments, struct arena *a,
                     struct tool_world *world, struct tool_stage *stage, struct err *e)
 {
-    const struct json *files = shared(t, arguments, "files");
-    const struct json *cwd = shared(t, arguments, "cwd");
-    const struct json *timeout = shared(t, arguments, "timeout");
+    const struct json *files = answer_shared(t, arguments, "files");
+    const struct json *cwd = answer_shared(t, arguments, "cwd");
+    const struct json *timeout = answer_shared(t, arguments, "timeout");
     if (cwd && (!json_is(cwd, JSON_STRING) || !json_str(cwd).n))
         return err_set(e, ERR_INVALID,
                        "arguments.cwd is no path; one such as \"/work\" is accepted");

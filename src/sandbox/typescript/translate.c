@@ -37,8 +37,8 @@ struct work {
 
 /* ---- refusing ----------------------------------------------------------- */
 
-static bool refuse(const struct work *k, const struct message *m,
-                   struct typescript_place *where, struct err *e)
+static bool message_refuse(const struct work *k, const struct message *m,
+                           struct typescript_place *where, struct err *e)
 {
     if (m->line) {
         struct str line = lined_at(&k->from, m->line - 1);
@@ -375,7 +375,7 @@ static bool transform(struct work *k, struct typescript_place *where, struct err
         return false;
     const struct message *error = other_error(&k->t);
     if (error)
-        return refuse(k, error, where, e);
+        return message_refuse(k, error, where, e);
     if (k->t.message_count == 0)
         return true;
     scoped_buf struct buf with;
@@ -383,7 +383,7 @@ static bool transform(struct work *k, struct typescript_place *where, struct err
     if (!find_returns(k, e) || !put_throws(k, &with, e) ||
         !esbuild_transform(k->guest, buf_view(&with), k->arena, &k->t, e))
         return false;
-    return k->t.message_count == 0 || refuse(k, &k->t.messages[0], where, e);
+    return k->t.message_count == 0 || message_refuse(k, &k->t.messages[0], where, e);
 }
 
 static bool edit(struct work *k, struct typescript_place *where, struct err *e)

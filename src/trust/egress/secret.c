@@ -22,7 +22,7 @@ static bool is_secret_name(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.at[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        bool letter = char_is_letter(c) || c == '_';
         if (!letter && (i == 0 || c < '0' || c > '9'))
             return false;
     }

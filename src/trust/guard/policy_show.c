@@ -422,8 +422,8 @@ static void record_change(const struct change *c, const struct json *value)
 }
 
 /* Reads, changes and writes; the lock is held. */
-static bool apply(const struct change *c, const char *const *values, size_t count,
-                  struct err *e)
+static bool change_apply(const struct change *c, const char *const *values, size_t count,
+                         struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(POLICY_MEMORY);
     scoped_buf struct buf old, compact, pretty;
@@ -474,7 +474,7 @@ bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const 
         return false;
     scoped(free) char *path = policy_path(w, in_vault);
     c.path = path;
-    return apply(&c, values, count, e);
+    return change_apply(&c, values, count, e);
 }
 
 /* ---- the schema --------------------------------------------------------- */

@@ -42,7 +42,7 @@ static int newest_first(const void *a, const void *b)
     return strcmp(b, a);
 }
 
-static void list(struct functions *f, struct names *names)
+static void backups_list(struct functions *f, struct names *names)
 {
     struct err none = {0};
     names->n = 0;
@@ -53,7 +53,7 @@ static void list(struct functions *f, struct names *names)
 static void prune(struct functions *f)
 {
     struct names *names = mem_new(sizeof *names);
-    list(f, names);
+    backups_list(f, names);
     for (size_t i = FUNCTION_BACKUPS; i < names->n; i++) {
         char path[PATH_SIZE];
         path_of(names->at[i], path);
@@ -159,7 +159,7 @@ bool functions_backups(struct functions *f, struct json_writer *out, struct err 
     scoped_store(f);
     scoped(free) struct names *names = mem_new(sizeof *names);
     if (store_folder(f, false, e))
-        list(f, names);
+        backups_list(f, names);
     if (e->code)
         return false;
     json_open_array(out);
@@ -186,11 +186,11 @@ static bool no_backup(struct functions *f, struct str wanted, const struct names
 }
 
 /* The one that is meant; its name in `name`. */
-static struct function_set *choose(struct functions *f, struct str wanted, char *name,
-                                   struct err *e)
+static struct function_set *backup_choose(struct functions *f, struct str wanted,
+                                          char *name, struct err *e)
 {
     scoped(free) struct names *names = mem_new(sizeof *names);
-    list(f, names);
+    backups_list(f, names);
     struct os_stat st;
     for (size_t i = 0; i < names->n; i++) {
         if (wanted.n && !str_is(wanted, names->at[i]))
@@ -283,7 +283,7 @@ bool functions_restore(struct functions *f, struct str backup,
         return false;
     struct err damaged = {0};
     (void)store_file(f, &damaged); /* what others did to it is recorded first */
-    scoped_new_set struct function_set *s = choose(f, backup, name, e);
+    scoped_new_set struct function_set *s = backup_choose(f, backup, name, e);
     store_forget(f);
     if (!s || !put_back(f, s, who, &told, e))
         return false;

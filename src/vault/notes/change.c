@@ -69,7 +69,8 @@ void change_told(struct change *c)
 /* ---- the notes of a change ----------------------------------------------- */
 
 /* Reads the file `from`; *out is NULL when there is none. */
-static bool load(struct change *c, const char *from, struct entry **out, struct err *e)
+static bool change_load(struct change *c, const char *from, struct entry **out,
+                        struct err *e)
 {
     *out = NULL;
     scoped_buf struct buf bytes;
@@ -106,7 +107,7 @@ static bool find_entry(struct change *c, const char *path, struct entry **out,
     *out = entry_at(c, path);
     if (*out)
         return !(*out)->links || linktext_write((*out)->links, e);
-    return entry_has_left(c, path) || load(c, path, out, e);
+    return entry_has_left(c, path) || change_load(c, path, out, e);
 }
 
 bool change_has(struct change *c, const char *path)
@@ -168,7 +169,7 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
 }
 
 /* A move comes behind all that was done before it; other steps may come at any time. */
-static void touch(struct change *c, struct entry *n, bool moves)
+static void change_touch_entry(struct change *c, struct entry *n, bool moves)
 {
     if (!n->order || moves)
         n->order = ++c->order;
@@ -186,7 +187,7 @@ bool change_create(struct change *c, const char *path, struct str bytes, struct 
     if (!n || !entry_set(c, n, bytes, e))
         return false;
     n->action = "create";
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     return true;
 }
 
@@ -199,7 +200,7 @@ bool change_replace(struct change *c, const char *path, struct str bytes, struct
         return not_there(path, e);
     if (str_eq(n->now, bytes))
         return true;
-    touch(c, n, false);
+    change_touch_entry(c, n, false);
     return entry_set(c, n, bytes, e);
 }
 
@@ -240,7 +241,7 @@ bool change_move(struct change *c, const char *from, const char *to, struct err 
     if (!entry_move(c, n, to, false, e))
         return false;
     n->note = NULL;
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     return true;
 }
 
@@ -259,7 +260,7 @@ bool change_remove(struct change *c, const char *path, char *backup, struct err 
     if (!entry_move(c, n, name, true, e))
         return false;
     n->action = "delete";
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     if (backup)
         memcpy(backup, name, strlen(name) + 1);
     return true;
@@ -279,7 +280,7 @@ bool change_take_back(struct change *c, const char *backup, const char *path,
         return false;
     n->note = NULL;
     n->action = "restore";
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     return true;
 }
 

@@ -83,7 +83,7 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
         return err_set(e, ERR_LIMIT, "content is %zu bytes; notes may have at most %u",
                        c->content.n, NOTE_SIZE_MAX);
     scoped_buf struct buf name;
-    buf_init(&name, 512);
+    buf_init(&name, BUF_LINE);
     if (!name_from_title(c->title, &name))
         return err_set(e, ERR_INVALID,
                        "title must be a string with at least one letter, "
@@ -162,8 +162,8 @@ static bool put_created(struct change *g, struct vault *v, const struct creation
     return types_check(g, v, c->type, &given, e) && buf_check(out, "the note", e);
 }
 
-static bool taken(struct vault *v, const struct creation *c, struct str path,
-                  struct err *e)
+static bool create_refuse_taken(struct vault *v, const struct creation *c,
+                                struct str path, struct err *e)
 {
     scoped_buf struct buf id;
     buf_init(&id, PATH_MAX + 8);
@@ -182,8 +182,8 @@ static bool check_free(struct change *g, struct vault *v, const struct creation 
     struct str path = str_of(c->path);
     char root[PATH_MAX];
     if (name_other_home(path, root) && change_has(g, root))
-        return taken(v, c, str_of(root), e);
-    return !change_has(g, c->path) || taken(v, c, path, e);
+        return create_refuse_taken(v, c, str_of(root), e);
+    return !change_has(g, c->path) || create_refuse_taken(v, c, path, e);
 }
 
 static bool run_creation(struct change *g, struct vault *v, void *state,

@@ -4,8 +4,8 @@
 
 #include "notes/name.h"
 
-static bool list(struct str out[static FORMS], struct str path, struct str title,
-                 struct arena *a, struct err *e)
+static bool forms_of(struct str out[static FORMS], struct str path, struct str title,
+                     struct arena *a, struct err *e)
 {
     scoped_buf struct buf id;
     buf_init(&id, PATH_MAX + 8);
@@ -26,7 +26,8 @@ bool forms_list(struct forms *f, struct str old_path, struct str old_title,
                 struct str path, struct str title, struct arena *a, struct err *e)
 {
     *f = (struct forms){0};
-    return list(f->old, old_path, old_title, a, e) && list(f->now, path, title, a, e);
+    return forms_of(f->old, old_path, old_title, a, e) &&
+           forms_of(f->now, path, title, a, e);
 }
 
 /* Can it stand in [[...]]? */

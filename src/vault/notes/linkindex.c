@@ -260,7 +260,7 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n,
     struct writing w = {.linker = l, .from = n->path, .source = key, .e = e};
     buf_init(&w.text, PATH_MAX);
     buf_init(&w.other, PATH_MAX);
-    buf_init(&w.domain, 1024);
+    buf_init(&w.domain, BUF_LINE);
     if (!links)
         markdown_links(n->front.body, write_link, &w);
     for (size_t k = 0; links && k < links->count; k++)

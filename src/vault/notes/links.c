@@ -29,7 +29,7 @@ static void put_row_end(struct query *q, struct json_writer *w)
 }
 
 /* Leaves the object open. */
-static void put_link(struct query *q, struct json_writer *w)
+static void links_put_link(struct query *q, struct json_writer *w)
 {
     json_open_object(w);
     json_pair_str(w, "source_note_id", query_str(q, SOURCE));
@@ -77,7 +77,7 @@ bool put_outgoing(struct db *db, int64_t note, bool external, struct json_writer
             put_address(q, w);
             continue;
         }
-        put_link(q, w);
+        links_put_link(q, w);
         json_close(w);
     }
     json_close(w);
@@ -98,7 +98,7 @@ bool put_incoming(struct db *db, int64_t note, struct json_writer *w, struct err
     query_bind_int(q, 1, note);
     json_open_array(w);
     while (query_next(q, e)) {
-        put_link(q, w);
+        links_put_link(q, w);
         json_close(w);
     }
     json_close(w);
@@ -153,7 +153,7 @@ struct page {
 };
 
 /* The path that a cursor stands for; its note may be gone since. */
-static bool read_cursor(struct vault *v, struct page *p, struct err *e)
+static bool links_read_cursor(struct vault *v, struct page *p, struct err *e)
 {
     bool found;
     p->after[0] = '\0';
@@ -191,8 +191,8 @@ static bool page_work(struct db *db, void *arg, struct err *e)
 }
 
 /* Reads the options of a call that takes a limit, a cursor and other `keys`. */
-static bool read_page(const struct json *options, const char *call,
-                      const char *const *keys, struct page *p, struct err *e)
+static bool links_read_page(const struct json *options, const char *call,
+                            const char *const *keys, struct page *p, struct err *e)
 {
     p->limit = PAGE_MAX;
     return !options || json_is(options, JSON_NULL) ||
@@ -206,7 +206,7 @@ static bool read_page(const struct json *options, const char *call,
 static bool ask_page(struct vault *v, struct page *p, struct json_writer *out,
                      struct err *e)
 {
-    if (!read_cursor(v, p, e))
+    if (!links_read_cursor(v, p, e))
         return false;
     buf_init(&p->rows, FIND_ANSWER_MAX);
     bool ok = find_use(v, page_work, p, &p->rows, out, e);
@@ -216,7 +216,7 @@ static bool ask_page(struct vault *v, struct page *p, struct json_writer *out,
 
 static void put_broken(struct query *q, struct json_writer *w)
 {
-    put_link(q, w);
+    links_put_link(q, w);
     json_pair_cstr(w, "reason",
                    query_int(q, OUTCOME) == NAME_SEVERAL ? "ambiguous" : "missing");
     json_close(w);
@@ -235,12 +235,13 @@ bool links_find_broken(struct vault *v, const struct json *options,
                      " WHERE m.note IS NULL AND l.file = 0 AND s.path > ?1"
                      " ORDER BY s.path, l.number",
                      .put = put_broken};
-    return read_page(options, "links.findBroken", keys, &p, e) && ask_page(v, &p, out, e);
+    return links_read_page(options, "links.findBroken", keys, &p, e) &&
+           ask_page(v, &p, out, e);
 }
 
 #define KIND_HIERARCHY 99 /* of a row that is no link */
 
-static void put_found(struct query *q, struct json_writer *w)
+static void links_put_found(struct query *q, struct json_writer *w)
 {
     bool beneath = query_int(q, KIND) == KIND_HIERARCHY;
     json_open_object(w);
@@ -272,8 +273,8 @@ bool links_list(struct vault *v, const struct json *options, struct json_writer 
                 struct err *e)
 {
     static const char *const keys[] = {"limit", "cursor", "hierarchy", NULL};
-    struct page p = {.put = put_found};
-    if (!read_page(options, "links.list", keys, &p, e))
+    struct page p = {.put = links_put_found};
+    if (!links_read_page(options, "links.list", keys, &p, e))
         return false;
     p.sql = p.hierarchy ? LINKS_ONLY AND_HIERARCHY LINKS_END : LINKS_ONLY LINKS_END;
     return ask_page(v, &p, out, e);
@@ -321,7 +322,7 @@ struct paths {
     struct buf *out;
 };
 
-static void put_item(struct buf *out, struct str item)
+static void links_put_item(struct buf *out, struct str item)
 {
     buf_char(out, out->n ? ',' : '[');
     struct json_writer w = json_writer(out);
@@ -334,14 +335,14 @@ static bool add_path(void *arg, struct str identifier, struct err *e)
     char path[PATH_MAX];
     if (!vault_need(p->v, NULL, identifier, path, e))
         return false;
-    put_item(p->out, str_of(path));
+    links_put_item(p->out, str_of(path));
     return true;
 }
 
 static bool add_domain(void *arg, struct str domain, struct err *e)
 {
     scoped_buf struct buf b;
-    buf_init(&b, 1024);
+    buf_init(&b, BUF_LINE);
     domain = str_trim(domain);
     if (str_starts(domain, "*."))
         domain = (struct str){domain.at + 2, domain.n - 2};
@@ -351,7 +352,7 @@ static bool add_domain(void *arg, struct str domain, struct err *e)
                        "external_domains: \"%.*s\" is no domain; one is such as "
                        "\"example.com\"",
                        STR_ARGS(str_cut(domain, 80)));
-    put_item(arg, buf_view(&b));
+    links_put_item(arg, buf_view(&b));
     return true;
 }
 
@@ -370,7 +371,7 @@ static bool read_search_by(struct vault *v, const struct json *o, struct search_
         !options_bool(o, "broken_links", &broken, e) ||
         !options_limit(o, 1000, PAGE_MAX, &s->page.limit, e) ||
         !options_str(o, "cursor", NULL, &s->page.cursor, e) ||
-        !read_cursor(v, &s->page, e))
+        !links_read_cursor(v, &s->page, e))
         return false;
     s->broken = json_is(json_get(o, "broken_links"), JSON_BOOL) ? broken : -1;
     if (!s->to.n && !s->from.n && !s->domains.n && s->broken < 0)
@@ -389,7 +390,7 @@ static bool read_search_by(struct vault *v, const struct json *o, struct search_
     " JOIN links l ON l.name = m.key WHERE m.note IS NULL AND l.file = 0)"
 
 /* Only what is asked for stands in the query, so that the rarest decides. */
-static void put_query(const struct search_by *s, struct buf *sql)
+static void links_put_query(const struct search_by *s, struct buf *sql)
 {
     buf_cstr(sql, "SELECT " FIND_ID ", n.title, n.type, n.created, n.updated, n.hash,"
                   " n.metadata FROM notes n WHERE n.path > ?1");
@@ -411,7 +412,7 @@ static void put_query(const struct search_by *s, struct buf *sql)
     buf_cstr(sql, " ORDER BY n.path LIMIT ?2");
 }
 
-static void put_note(struct query *q, struct json_writer *w)
+static void links_put_note(struct query *q, struct json_writer *w)
 {
     json_open_object(w);
     json_pair_str(w, "id", query_str(q, 0));
@@ -430,8 +431,8 @@ static bool search_by_work(struct db *db, void *arg, struct err *e)
     buf_clear(&s->page.rows);
     struct json_writer w = json_writer(&s->page.rows);
     scoped_buf struct buf sql;
-    buf_init(&sql, 8192);
-    put_query(s, &sql);
+    buf_init(&sql, BUF_PAGE);
+    links_put_query(s, &sql);
     scoped(query_end) struct query *q = db_query(db, buf_cz(&sql), e);
     if (!q)
         return false;
@@ -445,7 +446,7 @@ static bool search_by_work(struct db *db, void *arg, struct err *e)
         query_bind_str(q, 5, buf_view(&s->domains));
     json_open_array(&w);
     while (query_next(q, e))
-        put_note(q, &w);
+        links_put_note(q, &w);
     json_close(&w);
     return e->code == ERR_NONE;
 }
@@ -544,7 +545,7 @@ static bool version_work(struct db *db, void *arg, struct err *e)
 bool notes_version(struct vault *v, struct buf *out, struct err *e)
 {
     scoped_buf struct buf text;
-    buf_init(&text, 200);
+    buf_init(&text, BUF_NAME);
     return index_use(v, version_work, &text, e) &&
            (buf_str(out, buf_view(&text)) || buf_check(out, "the version", e));
 }

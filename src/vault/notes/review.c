@@ -44,8 +44,8 @@ static bool make_digest(struct change *c, const struct change_file *file,
     return true;
 }
 
-static bool look(struct change *c, const struct change_file *file, struct vault_review *r,
-                 struct err *e)
+static bool review_look(struct change *c, const struct change_file *file,
+                        struct vault_review *r, struct err *e)
 {
     if (!make_digest(c, file, r->digest, e))
         return false;
@@ -67,7 +67,7 @@ bool change_review(struct change *c, const struct change_file *file, struct err 
         return true;
     (void)change_sort(c);
     if (r->looks)
-        return look(c, file, r, e);
+        return review_look(c, file, r, e);
     if (!make_digest(c, file, digest, e))
         return false;
     c->reviewed = true;

@@ -8,8 +8,8 @@
 #include "notes/linkname.h"
 
 /* The index is brought up to date before the lock is taken: it may take long, the first time. */
-static bool perform(struct vault *v, const struct operation *op, const struct json *o,
-                    struct json_writer *out, struct err *e)
+static bool subnotes_perform(struct vault *v, const struct operation *op,
+                             const struct json *o, struct json_writer *out, struct err *e)
 {
     return index_use(v, NULL, NULL, e) && write_perform(v, op, o, out, e);
 }
@@ -104,7 +104,7 @@ static const struct operation add_operation = {
 bool hierarchy_add_subnote(struct vault *v, const struct json *options,
                            struct json_writer *out, struct err *e)
 {
-    return perform(v, &add_operation, options, out, e);
+    return subnotes_perform(v, &add_operation, options, out, e);
 }
 
 /* ---- remove ------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static const struct operation remove_operation = {"hierarchy.removeSubnote", "up
 bool hierarchy_remove_subnote(struct vault *v, const struct json *options,
                               struct json_writer *out, struct err *e)
 {
-    return perform(v, &remove_operation, options, out, e);
+    return subnotes_perform(v, &remove_operation, options, out, e);
 }
 
 /* ---- reorder ------------------------------------------------------------ */
@@ -252,7 +252,7 @@ static bool check_order(struct order *o, const struct json *ids, const struct lo
             o->items[o->count++] = at;
     }
     scoped_buf struct buf missing;
-    buf_init(&missing, 16u << 20);
+    buf_init(&missing, BUF_FILE);
     name_missing(o, &missing);
     if (!missing.n && !o->extra.n)
         return true;
@@ -274,7 +274,7 @@ static bool run_reordering(struct change *c, struct vault *v, void *state,
         !find_notes(c, &f, p->order, &l, e))
         return false;
     struct order o = {&f, arena_get(f.arena, (l.count + 1) * sizeof *o.items, e), 0, {0}};
-    buf_init(&o.extra, 16u << 20);
+    buf_init(&o.extra, BUF_FILE);
     bool ok = o.items && check_order(&o, p->order, &l, e);
     buf_done(&o.extra);
     if (!ok)
@@ -293,5 +293,5 @@ static const struct operation reorder_operation = {"hierarchy.reorder", "update"
 bool hierarchy_reorder(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
-    return perform(v, &reorder_operation, options, out, e);
+    return subnotes_perform(v, &reorder_operation, options, out, e);
 }

@@ -117,7 +117,7 @@ static bool take_folder(void *arg, const char *name, const struct os_stat *st,
            row_of(arg, str_of(name), e);
 }
 
-static int by_name(const void *a, const void *b)
+static int types_by_name(const void *a, const void *b)
 {
     return str_cmp(((const struct type_row *)a)->name,
                    ((const struct type_row *)b)->name);
@@ -133,7 +133,7 @@ static bool list_types(struct type_rows *r, struct err *e)
     if (!os_walk_from(r->v->dir, TYPES_DIR, take_described, r, &none) &&
         none.code != ERR_NOT_FOUND)
         return err_set(e, none.code, "%s", none.msg);
-    qsort(r->all, r->count, sizeof *r->all, by_name);
+    qsort(r->all, r->count, sizeof *r->all, types_by_name);
     return true;
 }
 
@@ -141,7 +141,7 @@ static bool list_types(struct type_rows *r, struct err *e)
 static bool no_such_type(struct type_rows *r, struct str type, struct err *e)
 {
     scoped_buf struct buf names;
-    buf_init(&names, 200);
+    buf_init(&names, BUF_NAME);
     for (size_t i = 0; i < r->count && !names.failed; i++)
         buf_printf(&names, "%s%.*s", i ? ", " : "", STR_ARGS(r->all[i].name));
     return err_set(e, ERR_NOT_FOUND, "there is no type \"%.*s\"; %s%s",
@@ -237,8 +237,8 @@ static bool read_schema_option(struct vault *vault, const struct json *v,
 
 /* description, instructions (or agent_instructions), metadata_schema: null leaves a part
  * as it is. */
-static bool read_parts(struct vault *v, const struct json *json, struct type_options *o,
-                       struct err *e)
+static bool type_read_parts(struct vault *v, const struct json *json,
+                            struct type_options *o, struct err *e)
 {
     const struct json *purpose = present(json, "description");
     const struct json *first = present(json, "instructions");
@@ -266,12 +266,12 @@ static bool read_options(struct vault *v, const struct json *json, const char *c
            options_str(json, "type_name", NULL, &o->name, e) &&
            types_check_name(o->name, e) &&
            options_str(json, "content_hash", NULL, &o->hash, e) &&
-           read_parts(v, json, o, e);
+           type_read_parts(v, json, o, e);
 }
 
 /* The text with all parts that were given put in. */
-static bool put_parts(const struct type_options *o, struct str text, struct buf *out,
-                      struct err *e)
+static bool type_put_parts(const struct type_options *o, struct str text, struct buf *out,
+                           struct err *e)
 {
     scoped_buf struct buf now, next;
     buf_init(&now, TYPEFILE_MAX);
@@ -324,7 +324,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     scoped_options struct type_options o;
     options_init(&o);
     scoped_buf struct buf head, text;
-    buf_init(&head, 1000);
+    buf_init(&head, BUF_LINE);
     buf_init(&text, TYPEFILE_MAX);
     if (!read_options(v, options, "noteTypes.create", keys, &o, e))
         return false;
@@ -336,7 +336,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     char path[PATH_MAX];
     types_path(o.name, path);
     const struct change_options how = {.action = "type"};
-    if (!put_parts(&o, buf_view(&head), &text, e))
+    if (!type_put_parts(&o, buf_view(&head), &text, e))
         return false;
     scoped(change_end) struct change *c = change_begin(v, &how, e);
     struct err why = {0};
@@ -379,7 +379,7 @@ static void put_purpose(struct vault *v, const struct type_row *row,
     json_pair_str(w, "description", t.purpose);
 }
 
-static bool read_list(const struct json *o, bool *fields, struct err *e)
+static bool types_read_list(const struct json *o, bool *fields, struct err *e)
 {
     static const char *const keys[] = {"fields", NULL};
     *fields = false;
@@ -388,7 +388,8 @@ static bool read_list(const struct json *o, bool *fields, struct err *e)
             options_bool(o, "fields", fields, e));
 }
 
-static void put_fields(const struct json *all, struct str type, struct json_writer *w)
+static void type_put_fields(const struct json *all, struct str type,
+                            struct json_writer *w)
 {
     const struct json *own = json_get_str(all, type);
     int64_t omitted = json_int(json_get(own, "omitted"), 0);
@@ -406,7 +407,7 @@ bool note_types_list(struct vault *v, const struct json *options, struct json_wr
     bool fields;
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA + FIND_ANSWER_MAX);
     struct type_rows r = {.arena = a, .v = v};
-    if (!read_list(options, &fields, e) || !list_types(&r, e))
+    if (!types_read_list(options, &fields, e) || !list_types(&r, e))
         return false;
     bool hidden = fields && sight_hides(v, SIGHT_NOTES);
     const struct json *of_notes = fields && !hidden ? types_fields(v, a, e) : NULL;
@@ -428,14 +429,14 @@ bool note_types_list(struct vault *v, const struct json *options, struct json_wr
         if (hidden)
             sight_put_hidden(SIGHT_NOTES, out);
         else if (fields)
-            put_fields(of_notes, r.all[i].name, out);
+            type_put_fields(of_notes, r.all[i].name, out);
         json_close(out);
     }
     json_close(out);
     return buf_check(out->out, "the answer", e);
 }
 
-static void put_type(struct str type, const struct typefile *t, struct str text,
+static void type_put(struct str type, const struct typefile *t, struct str text,
                      bool found, struct json_writer *w)
 {
     char path[PATH_MAX], hash[HASH_SIZE];
@@ -459,8 +460,8 @@ static void put_type(struct str type, const struct typefile *t, struct str text,
 }
 
 /* "name" or {type_name (or typeName)}. */
-static bool read_name(const struct json *json, const char *call, struct str *name,
-                      struct err *e)
+static bool type_read_name(const struct json *json, const char *call, struct str *name,
+                           struct err *e)
 {
     static const char *const keys[] = {"type_name", "typeName", NULL};
     *name = json_str(json);
@@ -480,13 +481,13 @@ bool note_types_get(struct vault *v, const struct json *name, struct json_writer
     struct os_stat st;
     struct typefile t;
     bool found;
-    if (!read_name(name, "noteTypes.get", &type, e) ||
+    if (!type_read_name(name, "noteTypes.get", &type, e) ||
         !types_read(v, type, &text, &found, &st, e) ||
         !typefile_read(buf_view(&text), a, &t, e))
         return false;
     if (!found && !types_need(v, type, e))
         return false;
-    put_type(type, &t, buf_view(&text), found, out);
+    type_put(type, &t, buf_view(&text), found, out);
     return buf_check(out->out, "the answer", e);
 }
 
@@ -524,7 +525,7 @@ static bool write_description(struct vault *v, const struct type_options *o,
         return false;
     if (!found)
         buf_printf(&old, "# %.*s\n", STR_ARGS(o->name));
-    if (!put_parts(o, buf_view(&old), text, e))
+    if (!type_put_parts(o, buf_view(&old), text, e))
         return false;
     const struct change_file file = {
         .path = path, .old = buf_view(&old), .now = buf_view(text), .there = found};

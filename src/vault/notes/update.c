@@ -67,8 +67,9 @@ static size_t list_changes(const struct revision *r, const struct note *n,
 }
 
 /* The file's new bytes, given as a whole. */
-static bool replace(struct change *c, struct vault *v, const struct revision *r,
-                    const struct note *n, struct arena *a, struct buf *out, struct err *e)
+static bool note_replace(struct change *c, struct vault *v, const struct revision *r,
+                         const struct note *n, struct arena *a, struct buf *out,
+                         struct err *e)
 {
     struct note new;
     if (!write_parse_whole(r->whole, n->path, a, &new, e))
@@ -80,8 +81,9 @@ static bool replace(struct change *c, struct vault *v, const struct revision *r,
 }
 
 /* The file's new bytes, of what changes. */
-static bool revise(struct change *c, struct vault *v, const struct revision *r,
-                   const struct note *n, struct arena *a, struct buf *out, struct err *e)
+static bool note_revise(struct change *c, struct vault *v, const struct revision *r,
+                        const struct note *n, struct arena *a, struct buf *out,
+                        struct err *e)
 {
     struct str body = r->content ? json_str(r->content) : n->front.body;
     const struct types_note changed = {.metadata = n->front.yml.all,
@@ -118,7 +120,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
     if (!write_check_guard(v, &r->guard, &n, e) ||
-        !(r->whole ? replace : revise)(c, v, r, &n, a, &fresh, e) ||
+        !(r->whole ? note_replace : note_revise)(c, v, r, &n, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
     change_say(c, path, NULL,

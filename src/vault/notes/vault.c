@@ -128,7 +128,7 @@ static struct str text_of(const struct json *v, struct arena *a, struct err *e)
     if (!json_is(v, JSON_NUMBER) && !json_is(v, JSON_BOOL))
         return STR("");
     scoped_buf struct buf b;
-    buf_init(&b, 64);
+    buf_init(&b, BUF_NAME);
     struct json_writer w = json_writer(&b);
     json_put(&w, v);
     char *copy = arena_copy(a, b.at, b.n, e);
@@ -283,7 +283,7 @@ bool options_check(const struct json *o, const char *what, const char *const *ke
                    struct err *e)
 {
     scoped_buf struct buf names;
-    buf_init(&names, 300);
+    buf_init(&names, BUF_LINE);
     for (size_t i = 0; keys[i]; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", keys[i]);
     if (!json_is(o, JSON_OBJECT))
