@@ -156,8 +156,7 @@ bool tokens_read(int dir, struct arena *a, struct tokens *out, struct err *e)
 {
     struct err why = {0};
     struct os_stat st;
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     *out = (struct tokens){0};
     /* No link: a change of what it leads to would not show. */
     scoped_fd int fd =
@@ -243,8 +242,7 @@ static void token_put_head(struct json_writer *w, const struct token *t)
 
 static bool tokens_change_write(const struct change *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_int(&w, "version", VERSION);
@@ -382,8 +380,7 @@ static void put_used(int state, struct str id, struct json_writer *w)
 {
     struct err none = {0};
     char name[sizeof USED_DIR + 1 + TOKEN_ID + 1];
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     (void)snprintf(name, sizeof name, USED_DIR "/%.*s", STR_ARGS(id));
     bool there =
         state >= 0 && os_read_file(state, name, &text, NULL, &none) && text.n == 24;

@@ -38,8 +38,7 @@ bool jwt_is_like(struct str text)
 static bool jwt_decode_part(struct str part, struct arena *a, struct str *out,
                             struct err *e)
 {
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, JWT_MAX);
+    scoped_buf struct buf bytes = buf_of(JWT_MAX);
     if (!crypto_base64url_read(part, &bytes, e))
         return false;
     out->at = arena_copy(a, bytes.at, bytes.n, e);

@@ -151,8 +151,7 @@ static bool read_kid(struct key *k, const struct json *jwk, struct arena *a)
 /* The whole of it, as it was written: what changes in it makes another key. */
 static void mark_key(struct key *k, const struct json *jwk)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, JWKS_MAX * 2);
+    scoped_buf struct buf text = buf_of(JWKS_MAX * 2);
     struct json_writer w = json_writer(&text);
     json_put(&w, jwk);
     crypto_hash_hex(buf_view(&text), k->mark.hash);

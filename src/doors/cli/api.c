@@ -70,8 +70,7 @@ static const struct json *action_ask(struct actions *actions, const char *action
 {
     struct caller terminal = {.name = "terminal"};
     struct answer answer = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_PAGE);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     buf_init(&answer.json, TEXT_MAX);
     buf_init(&answer.content, TEXT_MAX);
     struct json_writer w = json_writer(&text);

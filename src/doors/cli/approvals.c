@@ -25,8 +25,7 @@ struct approvals_command {
 
 static void print_entry(const struct json *entry, bool as_json)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MAX);
+    scoped_buf struct buf text = buf_of(LIST_MAX);
     if (as_json) {
         struct json_writer w = json_writer(&text);
         json_put(&w, entry);
@@ -50,8 +49,7 @@ static bool read_list(struct approvals_command *c, struct buf *text,
 static bool approvals_print(struct approvals_command *c, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(4 * LIST_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MAX);
+    scoped_buf struct buf text = buf_of(LIST_MAX);
     const struct json *all;
     if (!read_list(c, &text, &all, a, e))
         return false;
@@ -109,8 +107,7 @@ static bool tell_new(struct approvals_command *c, struct buf *told, struct err *
 /* Prints each as it comes, until it is stopped or nobody reads any more. */
 static bool approvals_follow(struct approvals_command *c, struct err *e)
 {
-    scoped_buf struct buf told;
-    buf_init(&told, LIST_MAX);
+    scoped_buf struct buf told = buf_of(LIST_MAX);
     for (uint64_t before = 0;;) {
         uint64_t now = approvals_state(c->store);
         if (now != before && !tell_new(c, &told, e))

@@ -34,8 +34,7 @@ struct audit_command {
 /* Strangers' text moves no cursor and ends no line. */
 static void print_text(struct str text)
 {
-    scoped_buf struct buf spelt;
-    buf_init(&spelt, 12 * AUDIT_RECORD_MAX);
+    scoped_buf struct buf spelt = buf_of(12 * AUDIT_RECORD_MAX);
     str_spell(text, &spelt);
     fputs(buf_cz(&spelt), stdout);
 }
@@ -134,8 +133,7 @@ static bool print_line(void *arg, struct str line, struct err *e)
     const struct json *r = json_read(line, a, &broken);
     (void)e;
     if (c->json) {
-        scoped_buf struct buf text;
-        buf_init(&text, 8 * AUDIT_RECORD_MAX);
+        scoped_buf struct buf text = buf_of(8 * AUDIT_RECORD_MAX);
         struct json_writer w = json_writer(&text);
         if (r)
             buf_str(&text, line);
@@ -242,8 +240,7 @@ static bool audit_verify(struct audit_command *c, struct err *e)
 {
     bool sound = false;
     scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
-    scoped_buf struct buf out;
-    buf_init(&out, TEXT_MAX);
+    scoped_buf struct buf out = buf_of(TEXT_MAX);
     struct json_writer w = json_writer(&out);
     json_open_object(&w);
     json_key(&w, "trails");
@@ -327,8 +324,7 @@ static bool is_only(struct wanted *w, struct err *e)
 
 static void show_json(struct str line, const struct buf *code)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * TEXT_MAX);
+    scoped_buf struct buf text = buf_of(8 * TEXT_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_raw(&w, "record", line);
@@ -359,8 +355,7 @@ static void show_readable(const struct json *record, struct buf *code)
 {
     struct json_iter it = json_iter(record);
     while (json_next(&it)) {
-        scoped_buf struct buf text;
-        buf_init(&text, TEXT_MAX);
+        scoped_buf struct buf text = buf_of(TEXT_MAX);
         struct json_writer w = json_writer(&text);
         json_put(&w, it.value);
         print_text(it.key);
@@ -441,8 +436,7 @@ static bool export(void *command, struct err *e)
     struct audit_command *c = command;
     FILE *shown;
     scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_PAGE);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     struct json_writer w = json_writer(&text);
     if (c->remove && !c->out)
         return err_set(e, ERR_INVALID, "--remove needs --out FILE, where the copy goes");

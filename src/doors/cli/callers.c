@@ -150,8 +150,7 @@ static bool caller_is_token(const char *caller, struct err *e)
 {
     static const char prefix[] = "http token ";
     scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)32 << 20);
+    scoped_buf struct buf text = buf_of((size_t)32 << 20);
     struct json_writer w = json_writer(&text);
     if (!str_starts(str_of(caller), prefix) || !tokens_list(&w, e))
         return false;

@@ -217,8 +217,7 @@ int fn_new(int argc, char **argv)
     if (!definition)
         return exit;
     if (output) {
-        scoped_buf struct buf text;
-        buf_init(&text, FILE_MAX);
+        scoped_buf struct buf text = buf_of(FILE_MAX);
         fn_source_write(definition, &text);
         return fn_write_out(output, buf_view(&text), &e) ? EXIT_DONE : cli_fail(&e);
     }

@@ -87,8 +87,7 @@ int fn_import(int argc, char **argv)
             rows, LENGTH(rows), argc, argv, words, 1, 1, &exit))
         return exit;
     struct err e = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     if (!tool_read_file(words[0], "a file of functions", &text, &e))
         return cli_fail(&e);
     fn_begin(&f);

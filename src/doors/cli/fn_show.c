@@ -26,8 +26,7 @@ static void print_rows(const struct json *rows)
 
 static void put_query(struct fn *f, const char *const *words)
 {
-    scoped_buf struct buf query;
-    buf_init(&query, BUF_TEXT);
+    scoped_buf struct buf query = buf_of(BUF_TEXT);
     for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
         buf_printf(&query, "%s%s", i ? " " : "", words[i]);
     if (query.n)
@@ -150,8 +149,7 @@ int fn_show(int argc, char **argv)
         return EXIT_DONE;
     }
     struct err e = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)4 << 20);
+    scoped_buf struct buf text = buf_of((size_t)4 << 20);
     fn_source_write(json_get(f.answered, "function"), &text);
     bool ok =
         buf_check(&text, "the file", &e) && fn_write_out(output, buf_view(&text), &e);

@@ -273,8 +273,7 @@ static void put_definition_parameter(const struct found *f, size_t i, struct str
                                      struct err *e)
 {
     struct str name = f->parameters[i].name, bare = name;
-    scoped_buf struct buf type_text;
-    buf_init(&type_text, BUF_TEXT);
+    scoped_buf struct buf type_text = buf_of(BUF_TEXT);
     if (f->parameters[i].rest)
         bare = (struct str){name.at + 3, name.n - 3};
     struct said said = read_said(tag_of(comment, "param", bare), true);
@@ -339,8 +338,7 @@ static void put_returns(const struct found *f, struct str comment, struct json_w
     if (!text.n)
         text = tag_of(comment, "return", STR(""));
     struct str said = read_said(text, false).type;
-    scoped_buf struct buf type;
-    buf_init(&type, BUF_TEXT);
+    scoped_buf struct buf type = buf_of(BUF_TEXT);
     put_type_text(said.n ? said : f->returns, f->generics, &type);
     json_pair_str(w, "returnType",
                   type.n     ? buf_view(&type)

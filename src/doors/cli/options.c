@@ -22,8 +22,7 @@ static bool refuse_unknown(const struct option_row *rows, size_t count, const ch
                            struct err *e)
 {
     const char *names[OPTIONS_MAX];
-    scoped_buf struct buf known;
-    buf_init(&known, BUF_LINE);
+    scoped_buf struct buf known = buf_of(BUF_LINE);
     must(count <= LENGTH(names));
     for (size_t i = 0; i < count; i++) {
         names[i] = rows[i].name;

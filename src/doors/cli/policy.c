@@ -78,8 +78,7 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
 
 static void print_value(const struct json *v)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TEXT_MAX);
+    scoped_buf struct buf text = buf_of(TEXT_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
     cli_put(buf_view(&text));
@@ -122,8 +121,7 @@ static void print_shown(const struct json *shown)
 static bool policy_print(void *command, struct err *e)
 {
     struct policy_command *c = command;
-    scoped_buf struct buf out;
-    buf_init(&out, TEXT_MAX);
+    scoped_buf struct buf out = buf_of(TEXT_MAX);
     if (!ward_show(c->ward, &out, e))
         return false;
     if (c->json)
@@ -185,8 +183,7 @@ static bool set(void *command, struct err *e)
 static bool schema(void *command, struct err *e)
 {
     (void)command;
-    scoped_buf struct buf out;
-    buf_init(&out, TEXT_MAX);
+    scoped_buf struct buf out = buf_of(TEXT_MAX);
     return guard_schema(&out, e) && printf("%s", buf_cz(&out)) >= 0;
 }
 

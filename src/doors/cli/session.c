@@ -69,8 +69,7 @@ static void session_put_row(const struct session_info *x, uint64_t idle_ms,
 
 static bool sessions_print_json(const struct found *f, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MEMORY);
+    scoped_buf struct buf text = buf_of(LIST_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < f->count; i++)

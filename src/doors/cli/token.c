@@ -164,8 +164,7 @@ static bool tokens_print(void *command, struct err *e)
 {
     const struct token_command *c = command;
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)32 << 20);
+    scoped_buf struct buf text = buf_of((size_t)32 << 20);
     struct json_writer w = json_writer(&text);
     if (!tokens_list(&w, e))
         return false;

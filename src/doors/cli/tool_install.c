@@ -64,8 +64,7 @@ void tool_print_notes(const char *head, const struct buf *lines)
     while (rest.n) {
         const char *end = memchr(rest.at, '\n', rest.n);
         size_t n = end ? (size_t)(end - rest.at) : rest.n;
-        scoped_buf struct buf plain;
-        buf_init(&plain, 8 * n + 64);
+        scoped_buf struct buf plain = buf_of(8 * n + 64);
         str_spell((struct str){rest.at, n}, &plain);
         fprintf(stderr, "%s%s\n", head, buf_cz(&plain));
         n += end != NULL;
@@ -101,8 +100,7 @@ static bool install_run(const struct install_command *c, struct err *e)
     struct ward *ward;
     scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
     ward = g ? guard_ward(g, NULL, e) : NULL;
-    scoped_buf struct buf zip;
-    buf_init(&zip, TOOL_ZIP_MAX);
+    scoped_buf struct buf zip = buf_of(TOOL_ZIP_MAX);
     if (!ward || !tool_read_file(c->words[0], "ZIP file", &zip, e))
         return false;
     scoped(tool_package_close) struct tool_package *p =
@@ -114,8 +112,7 @@ static bool install_run(const struct install_command *c, struct err *e)
     if (!desk_install(ward, c->box->catalogue, p, c->vault[0], replace, &tool_progress,
                       "terminal", e))
         return false;
-    scoped_buf struct buf version;
-    buf_init(&version, BUF_PAGE);
+    scoped_buf struct buf version = buf_of(BUF_PAGE);
     str_spell(str_of(t->version), &version);
     printf("%s %s\n", t->name, buf_cz(&version));
     return true;
@@ -180,8 +177,7 @@ static bool install_switch_tool(const struct install_command *c, struct err *e)
 
 static bool install_check(const struct install_command *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TOOL_ZIP_MAX);
+    scoped_buf struct buf text = buf_of(TOOL_ZIP_MAX);
     if (!tool_read_file(c->words[0], "ZIP file", &text, e))
         return false;
     if (!str_starts(buf_view(&text), "PK"))

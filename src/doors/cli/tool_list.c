@@ -96,8 +96,7 @@ static void tool_put_row(struct json_writer *w, const struct standing *s,
 /* At most `max` bytes, and blanks up to `width`. */
 static void print_cell(const char *text, int width, size_t max)
 {
-    scoped_buf struct buf plain;
-    buf_init(&plain, 4 * max + 64);
+    scoped_buf struct buf plain = buf_of(4 * max + 64);
     str_spell(str_cut(str_of(text), max), &plain);
     printf("%-*s ", width, buf_cz(&plain));
 }
@@ -121,8 +120,7 @@ static void print_row(const struct standing *s, const struct tool *t)
 static void print_list(const struct list_command *c, const struct standing *s,
                        const struct tool_list *l)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_BYTES);
+    scoped_buf struct buf text = buf_of(LIST_BYTES);
     struct json_writer w = json_writer(&text);
     if (!c->json && l->count)
         printf("%-15s %-12s %-20s %-12s %-7s %-9s %s\n", "NAME", "VERSION", "LICENSE",
@@ -158,8 +156,7 @@ static bool tools_print(const struct list_command *c, struct toolbox *box,
 
 static void print_pair(const char *key, const char *text)
 {
-    scoped_buf struct buf plain;
-    buf_init(&plain, BUF_TEXT);
+    scoped_buf struct buf plain = buf_of(BUF_TEXT);
     str_spell(str_of(text), &plain);
     printf("%-12s %s\n", key, buf_cz(&plain));
 }
@@ -176,8 +173,7 @@ static void print_choices(const struct json *choices, struct buf *out)
 
 static void print_parameter(const struct tool_parameter *p)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_TEXT);
+    scoped_buf struct buf line = buf_of(BUF_TEXT);
     buf_printf(&line, "%s (%s%s", p->name, tool_type_name(p->type),
                p->required ? ", required" : "");
     print_choices(p->choices, &line);
@@ -232,8 +228,7 @@ static bool tool_show(const struct list_command *c, struct toolbox *box,
         return false;
     const struct tool *t = list_find_tool(&l, c->words[0]);
     if (t && c->json) {
-        scoped_buf struct buf text;
-        buf_init(&text, LIST_BYTES);
+        scoped_buf struct buf text = buf_of(LIST_BYTES);
         struct json_writer w = json_writer(&text);
         tool_put_row(&w, s, t, true);
         cli_put_line(buf_view(&text));

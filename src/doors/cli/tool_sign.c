@@ -25,8 +25,7 @@ struct sign_command {
 static bool make_key(const char *path, struct err *e)
 {
     unsigned char secret[CRYPTO_SIGN_SECRET];
-    scoped_buf struct buf text;
-    buf_init(&text, KEY_FILE_MAX);
+    scoped_buf struct buf text = buf_of(KEY_FILE_MAX);
     os_random(secret, sizeof secret);
     buf_cstr(&text, KEY_HEAD);
     crypto_base64url(secret, sizeof secret, &text);
@@ -135,8 +134,7 @@ static bool list_keys(void *command, struct err *e)
 {
     bool as_json = ((const struct sign_command *)command)->json;
     scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LIST);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     struct json_writer w = json_writer(&text);
     if (!tool_trusted(&w, e))
         return false;

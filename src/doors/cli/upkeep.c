@@ -16,8 +16,7 @@ static void print_pairs(const struct json *object)
 {
     struct json_iter it = json_iter(object);
     while (json_next(&it)) {
-        scoped_buf struct buf value;
-        buf_init(&value, BUF_PAGE);
+        scoped_buf struct buf value = buf_of(BUF_PAGE);
         struct json_writer w = json_writer(&value);
         json_put(&w, it.value);
         printf("%-12.*s ", SPELT_ARGS(it.key));
@@ -129,8 +128,7 @@ static int doctor(const struct upkeep *o)
     if (cloche_doctor(c, out, e))
         return cli_fail_library(e);
     const struct json *found = json_read(str_of(cloche_text_at(out)), arena, &broken);
-    scoped_buf struct buf all;
-    buf_init(&all, BUF_LIST);
+    scoped_buf struct buf all = buf_of(BUF_LIST);
     put_all(found, &all);
     found = json_read(buf_view(&all), arena, &broken);
     if (o->json)

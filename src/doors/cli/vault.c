@@ -33,8 +33,7 @@ static void vault_put_row(const struct vaults *list, const struct vault_entry *v
 
 static bool vaults_print_json(const struct vaults *list, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MEMORY);
+    scoped_buf struct buf text = buf_of(LIST_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < list->count; i++)

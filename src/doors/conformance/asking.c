@@ -147,8 +147,7 @@ static void tell_rounds(const struct json *const *answers, struct answer *out)
 /* "action=accept, content={...}" */
 static void tell_action(const char *what, const struct json *answer, struct answer *out)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, WORK_MAX);
+    scoped_buf struct buf text = buf_of(WORK_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, json_get(answer, "content"));
     fixture_say(out, "%s: action=%.*s, content=%.*s", what,
@@ -248,8 +247,7 @@ bool ask_the_model(void *arg, const struct json *arguments, const struct caller 
 {
     (void)arg;
     scoped(arena_free) struct arena *a = arena_new(WORK_MAX);
-    scoped_buf struct buf params;
-    buf_init(&params, WORK_MAX);
+    scoped_buf struct buf params = buf_of(WORK_MAX);
     struct json_writer w = json_writer(&params);
     json_open_object(&w);
     json_key(&w, "messages");
@@ -277,8 +275,7 @@ bool ask_the_person(void *arg, const struct json *arguments, const struct caller
 {
     (void)arg;
     scoped(arena_free) struct arena *a = arena_new(WORK_MAX);
-    scoped_buf struct buf params;
-    buf_init(&params, WORK_MAX);
+    scoped_buf struct buf params = buf_of(WORK_MAX);
     struct json_writer w = json_writer(&params);
     json_open_object(&w);
     json_pair(&w, "message", json_get(arguments, "message"));

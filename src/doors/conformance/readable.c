@@ -124,8 +124,7 @@ static bool get_with_arguments(void *arg, const struct json *arguments,
 {
     (void)arg;
     (void)who;
-    scoped_buf struct buf text;
-    buf_init(&text, WORK_MAX);
+    scoped_buf struct buf text = buf_of(WORK_MAX);
     buf_printf(&text, "Prompt with arguments: arg1='%.*s', arg2='%.*s'",
                STR_ARGS(json_str(json_get(arguments, "arg1"))),
                STR_ARGS(json_str(json_get(arguments, "arg2"))));

@@ -56,8 +56,7 @@ bool say_failure(void *arg, const struct json *arguments, const struct caller *w
 
 static void listeners_tell(const struct caller *who, const char *what)
 {
-    scoped_buf struct buf data;
-    buf_init(&data, LINE_MAX);
+    scoped_buf struct buf data = buf_of(LINE_MAX);
     struct json_writer w = json_writer(&data);
     json_put_cstr(&w, what);
     client_log(who->client, CLIENT_INFO, "conformance", buf_view(&data));

@@ -75,8 +75,7 @@ bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
                  enum approval_memory memory, const char *by, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, ENTRY_MAX);
+    scoped_buf struct buf text = buf_of(ENTRY_MAX);
     struct ward *w = guard_ward(g, NULL, e);
     if (!w || !approvals_decide(a, id, allow, memory, by, &text, e))
         return false;

@@ -34,8 +34,7 @@ static void file_of(struct str token, char out[static CRYPTO_HASH_HEX + sizeof L
 static int64_t end_of(int dir, const char *name)
 {
     struct err none = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     if (!os_read_file(dir, name, &text, NULL, &none))
         return 0;
     return strtoll(buf_cz(&text), NULL, 10);
@@ -101,8 +100,7 @@ void links_serve(int dir, const char *url)
 void links_unserve(int dir, const char *url)
 {
     struct err none = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     /* A later server's stays. */
     if (os_read_file(dir, SERVING, &text, NULL, &none) && str_is(buf_view(&text), url))
         (void)os_drop(dir, SERVING, &none);
@@ -111,8 +109,7 @@ void links_unserve(int dir, const char *url)
 bool desk_link(const char *url, char out[static DESK_LINK_MAX], struct err *e)
 {
     char token[CRYPTO_TOKEN];
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     scoped_fd int dir = links_open(e);
     if (dir < 0)
         return false;

@@ -292,8 +292,7 @@ static void page_put_lines(struct json_writer *w, const char *key,
     while (rest.n) {
         const char *end = memchr(rest.at, '\n', rest.n);
         size_t n = end ? (size_t)(end - rest.at) : rest.n;
-        scoped_buf struct buf spelt;
-        buf_init(&spelt, 8 * n + 64);
+        scoped_buf struct buf spelt = buf_of(8 * n + 64);
         str_spell((struct str){rest.at, n}, &spelt);
         json_put_str(w, buf_view(&spelt));
         n += end != NULL;

@@ -276,8 +276,7 @@ enum cloche_code cloche_evaluate(struct cloche *c, struct cloche_caller *who,
                                  struct cloche_error *e)
 {
     struct err why = {0};
-    scoped_buf struct buf arguments;
-    buf_init(&arguments, BUF_ANSWER);
+    scoped_buf struct buf arguments = buf_of(BUF_ANSWER);
     struct json_writer w = json_writer(&arguments);
     json_open_object(&w);
     json_pair_cstr(&w, "code", code);

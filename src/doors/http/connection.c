@@ -122,8 +122,7 @@ static void connection_find_route(struct http_request *rq)
 static bool request_refuse_unknown(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LINE);
+    scoped_buf struct buf text = buf_of(BUF_LINE);
     buf_cstr(&text, "there is nothing at this path; there are");
     for (size_t i = 0; i < o->n_routes; i++) {
         struct str path = str_of(o->routes[i].path);

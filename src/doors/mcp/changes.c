@@ -207,8 +207,7 @@ static void put_meta(const struct listener *l, struct json_writer *w)
 
 static bool listener_send(struct listener *l, const char *method, const char *uri)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * (FOLLOWED_URI_MAX + LISTENER_ID_MAX));
+    scoped_buf struct buf text = buf_of(8 * (FOLLOWED_URI_MAX + LISTENER_ID_MAX));
     struct json_writer w = notice_open(&text, method, NULL);
     put_meta(l, &w);
     if (uri)
@@ -220,8 +219,7 @@ static bool listener_send(struct listener *l, const char *method, const char *ur
 
 static bool say_task(struct listener *l, const struct watch *w)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TASK_NOTICE_MAX);
+    scoped_buf struct buf text = buf_of(TASK_NOTICE_MAX);
     struct json_writer out = notice_open(&text, "notifications/tasks", NULL);
     put_meta(l, &out);
     bool there = task_put_notice(&l->changes->m->tasks, str_of(w->topic->uri + 1),
@@ -428,8 +426,7 @@ void changes_task(struct changes *c, const char *id)
 
 static bool take_id(struct listener *l, const struct json *id, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LISTENER_ID_MAX);
+    scoped_buf struct buf text = buf_of(LISTENER_ID_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, id);
     if (text.failed)
@@ -623,8 +620,7 @@ static bool is_of(const struct listener *l, const struct session *session)
 void changes_cancel(struct changes *c, const struct session *session,
                     const struct json *id)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LISTENER_ID_MAX);
+    scoped_buf struct buf text = buf_of(LISTENER_ID_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, id);
     struct listener *gone = NULL;
@@ -734,8 +730,7 @@ void changes_init(struct changes *c, struct mcp *m)
 /* Its request is answered, at last. */
 static void say_end(struct listener *l)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * LISTENER_ID_MAX);
+    scoped_buf struct buf text = buf_of(8 * LISTENER_ID_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));

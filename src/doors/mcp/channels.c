@@ -308,8 +308,7 @@ static bool channel_send(struct channels *s, struct channel *c, struct str messa
 {
     if (c->lost)
         return false;
-    scoped_buf struct buf text;
-    buf_init(&text, event_max(message.n));
+    scoped_buf struct buf text = buf_of(event_max(message.n));
     uint64_t number = c->last + 1;
     buf_printf(&text, "id: %" PRIx64 "-%" PRIu64 "\n", c->number, number);
     events_data(&text, message);

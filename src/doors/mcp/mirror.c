@@ -244,8 +244,7 @@ static bool mirror_check_one(struct exchange *x, const struct mirror *m,
                            "Header mismatch: %s is missing; it must repeat the argument "
                            "'%s'",
                            m->header, place);
-    scoped_buf struct buf text;
-    buf_init(&text, there.n + PARAM_MAX);
+    scoped_buf struct buf text = buf_of(there.n + PARAM_MAX);
     if (count == 1 && header_decode(there, &text) &&
         says_the_same(buf_view(&text), value))
         return true;

@@ -262,8 +262,7 @@ struct ear {
 static bool ear_say(void *arg, struct str message)
 {
     const struct ear *ear = arg;
-    scoped_buf struct buf event;
-    buf_init(&event, message.n + 64);
+    scoped_buf struct buf event = buf_of(message.n + 64);
     events_data(&event, message);
     return !event.failed && http_stream_put(ear->http, buf_view(&event));
 }
@@ -345,8 +344,7 @@ static void exchange_work(void *arg, struct http_request *rq, void *left,
         begin_listening(c, rq, rs, who);
         return;
     }
-    scoped_buf struct buf out;
-    buf_init(&out, rs->body.ceiling);
+    scoped_buf struct buf out = buf_of(rs->body.ceiling);
     struct reply r = {.out = &out};
     struct post post;
     post_begin(&post, c, rq, rs);

@@ -89,8 +89,7 @@ static bool stdio_put_line(struct stdio *s, struct buf *line, enum outbox_weight
 static bool say_line(void *arg, struct str message, enum outlet_weight weight)
 {
     struct stdio *s = arg;
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     return buf_str(&line, message) &&
            stdio_put_line(s, &line, weight == OUTLET_LIGHT ? OUTBOX_LIGHT : OUTBOX_HEAVY);
 }
@@ -163,8 +162,7 @@ static void stdio_attach(void *arg, struct listener *l, struct str first)
 
 static void refuse_line(struct stdio *s)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct envelope env = {.session = &s->session};
     struct json_writer w = unread_open(&line, &env, RPC_REQUEST);
     json_pair_cstr(&w, "message", "Invalid Request: a message is larger than 16 MiB");
@@ -175,8 +173,7 @@ static void refuse_line(struct stdio *s)
 
 static void refuse_call(struct stdio *s, struct call *c)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct reply r = {.out = &line};
     call_refuse(c, ERR_BUSY,
                 "too many calls are waiting; this one did not run, try again", &r);
@@ -185,8 +182,7 @@ static void refuse_call(struct stdio *s, struct call *c)
 
 static void stdio_run_call(struct stdio *s, struct call *c)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct reply r = {.out = &line};
     struct running running = {.s = s};
     struct outlet outlet = {.say = running_send,
@@ -339,8 +335,7 @@ static struct call *next_queued(struct stdio *s)
 
 static struct call *stdio_take_line(struct stdio *s, struct str text)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct reply r = {.out = &line};
     struct sink sink = {.say = tell_line, .arg = s};
     struct envelope env = {.session = &s->session, .sink = &sink};
@@ -491,8 +486,7 @@ static void put_alert(void *arg, const struct alert *alert)
     unsigned least = sessions_log_least(&s->m->sessions, &s->session);
     if (!atomic_load(&s->m->greeted) || (least != LOG_UNASKED && level < least))
         return;
-    scoped_buf struct buf line;
-    buf_init(&line, ALERT_MAX);
+    scoped_buf struct buf line = buf_of(ALERT_MAX);
     put_log_of_alert(&line, alert);
     if (!line.failed)
         (void)stdio_put_line(s, &line, OUTBOX_LIGHT);

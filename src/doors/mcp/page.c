@@ -11,8 +11,7 @@ static void put_cursor(const char *method, struct str place, struct buf *out)
 {
     char sum[CRYPTO_SUM_HEX];
     crypto_sum_hex(str_of(method), place, sum);
-    scoped_buf struct buf plain;
-    buf_init(&plain, PLACE_MAX + SUM);
+    scoped_buf struct buf plain = buf_of(PLACE_MAX + SUM);
     buf_put(&plain, sum, SUM);
     buf_str(&plain, place);
     (void)crypto_base64(plain.at, plain.n, out);
@@ -60,8 +59,7 @@ void page_put(struct json_writer *w, const char *method, const char *key, struct
     json_pair_raw(w, key, rows);
     if (!next.n)
         return;
-    scoped_buf struct buf cursor;
-    buf_init(&cursor, CURSOR_MAX);
+    scoped_buf struct buf cursor = buf_of(CURSOR_MAX);
     put_cursor(method, next, &cursor);
     json_pair_str(w, "nextCursor", buf_view(&cursor));
 }

@@ -31,8 +31,7 @@ static bool is_open(struct post *p)
 
 static bool put_event(struct post *p, struct str message)
 {
-    scoped_buf struct buf event;
-    buf_init(&event, message.n + 64);
+    scoped_buf struct buf event = buf_of(message.n + 64);
     events_data(&event, message);
     return !event.failed && http_stream_put(p->http, buf_view(&event));
 }

@@ -187,8 +187,7 @@ static bool tasks_have_room(const struct tasks *ts, const char *principal)
 /* Takes the value of `member` out of the whole response; the rest of it is known. */
 static bool take_member(struct task *t, const struct json *id, const char *member)
 {
-    scoped_buf struct buf head;
-    buf_init(&head, t->answer.n + 64);
+    scoped_buf struct buf head = buf_of(t->answer.n + 64);
     struct json_writer w = json_writer(&head);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));
@@ -595,8 +594,7 @@ static void take_response(struct task *t, struct str key, const struct json *ans
         if (q->answer || !str_is(key, q->is.key) ||
             !answer_check(str_of(q->is.method), q->params, answer, &ignored))
             continue;
-        scoped_buf struct buf text;
-        buf_init(&text, TASK_INPUT_MAX);
+        scoped_buf struct buf text = buf_of(TASK_INPUT_MAX);
         struct json_writer w = json_writer(&text);
         json_put(&w, answer);
         if (!text.failed)

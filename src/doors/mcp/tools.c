@@ -60,8 +60,7 @@ bool tools_open(struct mcp *m, struct err *e)
 {
     size_t n;
     const struct action *list = m->backend.list(m->backend.arg, &n);
-    scoped_buf struct buf ignored;
-    buf_init(&ignored, PAGE_MAX);
+    scoped_buf struct buf ignored = buf_of(PAGE_MAX);
     struct json_writer w = json_writer(&ignored);
     m->tools = mem_new(sizeof *m->tools);
     pthread_mutex_init(&m->tools->lock, NULL);
@@ -169,8 +168,7 @@ void tools_list(struct exchange *x)
     struct err e = {0};
     unsigned vault = sessions_vault(&x->m->sessions, x->env->session);
     struct caller who = {.name = "list", .grant = x->env->grant, .vault = &vault};
-    scoped_buf struct buf after;
-    buf_init(&after, 2 * PLACE_MAX);
+    scoped_buf struct buf after = buf_of(2 * PLACE_MAX);
     if (!page_begin(x, "tools/list", &after))
         return;
     bool ok =

@@ -54,8 +54,7 @@ static bool open_stream(struct exchange *x)
 
 static void put_event(struct exchange *x, const char *event, struct str data)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, ANSWER_MAX + 100);
+    scoped_buf struct buf text = buf_of(ANSWER_MAX + 100);
     buf_printf(&text, "event: %s\ndata: ", event);
     buf_str(&text, data);
     buf_cstr(&text, "\n\n");

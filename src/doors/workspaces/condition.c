@@ -49,8 +49,7 @@ static bool put_name(struct buf *args, struct str note, struct err *e)
 static bool hash_now(struct route_call *c, struct str note, struct str *hash,
                      struct err *e)
 {
-    scoped_buf struct buf args;
-    buf_init(&args, BUF_TEXT);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     const struct json *now =
         put_name(&args, note, e) ? route_ask(c, "notes.get", buf_view(&args), e) : NULL;
     *hash = json_str(json_get(now, "content_hash"));

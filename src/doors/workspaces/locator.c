@@ -7,8 +7,7 @@
 static bool locator_decode(struct str s, bool form, struct str *out, struct arena *a,
                            struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LOCATOR_MAX);
+    scoped_buf struct buf text = buf_of(LOCATOR_MAX);
     if (!part_decode(s, form, &text))
         return err_set(
             e, ERR_INVALID,
@@ -107,8 +106,7 @@ static size_t count_segments(struct str pattern)
 static bool path_join(const struct str *parts, size_t n, struct str *out, struct arena *a,
                       struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LOCATOR_MAX);
+    scoped_buf struct buf text = buf_of(LOCATOR_MAX);
     for (size_t i = 0; i < n; i++)
         if ((i && !buf_char(&text, '/')) || !buf_str(&text, parts[i]))
             break;

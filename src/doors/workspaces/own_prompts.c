@@ -41,8 +41,7 @@ static void say(struct prompting *p, struct str text)
 /* Embeds what a resource holds, or the part of it that is told as `text`. */
 static void embed(struct prompting *p, const struct view *v, struct str text)
 {
-    scoped_buf struct buf uri;
-    buf_init(&uri, BUF_TEXT);
+    scoped_buf struct buf uri = buf_of(BUF_TEXT);
     view_put_uri(v, &uri);
     begin_message(p, "resource");
     json_key(p->out, "resource");
@@ -58,8 +57,7 @@ static void embed(struct prompting *p, const struct view *v, struct str text)
 /* A part that cannot be read is reported; the prompt is of use without it. */
 static void regret(struct prompting *p, const char *what, const struct err *why)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LINE);
+    scoped_buf struct buf text = buf_of(BUF_LINE);
     buf_printf(&text, "(%s could not be added here: %s)", what, why->msg);
     say(p, buf_view(&text));
 }
@@ -168,8 +166,7 @@ static void embed_notes(struct prompting *p, const struct json *rows)
 
 static void say_task(struct prompting *p, const char *sentence, const char *how)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_PAGE);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     buf_printf(&text, "%s\n\nThe workspace is \"%.*s\". %s", sentence,
                STR_ARGS(p->workspace), how);
     say(p, buf_view(&text));
@@ -238,8 +235,7 @@ static void say_answer(struct prompting *p, const char *title, const char *call,
         regret(p, title, &why);
         return;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, p->left + 1000);
+    scoped_buf struct buf text = buf_of(p->left + 1000);
     struct json_writer w = json_writer(&text);
     buf_printf(&text, "%s:\n\n", title);
     json_put(&w, answer);
@@ -263,8 +259,7 @@ static bool related(struct prompting *p, const struct json *arguments, struct er
                        STR_ARGS(p->workspace), STR_ARGS(str_cut(wanted, 100)));
     if (!note)
         return false;
-    scoped_buf struct buf sentence;
-    buf_init(&sentence, BUF_PAGE);
+    scoped_buf struct buf sentence = buf_of(BUF_PAGE);
     buf_printf(
         &sentence,
         "Given a note ID, find all related notes via links and shared tags.\n\nThe "
@@ -289,8 +284,7 @@ static bool tell_functions(struct prompting *p, const struct json *arguments,
                            struct err *e)
 {
     (void)arguments;
-    scoped_buf struct buf text;
-    buf_init(&text, DATA_MAX);
+    scoped_buf struct buf text = buf_of(DATA_MAX);
     if (!work_functions(p->work, WORK_FUNCTIONS_PROMPT, &text, e))
         return false;
     say(p, buf_view(&text));

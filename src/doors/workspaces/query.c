@@ -61,8 +61,7 @@ static bool find_property(struct question *q, struct str key, size_t *number,
     if (q->property_count == QUERY_PROPERTIES)
         return err_set(e, ERR_LIMIT, "body names more than %u different properties",
                        QUERY_PROPERTIES);
-    scoped_buf struct buf path;
-    buf_init(&path, key.n + 8);
+    scoped_buf struct buf path = buf_of(key.n + 8);
     if (is_odd_key(key))
         buf_str(&path, key);
     else
@@ -75,8 +74,7 @@ static bool find_property(struct question *q, struct str key, size_t *number,
 
 static bool no_such_field(struct str place, struct str name, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_LINE);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     for (size_t i = 0; i < LENGTH(fields); i++)
         buf_printf(&names, "%s, ", fields[i].name);
     return err_set(

@@ -23,8 +23,7 @@ static bool read_result(struct workspaces *w, const struct caller *who, struct s
                         const struct json *values, struct buf *contents, struct err *e)
 {
     (void)values;
-    scoped_buf struct buf text;
-    buf_init(&text, RESULT_MAX + 1);
+    scoped_buf struct buf text = buf_of(RESULT_MAX + 1);
     if (!actions_resource(w->actions, who, uri, &text, e))
         return false;
     put_contents(contents, uri, "application/json", buf_view(&text));
@@ -36,8 +35,7 @@ static bool read_declarations(struct workspaces *w, const struct caller *who,
                               struct buf *contents, struct err *e)
 {
     (void)w, (void)who, (void)values;
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)4 << 20);
+    scoped_buf struct buf text = buf_of((size_t)4 << 20);
     if (!actions_api(ACTIONS_API_TYPES, STR(""), &text, e))
         return false;
     put_contents(contents, uri, "text/x-typescript", buf_view(&text));
@@ -49,8 +47,7 @@ static bool read_audit(struct workspaces *w, const struct caller *who, struct st
                        const struct json *values, struct buf *contents, struct err *e)
 {
     struct str workspace = json_str(json_get(values, "workspace_id"));
-    scoped_buf struct buf text;
-    buf_init(&text, RESULT_MAX);
+    scoped_buf struct buf text = buf_of(RESULT_MAX);
     struct work *work = work_begin(w->actions, who, workspace, "resources/read audit", e);
     bool ok = work && work_audit(work, &(struct audit_filter){0}, &text, e);
     if (work)
@@ -65,8 +62,7 @@ static bool read_functions(struct workspaces *w, const struct caller *who, struc
 {
     struct str workspace = json_str(json_get(values, "workspace_id"));
     bool types = str_ends(uri, "/declarations");
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)4 << 20);
+    scoped_buf struct buf text = buf_of((size_t)4 << 20);
     struct work *work =
         work_begin(w->actions, who, workspace, "resources/read functions", e);
     bool ok =
@@ -197,8 +193,7 @@ static bool read_view(struct workspaces *w, const struct caller *who, struct str
                       const struct view *v, struct buf *contents, struct err *e)
 {
     const char *mime_type;
-    scoped_buf struct buf text;
-    buf_init(&text, contents->ceiling);
+    scoped_buf struct buf text = buf_of(contents->ceiling);
     if (!view_show(w, who, v, &text, &mime_type, e))
         return false;
     put_contents(contents, uri, mime_type, buf_view(&text));
@@ -221,8 +216,7 @@ bool workspaces_read(struct workspaces *w, const struct caller *who, struct str 
     if (uri.n > URI_MAX)
         return no_such(uri, e);
     scoped(arena_free) struct arena *a = arena_new(16 * URI_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * URI_MAX);
+    scoped_buf struct buf text = buf_of(4 * URI_MAX);
     struct view view;
     if (view_read_uri(uri, a, &view))
         return read_view(w, who, uri, &view, contents, e);
@@ -290,8 +284,7 @@ static bool list_resources(struct workspaces *w, const struct caller *who,
     struct str behind = after.n ? (struct str){after.at + 1, after.n - 1} : after;
     bool in_workspaces = after.n && after.at[0] == 'w';
     size_t room = WORKSPACES_PAGE;
-    scoped_buf struct buf place;
-    buf_init(&place, URI_MAX);
+    scoped_buf struct buf place = buf_of(URI_MAX);
     if (!in_workspaces && !list_static(w, false, behind, &room, out, &place, e))
         return false;
     bool more = place.n > 0;
@@ -342,8 +335,7 @@ bool workspaces_follow(struct workspaces *w, const struct caller *who, struct st
                        struct buf *canonical, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(16 * URI_MAX);
-    scoped_buf struct buf values;
-    buf_init(&values, 4 * URI_MAX);
+    scoped_buf struct buf values = buf_of(4 * URI_MAX);
     struct view view;
     if (uri.n > URI_MAX)
         return no_such(uri, e);

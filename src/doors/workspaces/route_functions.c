@@ -139,8 +139,7 @@ static bool answer_refused(struct route_call *c, const struct json *said,
     int status = other ? c->refusal : err_kind(why.code)->http;
     workspaces_problem(c->out, status, &why, c->rq->target);
     c->out->body.n--; /* its last brace: more comes */
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTION_TEXT);
+    scoped_buf struct buf text = buf_of(FUNCTION_TEXT);
     struct json_writer w = json_writer(&text);
     struct json_iter it = json_iter(said);
     while (json_next(&it)) {
@@ -305,8 +304,7 @@ bool route_list_functions(struct route_call *c, struct err *e)
 static bool put_function_location(struct route_call *c, const struct json *said,
                                   struct err *e)
 {
-    scoped_buf struct buf path;
-    buf_init(&path, ROUTE_FIELD_SIZE);
+    scoped_buf struct buf path = buf_of(ROUTE_FIELD_SIZE);
     buf_cstr(&path, "/workspaces/");
     uri_escape(c->values[0], &path);
     buf_cstr(&path, "/functions/");

@@ -32,8 +32,7 @@ static bool route_put_list(struct route_call *c, struct route_page *page, const 
                            struct err *e)
 {
     const struct row_fields *wanted = arg;
-    scoped_buf struct buf options;
-    buf_init(&options, BUF_TEXT);
+    scoped_buf struct buf options = buf_of(BUF_TEXT);
     if (!put_list_options(c, page, wanted, &options, e))
         return false;
     const struct json *rows = route_ask(c, "notes.list", buf_view(&options), e);
@@ -62,8 +61,7 @@ bool route_list_notes(struct route_call *c, struct err *e)
 
 static const struct json *ask_note(struct route_call *c, struct str id, struct err *e)
 {
-    scoped_buf struct buf args;
-    buf_init(&args, BUF_TEXT);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     json_pair_str(&w, "identifier", id);
@@ -115,8 +113,7 @@ static void put_note(const struct json *note, struct json_writer *w)
 static bool put_note_path(struct route_call *c, const char *name, struct str id,
                           struct err *e)
 {
-    scoped_buf struct buf path;
-    buf_init(&path, BUF_PAGE);
+    scoped_buf struct buf path = buf_of(BUF_PAGE);
     buf_cstr(&path, "/workspaces/");
     uri_escape(c->values[0], &path);
     buf_cstr(&path, "/notes/");
@@ -182,8 +179,7 @@ static bool route_put_parts(struct route_call *c, struct json_writer *w, struct 
 
 bool route_create_note(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf args;
-    buf_init(&args, ARGUMENTS_MAX);
+    scoped_buf struct buf args = buf_of(ARGUMENTS_MAX);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     if (c->markdown.at)
@@ -203,8 +199,7 @@ bool route_create_note(struct route_call *c, struct err *e)
 bool route_put_note(struct route_call *c, struct err *e)
 {
     struct condition d;
-    scoped_buf struct buf args;
-    buf_init(&args, ARGUMENTS_MAX);
+    scoped_buf struct buf args = buf_of(ARGUMENTS_MAX);
     if (!condition_read(c, c->values[1], &d, e))
         return false;
     struct json_writer w = json_writer(&args);
@@ -238,8 +233,7 @@ bool route_delete_note(struct route_call *c, struct err *e)
     struct str confirm = route_text(c, "confirm");
     if (confirm.n && !str_is(confirm, "true") && !str_is(confirm, "false"))
         return err_set(e, ERR_INVALID, "the parameter confirm is true or false");
-    scoped_buf struct buf args;
-    buf_init(&args, BUF_TEXT);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     if (!condition_read(c, c->values[1], &d, e))
         return false;
     struct json_writer w = json_writer(&args);

@@ -43,8 +43,7 @@ static bool pages_put(struct route_call *c, const struct route_list *list, int64
 static bool put_one_page(struct route_call *c, const struct route_list *list,
                          int64_t limit, struct str cursor, struct err *e)
 {
-    scoped_buf struct buf next;
-    buf_init(&next, ROUTE_FIELD_SIZE);
+    scoped_buf struct buf next = buf_of(ROUTE_FIELD_SIZE);
     struct json_writer w = route_writer(c);
     json_open_array(&w);
     bool ok = pages_put(c, list, limit, cursor, &w, &next, e);
@@ -57,8 +56,7 @@ static bool put_one_page(struct route_call *c, const struct route_list *list,
 static bool same_version(struct route_call *c, const struct whole *l, bool *same,
                          struct err *e)
 {
-    scoped_buf struct buf now;
-    buf_init(&now, VERSION_MAX);
+    scoped_buf struct buf now = buf_of(VERSION_MAX);
     *same = l->pages < 2 || !c->work;
     if (*same)
         return true;
@@ -71,8 +69,7 @@ static bool same_version(struct route_call *c, const struct whole *l, bool *same
 static bool put_pages(struct route_call *c, struct whole *l, struct err *e)
 {
     struct json_writer w = route_writer(c);
-    scoped_buf struct buf at;
-    buf_init(&at, ROUTE_FIELD_SIZE);
+    scoped_buf struct buf at = buf_of(ROUTE_FIELD_SIZE);
     buf_str(&at, l->cursor);
     l->pages = 0;
     buf_clear(&l->version);

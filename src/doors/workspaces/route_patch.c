@@ -88,8 +88,7 @@ static bool change_section(struct patch *p, struct str key, const struct json *v
 {
     struct json_writer w;
     bool removed = json_is(value, JSON_NULL);
-    scoped_buf struct buf text;
-    buf_init(&text, CHANGES_MAX);
+    scoped_buf struct buf text = buf_of(CHANGES_MAX);
     if (!removed && !put_section_text(value, key, &text, e))
         return false;
     open_change(p, &w);
@@ -191,8 +190,7 @@ static bool read_note(struct patch *p, struct err *e)
     bool both = json_get(body, "title") && json_get(body, "class");
     if (!both && !json_length(json_get(body, "properties")))
         return true;
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_TEXT);
+    scoped_buf struct buf name = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&name);
     json_put_str(&w, p->id);
     p->sections = buf_check(&name, "the note's name", e)
@@ -227,8 +225,7 @@ static const struct json *patch_perform(struct patch *p, struct err *e)
 {
     if (p->count == 1)
         return route_ask(p->c, p->last, buf_view(&p->change), e);
-    scoped_buf struct buf batch;
-    buf_init(&batch, CHANGES_MAX);
+    scoped_buf struct buf batch = buf_of(CHANGES_MAX);
     buf_printf(&batch, "{\"changes\":[%.*s]}", STR_ARGS(buf_view(&p->all)));
     const struct json *done = buf_check(&batch, "the changes", e)
                                   ? route_ask(p->c, "notes.batch", buf_view(&batch), e)

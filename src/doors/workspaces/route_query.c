@@ -34,8 +34,7 @@ static bool search_put_question(const struct json *body, struct str after, int64
 /* A page may also be empty because the cursor's note is gone. */
 static bool check_cursor(struct route_call *c, struct str cursor, struct err *e)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_TEXT);
+    scoped_buf struct buf name = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&name);
     json_put_str(&w, cursor);
     const struct json *note = buf_check(&name, "the cursor", e)
@@ -65,8 +64,7 @@ static void look_for_class(struct route_call *c)
 {
     struct err none = {0};
     struct str class = json_str(json_get(json_get(c->body, "filter"), "class"));
-    scoped_buf struct buf args;
-    buf_init(&args, BUF_TEXT);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     json_pair_str(&w, "typeName", class);
@@ -80,8 +78,7 @@ static bool search_put_found(struct route_call *c, struct route_page *page,
                              const void *arg, struct err *e)
 {
     const struct row_fields *fields = arg;
-    scoped_buf struct buf args;
-    buf_init(&args, 2 * QUERY_PARAMS_MAX);
+    scoped_buf struct buf args = buf_of(2 * QUERY_PARAMS_MAX);
     if (!search_put_question(c->body, page->cursor, page->limit, &args, e))
         return false;
     const struct json *found = route_ask(c, "notes.searchSQL", buf_view(&args), e);
@@ -142,8 +139,7 @@ static bool put_hits(struct route_call *c, struct route_page *page, const void *
                                            {"class", "type"},
                                            {"excerpt", "excerpt"},
                                            {"score", "score"}};
-    scoped_buf struct buf args;
-    buf_init(&args, BUF_TEXT);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     if (!put_hits_options(c, page, &args, e))
         return false;
     const struct json *rows = route_ask(c, "notes.search", buf_view(&args), e);
@@ -177,8 +173,7 @@ static bool search_put_links(struct route_call *c, struct route_page *page,
                              const void *arg, struct err *e)
 {
     (void)arg;
-    scoped_buf struct buf args;
-    buf_init(&args, BUF_TEXT);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     json_pair_int(&w, "limit", page->limit);
@@ -217,8 +212,7 @@ bool route_classes(struct route_call *c, struct err *e)
 
 bool route_class(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, ROUTE_ANSWER);
+    scoped_buf struct buf all = buf_of(ROUTE_ANSWER);
     const struct json *rows =
         view_classes(c->work, &all, e) ? json_read(buf_view(&all), c->arena, e) : NULL;
     struct json_iter it = json_iter(rows);

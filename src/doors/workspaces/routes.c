@@ -326,8 +326,7 @@ static void list_methods(const char *pattern, struct buf *out)
 
 static bool wrong_method(struct route_call *c, const char *pattern, struct err *e)
 {
-    scoped_buf struct buf allow;
-    buf_init(&allow, BUF_NAME);
+    scoped_buf struct buf allow = buf_of(BUF_NAME);
     list_methods(pattern, &allow);
     if (!route_header(c, "Allow", buf_view(&allow), e))
         return false;
@@ -376,8 +375,7 @@ static bool route_check_parameters(const struct route_call *c, struct err *e)
             p++;
         if (p && p->name)
             continue;
-        scoped_buf struct buf names;
-        buf_init(&names, BUF_LINE);
+        scoped_buf struct buf names = buf_of(BUF_LINE);
         for (p = known; p && p->name; p++)
             buf_printf(&names, "%s%s", p == known ? "" : ", ", p->name);
         return err_set(e, ERR_INVALID, "the parameter \"%.*s\" is not known here; %s%s",

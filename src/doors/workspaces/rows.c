@@ -49,8 +49,7 @@ static bool want(struct str name, struct row_fields *out, struct err *e)
         return want_property(
             (struct str){name.at + sizeof PREFIX - 1, name.n - (sizeof PREFIX - 1)}, out,
             e);
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_LINE);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     for (size_t i = 0; i < ROW_FIELDS; i++)
         buf_printf(&names, "%s, ", fields[i].name);
     return err_set(e, ERR_INVALID,

@@ -39,8 +39,7 @@ static struct str segment(struct str *rest, bool *any)
 static bool note_decode(struct str coded, struct arena *a, struct str *out)
 {
     struct err ignored = {0};
-    scoped_buf struct buf plain;
-    buf_init(&plain, coded.n + 1);
+    scoped_buf struct buf plain = buf_of(coded.n + 1);
     char *copy = part_decode(coded, false, &plain)
                      ? arena_copy(a, buf_cz(&plain), plain.n, &ignored)
                      : NULL;

@@ -100,8 +100,7 @@ static bool view_put_page(struct work *work, struct pages *p, struct json_writer
 static bool views_put_all(struct work *work, struct pages *p, struct buf *text,
                           struct err *e)
 {
-    scoped_buf struct buf space;
-    buf_init(&space, BUF_PAGE);
+    scoped_buf struct buf space = buf_of(BUF_PAGE);
     struct json_writer out = json_writer(text);
     json_open_array(&out);
     bool more = true;
@@ -405,8 +404,7 @@ static int rows_by_id(const void *a, const void *b)
 bool workspace_rows(struct workspaces *w, const struct caller *who, struct arena *a,
                     struct workspace_rows *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_FILE);
+    scoped_buf struct buf text = buf_of(BUF_FILE);
     *out = (struct workspace_rows){0};
     if (!actions_vaults(w->actions, who, &text, e))
         return false;
@@ -460,8 +458,7 @@ static void view_put_note(struct str workspace, const struct json *row,
                           struct json_writer *out)
 {
     struct view v = {VIEW_NOTE, workspace, json_str(json_get(row, "id"))};
-    scoped_buf struct buf uri;
-    buf_init(&uri, BUF_TEXT);
+    scoped_buf struct buf uri = buf_of(BUF_TEXT);
     view_put_uri(&v, &uri);
     json_open_object(out);
     json_pair_str(out, "uri", buf_view(&uri));

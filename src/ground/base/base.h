@@ -150,7 +150,8 @@ struct buf {
 #define BUF_LIST ((size_t)1 << 20)
 #define BUF_FILE ((size_t)16 << 20)
 #define BUF_ANSWER ((size_t)64 << 20)
-/* Allocates nothing yet. */
+/* An empty buf; allocates nothing yet. buf_init() sets one that is declared already. */
+struct buf buf_of(size_t ceiling);
 void buf_init(struct buf *b, size_t ceiling);
 void buf_done(struct buf *b);
 void buf_clear(struct buf *b); /* empty again, keeps the memory */

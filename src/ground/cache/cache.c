@@ -137,8 +137,7 @@ void *cache_find_file(struct cache *c, const char key[static CACHE_FILE_KEY],
     *on_disk = !v;
     if (v)
         return v;
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, c->limits.file_bytes);
+    scoped_buf struct buf bytes = buf_of(c->limits.file_bytes);
     if (c->files && stash_get(c->files, key, &bytes))
         v = read(arg, buf_view(&bytes));
     if (v)

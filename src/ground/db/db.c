@@ -383,8 +383,7 @@ struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
     }
     if (!db_path_of(dir, name, path, e))
         return NULL;
-    scoped_buf struct buf uri;
-    buf_init(&uri, 3 * PATH_MAX);
+    scoped_buf struct buf uri = buf_of(3 * PATH_MAX);
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                 SQLITE_OPEN_URI;

@@ -64,8 +64,7 @@ bool db_is_bloated(void)
 struct db *db_open_apart(const char *path, struct err *e)
 {
     sqlite3 *raw = NULL;
-    scoped_buf struct buf uri;
-    buf_init(&uri, 3 * PATH_MAX);
+    scoped_buf struct buf uri = buf_of(3 * PATH_MAX);
     /* The log's index lies in memory that all processes share: this one only reads it. */
     if (!db_put_uri(path, "readonly_shm=1", &uri)) {
         err_set(e, ERR_IO, "the path of the database is too long");

@@ -53,8 +53,7 @@ static bool learn_function(struct db *d, const char *name, char out[static 40],
 
 static bool put_table(struct db *d, const char *name, struct buf *sql, struct err *e)
 {
-    scoped_buf struct buf ask;
-    buf_init(&ask, BUF_LINE);
+    scoped_buf struct buf ask = buf_of(BUF_LINE);
     buf_printf(&ask, "SELECT * FROM \"%s\"", name);
     scoped(query_end) struct query *q = db_query_once(d, buf_cz(&ask), e);
     if (!q)
@@ -80,8 +79,7 @@ static bool learn_roots(struct db *d, struct visible *v, struct err *e)
 bool db_shadow_open(struct db *d, const struct db_outside *o, struct err *e)
 {
     struct visible *v = d->visible = d->visible ? d->visible : mem_new(sizeof *v);
-    scoped_buf struct buf sql;
-    buf_init(&sql, BUF_TEXT);
+    scoped_buf struct buf sql = buf_of(BUF_TEXT);
     buf_cstr(&sql, "PRAGMA temp_store = MEMORY;");
     for (size_t i = 0; o->names[i]; i++)
         if (!put_table(d, o->names[i], &sql, e))
@@ -153,8 +151,7 @@ bool db_shadow_check(struct db *d, struct str sql)
 {
     static const char unknown[] = "no such table: ";
     sqlite3_stmt *stmt = NULL;
-    scoped_buf struct buf text;
-    buf_init(&text, DB_OUTSIDE_SQL_MAX + 16);
+    scoped_buf struct buf text = buf_of(DB_OUTSIDE_SQL_MAX + 16);
     buf_cstr(&text, "EXPLAIN ");
     buf_str(&text, sql);
     int rc = sqlite3_prepare_v2(d->shadow, buf_cz(&text), -1, &stmt, NULL);

@@ -24,8 +24,7 @@ static void place_write(const struct place *p, struct buf *out)
 
 static bool schema_refuse(const struct place *p, struct err *e, const char *what)
 {
-    scoped_buf struct buf at;
-    buf_init(&at, BUF_NAME);
+    scoped_buf struct buf at = buf_of(BUF_NAME);
     place_write(p, &at);
     return err_set(e, ERR_INVALID, "%s %s", at.n ? buf_cz(&at) : "the value", what);
 }
@@ -42,8 +41,7 @@ static bool value_check_type(const struct json *type, const struct json *v,
 {
     if (json_is(type, JSON_STRING) && value_type_fits(json_str(type), v))
         return true;
-    scoped_buf struct buf want;
-    buf_init(&want, BUF_NAME);
+    scoped_buf struct buf want = buf_of(BUF_NAME);
     if (json_is(type, JSON_STRING))
         buf_str(&want, json_str(type));
     struct json_iter it = json_iter(type);
@@ -64,8 +62,7 @@ static bool value_check_type(const struct json *type, const struct json *v,
 static bool check_enum(const struct json *allowed, bool titled, const struct json *v,
                        const struct place *p, struct err *e)
 {
-    scoped_buf struct buf list;
-    buf_init(&list, BUF_NAME);
+    scoped_buf struct buf list = buf_of(BUF_NAME);
     struct json_writer w = json_writer(&list);
     struct json_iter it = json_iter(allowed);
     while (json_next(&it)) {
@@ -77,8 +74,7 @@ static bool check_enum(const struct json *allowed, bool titled, const struct jso
             buf_cstr(&list, ", ");
         json_put(&w, one);
     }
-    scoped_buf struct buf here;
-    buf_init(&here, BUF_NAME);
+    scoped_buf struct buf here = buf_of(BUF_NAME);
     struct json_writer now = json_writer(&here);
     json_put(&now, v);
     char text[300];
@@ -132,8 +128,7 @@ static bool refuse_keys(const struct json *properties, struct str missing, struc
 {
     const char *names[NAMES_COMPARED];
     size_t count = 0;
-    scoped_buf struct buf known;
-    buf_init(&known, BUF_NAME);
+    scoped_buf struct buf known = buf_of(BUF_NAME);
     struct json_iter it = json_iter(properties);
     while (json_next(&it) && !known.failed) {
         buf_printf(&known, "%s%.*s", known.n ? ", " : "", STR_ARGS(it.key));

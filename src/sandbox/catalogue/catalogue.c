@@ -98,8 +98,7 @@ struct entry *snapshot_add(struct snapshot *s, struct err *e)
 
 void snapshot_problem(struct snapshot *s, const char *what, const struct err *why)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_LINE);
+    scoped_buf struct buf line = buf_of(BUF_LINE);
     buf_printf(&line, "%s: %s", what, why->msg);
     if (s->problems.n + line.n + 1 < s->problems.ceiling) {
         plain_put(buf_view(&line), line.n, &s->problems);
@@ -223,8 +222,7 @@ bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
             nearest = s->all[i]->tool.name;
         }
     }
-    scoped_buf struct buf shown;
-    buf_init(&shown, 4 * TOOL_NAME_MAX);
+    scoped_buf struct buf shown = buf_of(4 * TOOL_NAME_MAX);
     plain_put(name, TOOL_NAME_MAX, &shown);
     if (nearest)
         return err_set(e, ERR_NOT_FOUND, "there is no tool '%s'; the nearest is '%s'",

@@ -42,8 +42,7 @@ static bool layout_damaged(struct err *e, const char *why)
 
 static bool entry_refuse(const struct layout_entry *n, struct err *e, const char *why)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_LINE);
+    scoped_buf struct buf name = buf_of(BUF_LINE);
     if (str_is_utf8(n->name))
         plain_put(n->name, 120, &name);
     return err_set(e, ERR_INVALID, "the ZIP's entry '%s' %s", buf_cz(&name), why);
@@ -114,8 +113,7 @@ static bool is_bad_path(struct str name)
 
 static bool entry_check_path(const struct layout_entry *n, struct err *e)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_PAGE);
+    scoped_buf struct buf name = buf_of(BUF_PAGE);
     if (!is_bad_path(n->name))
         return true;
     plain_put(str_is_utf8(n->name) ? n->name : STR("?"), 240, &name);

@@ -59,8 +59,7 @@ struct check {
 /* Adds a line to one of the lists. Lines without room are still counted. */
 static void note(struct buf *list, size_t *count, const struct place *p, struct str what)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, NOTE_MAX);
+    scoped_buf struct buf line = buf_of(NOTE_MAX);
     manifest_put_place(p, &line);
     if (!line.n)
         buf_cstr(&line, "the manifest");
@@ -86,8 +85,7 @@ static void warn(struct check *c, const struct place *p, const char *what)
 
 static void manifest_put_value(const struct json *v, struct buf *out)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, SHOWN_MAX);
+    scoped_buf struct buf text = buf_of(SHOWN_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
     if (!v)
@@ -153,8 +151,7 @@ static void put_accepted(const struct json *schema, struct buf *out)
 static void value_refuse(struct check *c, const struct place *p,
                          const struct json *schema, const struct json *v)
 {
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     manifest_put_value(v, &what);
     put_accepted(schema, &what);
     wrong(c, p, &what);
@@ -163,8 +160,7 @@ static void value_refuse(struct check *c, const struct place *p,
 static void refuse_size(struct check *c, const struct place *p, size_t n,
                         const struct json *max, const char *of)
 {
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     buf_printf(&what, "has %zu %s; at most %lld are accepted", n, of,
                (long long)json_int(max, 0));
     wrong(c, p, &what);
@@ -281,8 +277,7 @@ static void key_check_name(struct check *c, const struct json *schema, struct st
                            const struct place *p)
 {
     const struct json *names = json_get(schema, "propertyNames");
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     if (!names || string_fits(names, key))
         return;
     buf_cstr(&what, "is no name for it");
@@ -338,8 +333,7 @@ static void manifest_check_value(struct check *c, const struct json *schema,
 
 static void refuse_text(struct check *c, const struct place *p, const char *text)
 {
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     buf_cstr(&what, text);
     wrong(c, p, &what);
 }
@@ -354,8 +348,7 @@ static void manifest_check_required(struct check *c, const struct json *paramete
         struct place at = {.outer = &list, .index = i};
         if (json_get_str(properties, json_str(it.value)))
             continue;
-        scoped_buf struct buf what;
-        buf_init(&what, NOTE_MAX);
+        scoped_buf struct buf what = buf_of(NOTE_MAX);
         manifest_put_value(it.value, &what);
         buf_cstr(&what, "; a name of parameters.properties is accepted");
         wrong(c, &at, &what);
@@ -531,8 +524,7 @@ static void check_sense(struct check *c, const struct json *m)
 /* The errors as one sentence, as many as fit. */
 static bool refuse_all(const struct tool_notes *notes, struct err *e)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_LINE);
+    scoped_buf struct buf line = buf_of(BUF_LINE);
     struct str rest = buf_view(&notes->errors);
     size_t told = 0;
     while (rest.n) {
@@ -576,7 +568,6 @@ bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean
 
 bool tool_manifest_check(struct str text, struct tool_notes *notes, struct err *e)
 {
-    scoped_buf struct buf clean;
-    buf_init(&clean, MANIFEST_MAX);
+    scoped_buf struct buf clean = buf_of(MANIFEST_MAX);
     return manifest_check(text, notes, &clean, e);
 }

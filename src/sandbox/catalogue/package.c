@@ -95,8 +95,7 @@ static bool check_sizes(struct reading *r, size_t zip_bytes, struct err *e)
 static bool package_unreadable(const struct layout_entry *n, const char *why,
                                struct err *e)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_LINE);
+    scoped_buf struct buf name = buf_of(BUF_LINE);
     if (str_is_utf8(n->name))
         plain_put(n->name, 120, &name);
     return err_set(e, ERR_INVALID, "the ZIP's entry '%s' cannot be expanded: %.100s",

@@ -166,8 +166,7 @@ static bool switch_off(struct loading *l, const struct entry *n, const char *vau
 static bool load_switches(struct loading *l, struct err *e)
 {
     struct err why = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LIST);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     if (!os_read_file(l->c->data, RECORDS_DIR "/off.json", &text, NULL, &why))
         return why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
     const struct json *file = json_read(buf_view(&text), l->s->arena, e);

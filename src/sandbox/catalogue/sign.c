@@ -81,8 +81,7 @@ bool tool_sign(struct str zip, const unsigned char *secret, struct buf *out,
 {
     struct package p;
     unsigned char public[CRYPTO_SIGN_PUBLIC];
-    scoped_buf struct buf signature;
-    buf_init(&signature, SIGNATURE_MAX);
+    scoped_buf struct buf signature = buf_of(SIGNATURE_MAX);
     crypto_sign_public(secret, public);
     signature_key_text(public, key);
     bool ok = package_read(zip, &p, e);

@@ -12,8 +12,7 @@
 bool signature_key_read(struct str text, unsigned char *key, struct err *e)
 {
     struct err none = {0};
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, BUF_NAME);
+    scoped_buf struct buf bytes = buf_of(BUF_NAME);
     size_t prefix = strlen(KEY_PREFIX);
     bool ok = text.n == TOOL_KEY_TEXT - 1 && str_starts(text, KEY_PREFIX) &&
               crypto_base64url_read((struct str){text.at + prefix, text.n - prefix},
@@ -31,8 +30,7 @@ bool signature_key_read(struct str text, unsigned char *key, struct err *e)
 
 void signature_key_text(const unsigned char *key, char out[static TOOL_KEY_TEXT])
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TOOL_KEY_TEXT);
+    scoped_buf struct buf text = buf_of(TOOL_KEY_TEXT);
     buf_cstr(&text, KEY_PREFIX);
     crypto_base64url(key, CRYPTO_SIGN_PUBLIC, &text);
     memcpy(out, buf_cz(&text), TOOL_KEY_TEXT);
@@ -78,8 +76,7 @@ static bool signature_unreadable(const char *why, struct err *e)
 static bool signature_changed(struct str name, struct str said, const char *is,
                               struct err *e)
 {
-    scoped_buf struct buf shown;
-    buf_init(&shown, BUF_LINE);
+    scoped_buf struct buf shown = buf_of(BUF_LINE);
     plain_put(str_is_utf8(name) ? name : STR("?"), 60, &shown);
     return err_set(e, ERR_DENIED,
                    "the package was changed after it was signed: the SHA-256 of '%s' is "

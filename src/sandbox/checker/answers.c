@@ -83,8 +83,7 @@ static bool answer_tidy(struct str json, struct buf *out)
 struct checker_answer *answer_read(struct str json, struct err *e)
 {
     struct err why = {0};
-    scoped_buf struct buf tidied;
-    buf_init(&tidied, ANSWER_BYTES);
+    scoped_buf struct buf tidied = buf_of(ANSWER_BYTES);
     if (answer_tidy(json, &tidied))
         json = buf_view(&tidied);
     scoped(arena_free) struct arena *arena = arena_new(READING_MEMORY);

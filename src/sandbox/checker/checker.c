@@ -44,8 +44,7 @@ static bool checker_send(struct guest_world *w, struct str question, struct buf 
 static bool checker_install(struct guest_world *w, struct str install, struct err *e)
 {
     uint64_t none = 0;
-    scoped_buf struct buf answer;
-    buf_init(&answer, ANSWER_BYTES);
+    scoped_buf struct buf answer = buf_of(ANSWER_BYTES);
     return checker_send(w, install, &answer, e) &&
            world_call(guest_world(w), "settle", &none, 0, e);
 }
@@ -95,8 +94,7 @@ struct checker *checker_new(struct engine *g, const char *guest_dir,
 {
     char hash[CACHE_FILE_KEY];
     must(count <= CHECKER_DECLARATIONS_MAX);
-    scoped_buf struct buf install;
-    buf_init(&install, QUESTION_BYTES);
+    scoped_buf struct buf install = buf_of(QUESTION_BYTES);
     put_install(&install, declarations, count);
     struct checker *c = mem_new(sizeof *c);
     c->guest = guest_new(g, guest_dir, &tsgo, buf_view(&install));
@@ -188,8 +186,7 @@ static bool checker_put_question(const struct checker *c,
 static bool question_key(const struct checker *c, struct str question,
                          char key[CACHE_FILE_KEY], struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, QUESTION_BYTES + 1024);
+    scoped_buf struct buf all = buf_of(QUESTION_BYTES + 1024);
     buf_str(&all, buf_view(&c->version));
     buf_char(&all, '\n');
     buf_str(&all, question);
@@ -201,8 +198,7 @@ static const struct checker_answer *checker_make(struct checker *c, struct str q
                                                  const struct checker_question *q,
                                                  struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, ANSWER_BYTES);
+    scoped_buf struct buf text = buf_of(ANSWER_BYTES);
     c->made++;
     const struct guest_limits of = {
         .until_ns = q->until_ns, .tenant = q->tenant, .cancel = {q->cancel}};
@@ -253,8 +249,7 @@ static bool known_key(const struct checker *c, const struct checker_question *q,
 {
     struct err none = {0};
     struct checker_question alone = *q;
-    scoped_buf struct buf question;
-    buf_init(&question, QUESTION_BYTES);
+    scoped_buf struct buf question = buf_of(QUESTION_BYTES);
     alone.own = STR("");
     buf_cstr(&question, "known ");
     return checker_put_question(c, &alone, &question, &none) &&
@@ -292,8 +287,7 @@ const struct checker_answer *checker_check(struct checker *c,
 {
     char key[CACHE_FILE_KEY];
     bool from_disk;
-    scoped_buf struct buf question;
-    buf_init(&question, QUESTION_BYTES);
+    scoped_buf struct buf question = buf_of(QUESTION_BYTES);
     if (!question_fits(q, e) || !checker_put_question(c, q, &question, e) ||
         !question_key(c, buf_view(&question), key, e))
         return NULL;

@@ -52,8 +52,7 @@ static void cache_key(const struct engine *g, enum engine_kind kind, struct str 
     char content[CRYPTO_HASH_HEX];
     if (!hash)
         crypto_hash_hex(wasm, content);
-    scoped_buf struct buf all;
-    buf_init(&all, BUF_PAGE);
+    scoped_buf struct buf all = buf_of(BUF_PAGE);
     buf_printf(&all, "%.64s %d %d %s 4 ", hash ? hash : content, (int)kind,
                (int)g->memory, engine_version());
     cpu_features(&all);
@@ -87,8 +86,7 @@ static bool sum_matches(int folder, const char *key, int fd)
     char name[KEY_SIZE + 8];
     (void)snprintf(name, sizeof name, "%s.sum", key);
     struct err e = {0};
-    scoped_buf struct buf sum;
-    buf_init(&sum, CRYPTO_SUM_HEX);
+    scoped_buf struct buf sum = buf_of(CRYPTO_SUM_HEX);
     struct stat st;
     if (!os_read_file(folder, name, &sum, NULL, &e) || fstat(fd, &st) != 0 ||
         st.st_size <= 0)

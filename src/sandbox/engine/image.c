@@ -201,8 +201,7 @@ void image_drop(struct image *i)
  * by forging one, and hashes would take ten times as long. */
 static void image_make_id(struct image *i)
 {
-    scoped_buf struct buf sums;
-    buf_init(&sums, SIZE_MAX / 2);
+    scoped_buf struct buf sums = buf_of(SIZE_MAX / 2);
     buf_put(&sums, &i->size, sizeof i->size);
     for (size_t k = 0; k < i->stretch_count; k++) {
         const struct stretch *t = &i->stretches[k];

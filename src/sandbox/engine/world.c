@@ -451,8 +451,7 @@ static void tell_failure(wasmtime_error_t *error, wasm_trap_t *trap,
                          wasmtime_trap_code_t code, struct err *e)
 {
     const char *words = trap ? words_of(code) : NULL;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LINE);
+    scoped_buf struct buf text = buf_of(BUF_LINE);
     if (words)
         put_function(trap, &text);
     engine_failure(e, ERR_GUEST, "the guest failed", error, trap);

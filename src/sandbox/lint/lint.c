@@ -190,8 +190,7 @@ bool lint_check(struct lint *l, struct str code, struct str own, uint32_t featur
 {
     unsigned char hash[CRYPTO_BLAKE2B];
     const struct str key = {(const char *)hash, sizeof hash};
-    scoped_buf struct buf input;
-    buf_init(&input, LINT_CODE_MAX + OWN_MAX);
+    scoped_buf struct buf input = buf_of(LINT_CODE_MAX + OWN_MAX);
     if (!code_is_accepted(code, e))
         return false;
     buf_str(&input, code);
@@ -226,8 +225,8 @@ static bool write_question(struct str javascript, struct str source, struct str 
 bool lint_review(struct lint *l, struct str javascript, struct str source,
                  struct str name, struct cancel *cancel, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf question;
-    buf_init(&question, 13 * LINT_CODE_MAX); /* all of both in escapes */
+    scoped_buf struct buf question =
+        buf_of(13 * LINT_CODE_MAX); /* all of both in escapes */
     if (!code_is_accepted(javascript, e) || !code_is_accepted(source, e) ||
         !write_question(javascript, source, name, &question, e))
         return false;

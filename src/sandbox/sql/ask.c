@@ -81,8 +81,7 @@ static bool talk_receive(struct talk *t, void *to, size_t n, struct err *e)
 
 static bool talk_put_question(const struct sql_query *q, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf body;
-    buf_init(&body, QUESTION_MAX);
+    scoped_buf struct buf body = buf_of(QUESTION_MAX);
     struct json_writer w = json_writer(&body);
     json_open_object(&w);
     json_pair_str(&w, "sql", q->sql);
@@ -151,8 +150,7 @@ static size_t most_bytes(uint32_t kind)
 static bool talk_read_answer(struct talk *t, struct buf *out, struct err *e)
 {
     struct frame_head head;
-    scoped_buf struct buf text;
-    buf_init(&text, ANSWER_MAX + 1);
+    scoped_buf struct buf text = buf_of(ANSWER_MAX + 1);
     if (!talk_receive(t, &head, sizeof head, e))
         return false;
     if (!head.size || head.size > most_bytes(head.kind)) {
@@ -221,8 +219,7 @@ bool sql_ask(const struct sql_caller *by, const struct sql_source *source,
              const struct sql_query *query, struct buf *out, struct err *e)
 {
     struct turn turn = {0};
-    scoped_buf struct buf question;
-    buf_init(&question, QUESTION_MAX + sizeof(struct frame_head));
+    scoped_buf struct buf question = buf_of(QUESTION_MAX + sizeof(struct frame_head));
     if (!talk_put_question(query, &question, e) || !turn_take(by, &turn, query, e))
         return false;
     struct process *w = process_idle(by->pool, source);
@@ -243,8 +240,7 @@ bool sql_try(struct sql_pool *p, struct err *e)
     static const char *const tables[] = {"CREATE TABLE t(n)"};
     static const struct db_options options = {.migrations = tables, .migration_count = 1};
     const struct sql_caller by = {.pool = p};
-    scoped_buf struct buf out;
-    buf_init(&out, BUF_PAGE);
+    scoped_buf struct buf out = buf_of(BUF_PAGE);
     scoped(db_close) struct db *db = db_open_memory(&options, e);
     scoped_fd int copy = memfd_create("cloche-sql", MFD_CLOEXEC);
     struct sql_source source = {.copy = copy, .views = &view, .view_count = 1};

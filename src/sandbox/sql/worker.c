@@ -110,8 +110,7 @@ static bool send_frame(enum frame_kind kind, const struct buf *body)
 
 static bool send_error(enum frame_kind kind, const struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, ERROR_MAX);
+    scoped_buf struct buf text = buf_of(ERROR_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_cstr(&w, "code", err_kind(e->code)->code);
@@ -129,8 +128,7 @@ static const struct json *receive_frame(enum frame_kind kind, size_t most,
     if (!worker_receive(&head, sizeof head) || head.kind != (uint32_t)kind ||
         head.size > most)
         return NULL;
-    scoped_buf struct buf text;
-    buf_init(&text, most + 1);
+    scoped_buf struct buf text = buf_of(most + 1);
     char *at = buf_room(&text, head.size + 1u);
     if (!at || !worker_receive(at, head.size))
         return NULL;
@@ -154,8 +152,7 @@ static void put_view(struct buf *sql, const char *inner, struct str name, struct
 
 static bool make_views(struct worker *w, const struct json *open, struct err *e)
 {
-    scoped_buf struct buf sql;
-    buf_init(&sql, OPEN_MAX);
+    scoped_buf struct buf sql = buf_of(OPEN_MAX);
     size_t count = 0;
     struct json_iter it = json_iter(json_get(open, "views"));
     while (json_next(&it) && count < VIEWS_MAX) {
@@ -262,8 +259,7 @@ static bool bind_params(struct query *q, const struct json *params, struct err *
 
 static void put_bytes(struct json_writer *w, struct str bytes)
 {
-    scoped_buf struct buf hex;
-    buf_init(&hex, HEX_MAX);
+    scoped_buf struct buf hex = buf_of(HEX_MAX);
     for (size_t i = 0; i < bytes.n && !hex.failed; i++)
         buf_printf(&hex, "%02x", (unsigned char)bytes.at[i]);
     w->out->failed |= hex.failed;
@@ -398,8 +394,7 @@ static bool serve_one(struct worker *w)
     const struct json *asked = receive_frame(FRAME_QUESTION, QUESTION_MAX, a);
     if (!asked)
         return false;
-    scoped_buf struct buf out;
-    buf_init(&out, ANSWER_MAX);
+    scoped_buf struct buf out = buf_of(ANSWER_MAX);
     bool ok = worker_answer(w, asked, &out, &e);
     bool sent = ok ? send_frame(FRAME_ANSWER, &out) : send_error(FRAME_ERROR, &e);
     if (db_is_bloated())

@@ -61,8 +61,7 @@ static bool is_given(const struct json *v)
 
 static bool argument_refuse_unknown(const struct tool *t, struct str key, struct err *e)
 {
-    scoped_buf struct buf known;
-    buf_init(&known, BUF_LINE);
+    scoped_buf struct buf known = buf_of(BUF_LINE);
     for (size_t i = 0; i < t->parameter_count; i++)
         buf_printf(&known, "%s, ", t->parameters[i].name);
     for (size_t i = 0; i < LENGTH(shared_keys); i++)
@@ -82,8 +81,7 @@ static bool check_number(const struct tool_parameter *p, const struct json *spel
     for (it = json_iter(spelt); json_next(&it);)
         if (json_equal(it.value, v))
             return true;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LINE);
+    scoped_buf struct buf text = buf_of(BUF_LINE);
     struct json_writer w = json_writer(&text);
     for (it = json_iter(p->choices); json_next(&it);) {
         buf_cstr(&text, text.n ? ", " : "");
@@ -230,8 +228,7 @@ static void argument_put_text(struct buf *b, const struct json *v)
 static bool add_value(struct layout *l, const char *before, const struct json *v,
                       struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, WASI_STRINGS_MAX);
+    scoped_buf struct buf text = buf_of(WASI_STRINGS_MAX);
     buf_cstr(&text, before);
     argument_put_text(&text, v);
     return buf_check(&text, "an argument", e) &&
@@ -382,8 +379,7 @@ bool argument_bytes(const struct json *v, const char *place, struct arena *a,
         return err_set(e, ERR_INVALID,
                        "%s is %s; a string, or {\"base64\": \"...\"} is accepted", place,
                        json_type_name(json_type(v)));
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, json_str(coded).n + 4);
+    scoped_buf struct buf bytes = buf_of(json_str(coded).n + 4);
     if (!crypto_base64_read(json_str(coded), &bytes, e))
         return err_wrap(e, "%s", place);
     *out = (struct str){arena_copy(a, bytes.n ? bytes.at : "", bytes.n, e), bytes.n};
@@ -402,8 +398,7 @@ static bool reads_json(const struct layout *l)
 /* All values as one object; in the arena. */
 static bool make_json(struct layout *l, struct str *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, RUN_MEMORY / 4);
+    scoped_buf struct buf text = buf_of(RUN_MEMORY / 4);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     for (size_t i = 0; i < l->count; i++)
@@ -427,8 +422,7 @@ static bool put_input(struct layout *l, struct err *e)
             name,
             l->piped ? "in a pipeline the stage before gives"
                      : "arguments.stdin gives, too");
-    scoped_buf struct buf text;
-    buf_init(&text, RUN_MEMORY / 4);
+    scoped_buf struct buf text = buf_of(RUN_MEMORY / 4);
     argument_put_text(&text, l->input);
     if (!buf_check(&text, "standard input", e))
         return false;

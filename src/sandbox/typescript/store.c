@@ -55,8 +55,7 @@ const struct typescript_code *store_find(struct cache *c, const char *key,
 void store_keep(struct cache *c, const char *key, const struct typescript_code *code)
 {
     struct file_head head = {code->to.text.n, code->positions.count};
-    scoped_buf struct buf all;
-    buf_init(&all, STORE_FILE_BYTES);
+    scoped_buf struct buf all = buf_of(STORE_FILE_BYTES);
     buf_put(&all, &head, sizeof head);
     buf_put(&all, code->positions.row, head.segments * sizeof *code->positions.row);
     buf_str(&all, code->to.text);

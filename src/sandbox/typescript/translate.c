@@ -350,8 +350,7 @@ static void keep_tail(struct work *k)
         return;
     struct err none = {0};
     struct transformed t;
-    scoped_buf struct buf with;
-    buf_init(&with, source.n + 16);
+    scoped_buf struct buf with = buf_of(source.n + 16);
     buf_put(&with, source.at, at);
     buf_cstr(&with, "throw ");
     buf_put(&with, source.at + at, source.n - at);
@@ -378,8 +377,7 @@ static bool transform(struct work *k, struct typescript_place *where, struct err
         return message_refuse(k, error, where, e);
     if (k->t.message_count == 0)
         return true;
-    scoped_buf struct buf with;
-    buf_init(&with, source.n * 2 + 64);
+    scoped_buf struct buf with = buf_of(source.n * 2 + 64);
     if (!find_returns(k, e) || !put_throws(k, &with, e) ||
         !esbuild_transform(k->guest, buf_view(&with), k->arena, &k->t, e))
         return false;

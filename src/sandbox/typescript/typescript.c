@@ -54,8 +54,7 @@ struct typescript_counts typescript_count(const struct typescript *t)
 static bool translation_key(const struct typescript *t, struct str source,
                             char key[CACHE_FILE_KEY], struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, source.n + 1024);
+    scoped_buf struct buf all = buf_of(source.n + 1024);
     buf_str(&all, buf_view(&t->version));
     buf_char(&all, '\n');
     buf_str(&all, source);

@@ -210,8 +210,7 @@ static int read_whole(struct vfs *v, const struct lower *l, struct buf *out)
 
 int lower_load(struct vfs *v, struct node *file, bool contents)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, 0);
+    scoped_buf struct buf all = buf_of(0);
     if (!file->lower || file->type != VFS_FILE)
         return 0;
     int failed = contents ? read_whole(v, file->lower, &all) : 0;

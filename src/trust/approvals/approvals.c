@@ -133,8 +133,7 @@ static void warn_bad(struct approvals *a, struct str name, const char *why)
     pthread_mutex_unlock(&a->lock);
     if (known)
         return;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_PAGE);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     str_spell(str_cut(name, 100), &text);
     log_line(LOG_WARN, "approvals: ignoring file %s: %s", buf_cz(&text), why);
 }
@@ -165,8 +164,7 @@ static bool holds_lock(const struct approvals *a, struct str id)
 static const struct json *read_json(struct approvals *a, const char *name, size_t most,
                                     struct arena *arena, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, most);
+    scoped_buf struct buf text = buf_of(most);
     if (!os_read_file(a->dir, name, &text, NULL, e))
         return NULL;
     const struct json *v = json_read(buf_view(&text), arena, e);
@@ -358,8 +356,7 @@ static bool entry_make(const struct approvals *a, const struct approval_wish *w,
                        uint32_t wait_ms, char id[static APPROVAL_ID], struct err *e)
 {
     char name[32];
-    scoped_buf struct buf text;
-    buf_init(&text, ENTRY_MAX - 1);
+    scoped_buf struct buf text = buf_of(ENTRY_MAX - 1);
     entry_make_id(id);
     struct json_writer out = json_writer(&text);
     entry_put(w, id, wait_ms, &out);
@@ -558,8 +555,7 @@ bool approvals_list(struct approvals *a, struct buf *out, struct err *e)
 
 static bool no_such(struct str id, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     str_spell(str_cut(id, 40), &text);
     return err_set(e, ERR_NOT_FOUND,
                    "no pending approval '%s': it was decided or has expired; 'cloche "
@@ -590,8 +586,7 @@ static bool write_word(struct approvals *a, const struct entry *x, bool allow,
                        enum approval_memory memory, const char *by, struct err *e)
 {
     char name[32];
-    scoped_buf struct buf text;
-    buf_init(&text, SAID_MAX);
+    scoped_buf struct buf text = buf_of(SAID_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_bool(&w, "allowed", allow);

@@ -520,8 +520,7 @@ bool chain_append(struct chain *c, const struct entry *entry, struct err *e)
 {
     struct head h = c->head;
     bool changed = strcmp(h.state, entry->state) != 0;
-    scoped_buf struct buf text;
-    buf_init(&text, 3 * AUDIT_RECORD_MAX);
+    scoped_buf struct buf text = buf_of(3 * AUDIT_RECORD_MAX);
     (void)buf_room(&text, entry->members.n + 256);
     if ((changed && entry->before.n && !put_record(c, &h, entry->before, &text)) ||
         !put_record(c, &h, entry->members, &text))

@@ -20,8 +20,7 @@ bool chain_read_base(const struct chain *c, struct base *out, struct err *e)
 {
     char name[64];
     struct err why = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     *out = (struct base){0};
     base_name(c, name);
     if (c->heads < 0)
@@ -67,8 +66,7 @@ static bool put_sealed(const struct chain *c, struct exporting *x, struct str me
                        struct err *e)
 {
     char mac[MAC_HEX], first[MAC_HEX];
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_PAGE);
+    scoped_buf struct buf line = buf_of(BUF_PAGE);
     chain_first_mac(first);
     buf_printf(&line, "{%.*s", STR_ARGS(members));
     chain_mac(c, first, buf_view(&line), mac);

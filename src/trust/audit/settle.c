@@ -85,8 +85,7 @@ static bool end_one(struct chain *c, const struct opened *o, const char *vault,
     struct err broken = {0};
     char now[25], state[STATE_MAX + 1];
     scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
-    scoped_buf struct buf text;
-    buf_init(&text, AUDIT_RECORD_MAX);
+    scoped_buf struct buf text = buf_of(AUDIT_RECORD_MAX);
     const struct json *intent = json_read(buf_view(&o->line), a, &broken);
     struct json_writer w = json_writer(&text);
     os_format_utc(os_real_ms(), now);

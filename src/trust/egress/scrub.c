@@ -258,8 +258,7 @@ static void search(const struct keys *k, struct str in, const uint32_t *from,
     struct layer letters = {0}, small = {0};
     h->failed |=
         !layer_fold(in, from, true, &letters) || !layer_fold(in, from, false, &small);
-    scoped_buf struct buf form;
-    buf_init(&form, 2 * NEEDLE_MAX);
+    scoped_buf struct buf form = buf_of(2 * NEEDLE_MAX);
     must(buf_room(&form, 2 * NEEDLE_MAX) != NULL);
     for (size_t i = 0; !h->failed && i < k->rules->secret_count; i++) {
         struct str value = buf_view(&k->values[i]);
@@ -368,8 +367,7 @@ bool keys_scrub(const struct keys *k, struct buf *text)
 
 void keys_scrub_error(const struct keys *k, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * sizeof e->msg);
+    scoped_buf struct buf text = buf_of(2 * sizeof e->msg);
     buf_cstr(&text, e->msg);
     (void)keys_scrub(k, &text);
     (void)snprintf(e->msg, sizeof e->msg, "%.*s",

@@ -210,8 +210,7 @@ void keys_close(struct keys *k)
 
 static bool unknown_secret(const struct keys *k, struct str name, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_NAME);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; k->rules && i < k->rules->secret_count; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", k->rules->secrets[i].name);
     return err_set(e, ERR_NOT_FOUND, "the policy has no secret '%.*s'; it has: %s",

@@ -116,8 +116,7 @@ static void put_mounts(const struct json *user, const struct json *vault,
 static const struct json *merged_list(const struct merge *m, const struct key *k,
                                       const struct json *user, const struct json *vault)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, POLICY_MEMORY);
+    scoped_buf struct buf text = buf_of(POLICY_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     if (k->rule == RULE_BOTH)
@@ -261,8 +260,7 @@ _Static_assert(sizeof(enum permission) == sizeof(uint32_t), "a word's number fit
 /* Secrets are named in it by a hash: the digest stands in the audit trail. */
 static void digest(struct policy_state *s)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, POLICY_MEMORY);
+    scoped_buf struct buf text = buf_of(POLICY_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < policy_key_count; i++)

@@ -300,8 +300,7 @@ static bool is_list(const struct key *k)
 static const struct json *read_words(const struct key *k, const char *const *values,
                                      size_t count, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, POLICY_FILE_MAX);
+    scoped_buf struct buf text = buf_of(POLICY_FILE_MAX);
     struct err no_json = {0};
     bool words = k->kind != KEY_BOOL && k->kind != KEY_INT && k->kind != KEY_SECRETS &&
                  k->kind != KEY_PERMISSIONS;
@@ -398,8 +397,7 @@ static void record_change(const struct change *c, const struct json *value)
 {
     struct err e = {0};
     struct guard *g = c->ward->guard;
-    scoped_buf struct buf text;
-    buf_init(&text, AUDIT_RECORD_MAX / 2);
+    scoped_buf struct buf text = buf_of(AUDIT_RECORD_MAX / 2);
     struct json_writer w = json_writer(&text);
     char now[25];
     os_format_utc(os_real_ms(), now);
@@ -600,8 +598,7 @@ static void close_described(void *arg)
 
 bool guard_schema(struct buf *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TEXT_MAX);
+    scoped_buf struct buf text = buf_of(TEXT_MAX);
     struct json_writer w = json_writer(&text);
     struct described d = {&w};
     json_open_object(&w);

@@ -112,8 +112,7 @@ bool functions_backup(struct functions *f, const struct function_author *who,
             e, ERR_NOT_FOUND,
             "this vault has no custom functions yet, and so nothing to put aside");
     scoped_lock(f);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     struct os_stat st;
     return store_lock(f, LOCK_WAIT_MS, e) && store_file(f, e) &&
            store_text(f, &text, &st, e) && author_may_write(who, text.n, e) &&
@@ -129,8 +128,7 @@ static struct function_set *read_backup(struct functions *f, const char *name,
 {
     char path[PATH_SIZE];
     path_of(name, path);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     return os_read_file(f->own, path, &text, st, e)
                ? set_read(buf_view(&text), st->mtime_ns / 1000000, found, e)
                : NULL;
@@ -223,8 +221,7 @@ static bool put_back(struct functions *f, struct function_set *s,
     scoped(free) const struct function **all = mem_new((s->count + 1) * sizeof *all);
     for (size_t i = 0; i < s->count; i++)
         all[i] = &s->all[i];
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     if (!set_write(all, s->count, s->root, NULL, NULL, &text, e) ||
         !author_may_write(who, text.n, e))
         return false;

@@ -288,8 +288,7 @@ static bool change_is_admitted(const struct work *w, struct err *e)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < w->entry_count; i++) {
-        scoped_buf struct buf definition;
-        buf_init(&definition, DEFINITION_MAX);
+        scoped_buf struct buf definition = buf_of(DEFINITION_MAX);
         struct json_writer out = json_writer(&definition);
         function_write_definition(w->entries[i].fn, &out);
         bytes += definition.n;
@@ -302,8 +301,7 @@ static bool change_finish(struct work *w, struct err *e)
     if (!w->entry_count && !w->removed_count && !w->checked_count)
         return true;
     qsort(w->all, w->count, sizeof *w->all, changes_by_name);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     if (!set_write(w->all, w->count, w->was->root, NULL, NULL, &text, e))
         return false;
     scoped_new_set struct function_set *s = read_back(w, &text, e);

@@ -151,8 +151,7 @@ static bool definition_read_parameters(struct reader *r, const struct json *v,
 
 static struct str join_lines(struct reader *r, const struct json *v, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTION_CODE_MAX + 1);
+    scoped_buf struct buf text = buf_of(FUNCTION_CODE_MAX + 1);
     struct json_iter it = json_iter(v);
     for (size_t i = 0; json_next(&it); i++) {
         reader_enter_at(r, i);
@@ -277,8 +276,7 @@ static bool read_examples(struct reader *r, const struct json *v, struct functio
         read_example(r, it.value, &all[i]);
         reader_leave(r);
     }
-    scoped_buf struct buf size;
-    buf_init(&size, FUNCTION_EXAMPLES_MAX);
+    scoped_buf struct buf size = buf_of(FUNCTION_EXAMPLES_MAX);
     struct json_writer w = json_writer(&size);
     json_put(&w, v);
     if (size.failed)
@@ -383,8 +381,7 @@ static bool definition_make_id(struct reader *r, struct function *out, struct er
 
 bool function_hash(struct function *fn, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     function_write_definition(fn, &w);
     char hash[CRYPTO_HASH_HEX];
@@ -462,12 +459,10 @@ bool function_patch(const struct function *fn, const struct json *patch, struct 
                     struct function *out, struct findings *f, struct err *e)
 {
     /* A patched definition is read as a whole, so that every rule holds for it. */
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(2 * DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    scoped_buf struct buf old;
-    buf_init(&old, DEFINITION_MAX);
+    scoped_buf struct buf old = buf_of(DEFINITION_MAX);
     struct json_writer ow = json_writer(&old);
     function_write_definition(fn, &ow);
     const struct json *was =

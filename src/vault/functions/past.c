@@ -120,8 +120,7 @@ static bool read_version(const struct subject *s, uint32_t version, struct arena
 static bool copy_version(const struct function *fn, struct arena *a, struct function *out,
                          struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(2 * DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     function_write(fn, &w);
     scoped_findings struct findings found;
@@ -232,8 +231,7 @@ static void version_put_fields(const struct function *fn, struct buf *out)
 static const struct json *definition_of(const struct function *fn, struct arena *a,
                                         struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     function_write_definition(fn, &w);
     return buf_check(&text, "a function", e) ? json_read(buf_view(&text), a, e) : NULL;

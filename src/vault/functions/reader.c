@@ -103,11 +103,9 @@ static void put_path(const struct reader *r, struct buf *out)
 static void finding_put(struct reader *r, bool placed, size_t at, const char *code,
                         const char *message)
 {
-    scoped_buf struct buf path;
-    buf_init(&path, BUF_PAGE);
+    scoped_buf struct buf path = buf_of(BUF_PAGE);
     put_path(r, &path);
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_PAGE);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     buf_printf(&text, "%s%s%s", buf_cz(&path), path.n ? " " : "", message);
     struct finding what = {
         .field = buf_view(&path), .code = code, .message = buf_view(&text)};

@@ -124,8 +124,7 @@ bool store_text(struct functions *f, struct buf *out, struct os_stat *st, struct
 static bool library_damaged(const struct findings *found, const char *file, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
-    scoped_buf struct buf list;
-    buf_init(&list, BUF_LIST);
+    scoped_buf struct buf list = buf_of(BUF_LIST);
     struct err none = {0};
     buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&found->errors)));
     const struct json *first = json_at(json_read(buf_view(&list), a, &none), 0);
@@ -177,8 +176,7 @@ static bool store_load(struct functions *f, struct err *e)
 {
     for (int i = 0; i < TRIES; i++) {
         struct os_stamp before = os_stamp(f->own, FILE_NAME);
-        scoped_buf struct buf text;
-        buf_init(&text, FUNCTIONS_FILE_MAX);
+        scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
         struct os_stat st;
         struct err why = {0};
         if (before.inode && !store_text(f, &text, &st, &why))
@@ -311,8 +309,7 @@ static bool look_at_library(struct library *l)
         return false;
     l->stamp = now;
     l->young = now.inode && is_young(&now);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     scoped_findings struct findings found;
     findings_init(&found);
     struct os_stat st;
@@ -358,8 +355,7 @@ bool functions_diagnose(struct functions *f, struct findings *out, struct err *e
     scoped_store(f);
     if (!store_folder(f, false, e))
         return !e->code;
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     struct os_stat st;
     if (!store_text(f, &text, &st, e))
         return false;

@@ -125,8 +125,7 @@ static bool set_function(struct db *db, const struct function *fn, struct err *e
 bool versions_add(struct db *db, const struct version_entry *entry, struct err *e)
 {
     const struct function *fn = entry->fn;
-    scoped_buf struct buf definition;
-    buf_init(&definition, DEFINITION_MAX);
+    scoped_buf struct buf definition = buf_of(DEFINITION_MAX);
     struct json_writer w = json_writer(&definition);
     function_write_definition(fn, &w);
     if (!buf_check(&definition, "a function", e) || !set_function(db, fn, e))

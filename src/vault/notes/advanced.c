@@ -96,8 +96,7 @@ static bool advanced_read_fields(const struct json *list, struct advanced *s,
     }
     if (i >= 0 && s->fields)
         return true;
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_LINE);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     put_field_names(&names, false);
     return err_set(e, ERR_INVALID, "fields must be an array of names among %s",
                    buf_cz(&names));
@@ -231,8 +230,7 @@ static bool advanced_read_words(const struct json *o, struct advanced *s, struct
         return err_set(e, ERR_INVALID,
                        "query has no letter or digit; content_contains finds signs");
     if (s->words.count) {
-        scoped_buf struct buf match;
-        buf_init(&match, 8 * WORDS_QUERY_MAX);
+        scoped_buf struct buf match = buf_of(8 * WORDS_QUERY_MAX);
         words_put_match(&s->words, false, &match);
         const char *copy = arena_copy(s->arena, buf_view(&match).at, match.n, e);
         if (!copy)
@@ -269,8 +267,7 @@ static bool put_sort(struct advanced *s, struct str field, struct err *e)
         buf_cstr(&s->order, fields[i].sort);
         return true;
     }
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_LINE);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     put_field_names(&names, true);
     return err_set(e, ERR_INVALID,
                    "sort knows no field \"%.*s\"; it takes %s and metadata.KEY",
@@ -319,8 +316,7 @@ static bool read_sort(const struct json *list, struct advanced *s, struct err *e
 /* A hash of the question without its page: a cursor belongs to one question. */
 static void print_question(const struct json *o, char out[static 17])
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LIST);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_put_pairs(&w, o, (const char *const[]){"cursor", "limit", "fields", NULL});
@@ -385,8 +381,7 @@ static bool read_question(const struct json *o, struct advanced *s, struct err *
 
 static bool count_all(struct advanced *s, struct db *db, int64_t *total, struct err *e)
 {
-    scoped_buf struct buf sql;
-    buf_init(&sql, BUF_TEXT);
+    scoped_buf struct buf sql = buf_of(BUF_TEXT);
     buf_printf(&sql, "SELECT count(*) FROM %s WHERE 1%s",
                s->by_words ? "texts JOIN notes n ON n.key = texts.rowid" : "notes n",
                buf_cz(&s->where.sql));
@@ -409,8 +404,7 @@ static bool wants(const struct advanced *s, unsigned field)
 static void put_excerpt(struct advanced *s, struct query *q, struct json_writer *w)
 {
     struct str body = str_cut(query_str(q, 13), LOOK_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * EXCERPT_BYTES);
+    scoped_buf struct buf text = buf_of(4 * EXCERPT_BYTES);
     size_t length = 0, at;
     if (s->place.n)
         at = excerpt_find(body, &s->place, 1, &length);
@@ -477,8 +471,7 @@ static void put_select(struct advanced *s, struct buf *sql)
 static bool advanced_put_page(struct advanced *s, struct db *db, struct json_writer *w,
                               int64_t *count, struct err *e)
 {
-    scoped_buf struct buf sql;
-    buf_init(&sql, BUF_TEXT);
+    scoped_buf struct buf sql = buf_of(BUF_TEXT);
     put_select(s, &sql);
     scoped(query_end) struct query *q =
         buf_check(&sql, "the search", e) ? db_query_once(db, buf_cz(&sql), e) : NULL;

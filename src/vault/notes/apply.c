@@ -30,8 +30,7 @@ bool apply_look(struct vault *v, const char *path, char id[static HASH_SIZE],
 {
     id[0] = '\0';
     *st = (struct os_stat){0};
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     bool found;
     struct err why = {0};
     if (vault_read(v, path, &bytes, st, &found, &why)) {

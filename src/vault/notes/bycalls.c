@@ -23,8 +23,7 @@ static bool bycalls_put_totals(struct db *db, struct json_writer *w, struct err 
 
 static void bycalls_put_row(struct query *q, struct json_writer *w)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(query_str(q, 2), &id);
     json_open_object(w);
     json_pair_str(w, "call", query_str(q, 1));

@@ -73,8 +73,7 @@ static bool change_load(struct change *c, const char *from, struct entry **out,
                         struct err *e)
 {
     *out = NULL;
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     bool found;
     struct err why = {0};
@@ -127,8 +126,7 @@ bool change_read(struct change *c, const char *path, struct note *out, bool *fou
         return true;
     change_looks(c);
     if (n->opaque) { /* once more, for its reason */
-        scoped_buf struct buf bytes;
-        buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+        scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
         struct os_stat st;
         return vault_read(c->v, path, &bytes, &st, found, e) ||
                err_set(e, ERR_CONFLICT, "\"%.200s\" changes while it is read", path);
@@ -158,8 +156,7 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
         return false;
     if (!taken && !twin)
         return true;
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(c->v, str_of(taken ? taken : twin), &id);
     return err_set(
                e, ERR_CONFLICT,

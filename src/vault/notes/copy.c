@@ -463,8 +463,7 @@ static struct now *find_moved(const struct comparing *x, const struct copied *f)
 
 static void put_id(struct comparing *x, const char *key, const char *path)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     if (!name_is_path(str_of(path)))
         return;
     name_put_id(str_of(path), &id);

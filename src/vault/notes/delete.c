@@ -26,8 +26,7 @@ static void relatives_put(struct relatives *r, struct str warning)
 
 static void put_warning(struct relatives *r, struct query *q)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, PATH_MAX + 100);
+    scoped_buf struct buf text = buf_of(PATH_MAX + 100);
     buf_char(&text, '"');
     vault_put_id(r->v, query_str(q, 0), &text);
     if (query_int(q, 1))

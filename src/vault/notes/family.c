@@ -31,8 +31,7 @@ static bool find_items(struct family *f, struct linker *l, struct err *e)
     while (query_next(closing, e))
         if (map_add_int(&met, query_int(closing, 0), e) == MAP_NONE)
             return false;
-    scoped_buf struct buf name;
-    buf_init(&name, PATH_MAX);
+    scoped_buf struct buf name = buf_of(PATH_MAX);
     for (size_t i = 0; i < f->count && !e->code; i++) {
         struct item *it = &f->items[i];
         it->note = 0;
@@ -175,8 +174,7 @@ bool family_is_child(const struct family *f, const struct item *it)
 {
     if (f->child_path[0])
         return it->note == f->child_key && it->note;
-    scoped_buf struct buf name;
-    buf_init(&name, PATH_MAX);
+    scoped_buf struct buf name = buf_of(PATH_MAX);
     return !it->note && subnote_name(it->value, &name) &&
            str_eq(buf_view(&name), f->child_name);
 }

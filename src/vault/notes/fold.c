@@ -61,8 +61,7 @@ bool fold_is(struct str name, struct str folded)
     }
     if (i == name.n || (unsigned char)name.at[i] < 0x80)
         return i == name.n && i == folded.n;
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * PATH_MAX);
+    scoped_buf struct buf text = buf_of(8 * PATH_MAX);
     fold_put(name, &text);
     return str_eq(buf_view(&text), folded);
 }

@@ -7,8 +7,7 @@
 static bool forms_of(struct str out[static FORMS], struct str path, struct str title,
                      struct arena *a, struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(path, &id);
     out[FORM_PATH] = path;
     out[FORM_BARE_PATH] = (struct str){path.at, path.n - 3};

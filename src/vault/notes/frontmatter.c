@@ -323,8 +323,7 @@ bool frontmatter_edit(const struct frontmatter *f,
 
 const struct json *frontmatter_text(struct str text, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf b;
-    buf_init(&b, 6 * text.n + 2);
+    scoped_buf struct buf b = buf_of(6 * text.n + 2);
     struct json_writer w = json_writer(&b);
     json_put_str(&w, text);
     return buf_check(&b, "a text", e) ? json_read(buf_view(&b), a, e) : NULL;

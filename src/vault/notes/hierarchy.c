@@ -38,8 +38,7 @@ static struct str id_of(struct db *db, int64_t note, struct buf *space, struct e
 
 bool put_children(struct db *db, int64_t note, struct json_writer *w, struct err *e)
 {
-    scoped_buf struct buf space;
-    buf_init(&space, PATH_MAX + 8);
+    scoped_buf struct buf space = buf_of(PATH_MAX + 8);
     struct str id = id_of(db, note, &space, e);
     scoped(query_end) struct query *q =
         db_query(db, "SELECT " FIND_ID_OF("c") CHILDREN, e);
@@ -55,8 +54,7 @@ bool put_children(struct db *db, int64_t note, struct json_writer *w, struct err
 
 bool put_parents(struct db *db, int64_t note, struct json_writer *w, struct err *e)
 {
-    scoped_buf struct buf space;
-    buf_init(&space, PATH_MAX + 8);
+    scoped_buf struct buf space = buf_of(PATH_MAX + 8);
     struct str id = id_of(db, note, &space, e);
     scoped(query_end) struct query *q = db_query(
         db,
@@ -182,8 +180,7 @@ static bool answer_descendants(struct db *db, struct question *question,
     struct descent *d = question->arg;
     map_done(&d->met);
     d->rows = 0;
-    scoped_buf struct buf space;
-    buf_init(&space, PATH_MAX + 8);
+    scoped_buf struct buf space = buf_of(PATH_MAX + 8);
     scoped(query_end) struct query *q =
         db_query(db, "SELECT c.key, " FIND_ID_OF("c") CHILDREN, e);
     if (!q || map_add_int(&d->met, question->note, e) == MAP_NONE)

@@ -341,8 +341,7 @@ static bool add_path(void *arg, struct str identifier, struct err *e)
 
 static bool add_domain(void *arg, struct str domain, struct err *e)
 {
-    scoped_buf struct buf b;
-    buf_init(&b, BUF_LINE);
+    scoped_buf struct buf b = buf_of(BUF_LINE);
     domain = str_trim(domain);
     if (str_starts(domain, "*."))
         domain = (struct str){domain.at + 2, domain.n - 2};
@@ -430,8 +429,7 @@ static bool search_by_work(struct db *db, void *arg, struct err *e)
     struct search_by *s = arg;
     buf_clear(&s->page.rows);
     struct json_writer w = json_writer(&s->page.rows);
-    scoped_buf struct buf sql;
-    buf_init(&sql, BUF_PAGE);
+    scoped_buf struct buf sql = buf_of(BUF_PAGE);
     links_put_query(s, &sql);
     scoped(query_end) struct query *q = db_query(db, buf_cz(&sql), e);
     if (!q)
@@ -544,8 +542,7 @@ static bool version_work(struct db *db, void *arg, struct err *e)
 
 bool notes_version(struct vault *v, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     return index_use(v, version_work, &text, e) &&
            (buf_str(out, buf_view(&text)) || buf_check(out, "the version", e));
 }

@@ -203,8 +203,7 @@ bool linker_settle_tree(struct linker *l, struct err *e)
 static bool rename_row(struct linker *l, int64_t note, struct str path, struct str title,
                        struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(path, &id);
     scoped(query_end) struct query *q =
         db_query(l->db,

@@ -299,8 +299,7 @@ bool linkslot_replace(struct linkslot *s, struct str part, struct str fresh,
                       struct err *e)
 {
     struct linktexts *x = s->text->set;
-    scoped_buf struct buf whole;
-    buf_init(&whole, 5 * PATH_MAX + s->target.n);
+    scoped_buf struct buf whole = buf_of(5 * PATH_MAX + s->target.n);
     if (s->subnote) {
         if (!replace_subnote(s, fresh, e))
             return false;
@@ -325,8 +324,7 @@ static bool linktext_put_head(struct linktext *t, const struct note *n, struct b
 {
     if (!t->pending_subnotes)
         return buf_str(out, n->front.head) || buf_check(out, "the note", e);
-    scoped_buf struct buf text;
-    buf_init(&text, YML_JSON_MAX * 2);
+    scoped_buf struct buf text = buf_of(YML_JSON_MAX * 2);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < t->subnote_count; i++)
@@ -359,8 +357,7 @@ bool linktext_write(struct linktext *t, struct err *e)
     struct entry *n = t->note;
     if (!t->pending)
         return true;
-    scoped_buf struct buf out;
-    buf_init(&out, NOTE_SIZE_MAX);
+    scoped_buf struct buf out = buf_of(NOTE_SIZE_MAX);
     const struct note *note = entry_parse(x->c, n, e);
     if (!note || !linktext_put_head(t, note, &out, e))
         return false;

@@ -36,8 +36,7 @@ static enum name_outcome take_only(struct lookup *l, const char *sql, struct str
     if (!q)
         return NAME_MISSING;
     query_bind_str(q, 1, name);
-    scoped_buf struct buf ids;
-    buf_init(&ids, BUF_LINE);
+    scoped_buf struct buf ids = buf_of(BUF_LINE);
     size_t count = 0;
     while (query_next(q, e)) {
         struct str path = query_str(q, 0);

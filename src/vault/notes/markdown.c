@@ -428,8 +428,7 @@ bool markdown_resolve(struct str target, struct str from, struct buf *out)
     for (size_t i = 0; i < target.n; i++)
         if (target.at[i] == '#' || target.at[i] == '?')
             target.n = i;
-    scoped_buf struct buf decoded;
-    buf_init(&decoded, 2 * TARGET_MAX);
+    scoped_buf struct buf decoded = buf_of(2 * TARGET_MAX);
     target_decode(target, &decoded);
     struct str t = buf_view(&decoded);
 

@@ -101,8 +101,7 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
 
     char path[PATH_MAX];
     bool found;
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     history_settle(v->history);
     if (!read_by_id(v, wanted, path, &bytes, &st, &found, e))

@@ -52,8 +52,7 @@ static void outline_put_section(struct properties *p, const struct outline *o,
         json_put_str(p->w, text);
         return;
     }
-    scoped_buf struct buf marked;
-    buf_init(&marked, PROPERTY_MAX + 4);
+    scoped_buf struct buf marked = buf_of(PROPERTY_MAX + 4);
     buf_str(&marked, some);
     buf_cstr(&marked, "...");
     json_put_str(p->w, buf_view(&marked));

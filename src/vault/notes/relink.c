@@ -90,8 +90,7 @@ static bool link_to_note(struct rewriting *r, struct linkslot *s)
     struct work *w = r->w;
     struct str target = without_tail(s);
     struct target_style style = style_of(s);
-    scoped_buf struct buf fresh;
-    buf_init(&fresh, 4 * PATH_MAX);
+    scoped_buf struct buf fresh = buf_of(4 * PATH_MAX);
     bool by_path = (s->kind == LINK_MARKDOWN || is_dotted(target)) &&
                    forms_is_path(&w->forms, buf_view(&w->text));
     if (by_path) {
@@ -207,8 +206,7 @@ static bool subnote_entry(struct rewriting *r, struct linkslot *s)
         return true;
     if (!linker_meaning(w->linker, name, STR(""), &now, r->e) || now == w->key)
         return r->e->code == ERR_NONE;
-    scoped_buf struct buf entry;
-    buf_init(&entry, 2 * PATH_MAX);
+    scoped_buf struct buf entry = buf_of(2 * PATH_MAX);
     struct str as_it_was = str_trim(json_str(r->t->subnotes[s->at]));
     bool wiki = str_starts(as_it_was, "[[");
     buf_printf(&entry, wiki ? "[[%.*s]]" : "%.*s", STR_ARGS(forms_new(&w->forms, name)));

@@ -114,8 +114,7 @@ static bool write_own(struct renamed *n, const struct renaming *r, struct err *e
 
 static bool rename_refuse_taken(struct renamed *n, const char *path, struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(n->v, str_of(path), &id);
     return err_set(
                e, ERR_CONFLICT,
@@ -140,8 +139,7 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
 {
     struct str old = n->old.path, file = name_file(old);
     struct str folder = {old.at, old.n - file.n}; /* with its slash */
-    scoped_buf struct buf stem;
-    buf_init(&stem, BUF_LINE);
+    scoped_buf struct buf stem = buf_of(BUF_LINE);
     int length;
     if (r->type.n) {
         struct str rest = old;
@@ -204,8 +202,7 @@ static bool read_rename(const struct json *o, void *state, struct err *e)
         "identifier", "new_title", "contentHash", "content_hash",
         "force",      "dry_run",   NULL};
     struct renaming *r = state;
-    scoped_buf struct buf stem;
-    buf_init(&stem, BUF_LINE);
+    scoped_buf struct buf stem = buf_of(BUF_LINE);
     if (!options_check(o, "notes.rename", keys, e) ||
         !options_identifier(o, &r->identifier, e) ||
         !options_str(o, "new_title", NULL, &r->title, e) ||

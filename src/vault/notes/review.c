@@ -18,8 +18,8 @@ static bool make_digest(struct change *c, const struct change_file *file,
                         char out[static CRYPTO_HASH_HEX], struct err *e)
 {
     char hash[HASH_SIZE] = "";
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)CHANGE_NOTES_MAX * (2 * PATH_MAX + HASH_SIZE));
+    scoped_buf struct buf text =
+        buf_of((size_t)CHANGE_NOTES_MAX * (2 * PATH_MAX + HASH_SIZE));
     scoped(free) struct entry **sorted = mem_new((c->count + 1) * sizeof *sorted);
     if (c->count)
         memcpy(sorted, c->entries, c->count * sizeof(struct entry *));

@@ -310,8 +310,7 @@ static const struct json *read_fields(const struct json *given, struct arena *a,
         err_set(e, ERR_INVALID, "metadata_schema: fields must be a list of fields");
         return NULL;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * SCHEMA_TEXT_MAX);
+    scoped_buf struct buf text = buf_of(4 * SCHEMA_TEXT_MAX);
     struct json_writer w = json_writer(&text);
     if (!schema_put_fields(given, &w, e) || !buf_check(&text, "metadata_schema", e))
         return NULL;
@@ -365,8 +364,7 @@ static bool each_within(const struct json *v, bool named, const char *field,
 {
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
-        scoped_buf struct buf name;
-        buf_init(&name, BUF_NAME);
+        scoped_buf struct buf name = buf_of(BUF_NAME);
         if (named)
             put_field_name(it.key, &name);
         if (!each_pattern(it.value, named ? buf_cz(&name) : field, each, arg, e))
@@ -473,8 +471,7 @@ static bool check_texts(const struct json *s, const struct json *v, const char *
             continue;
         char inner[160];
         struct str key = str_cut(it.key, 40);
-        scoped_buf struct buf name;
-        buf_init(&name, sizeof inner);
+        scoped_buf struct buf name = buf_of(sizeof inner);
         buf_printf(&name, list ? "%.100s[]" : "%.100s.%.*s", place, STR_ARGS(key));
         if (!check_texts(sub, it.value, buf_cz(&name), m, e))
             return false;

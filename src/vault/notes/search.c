@@ -94,8 +94,7 @@ static bool is_beyond(struct search *s, struct err *e)
 static void search_put_place(struct search *s, struct query *q, struct str body,
                              size_t at, size_t length, double score)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * EXCERPT_BYTES);
+    scoped_buf struct buf text = buf_of(4 * EXCERPT_BYTES);
     excerpt_put(body, at < body.n ? at : 0, length, &text);
     search_put_row(s, q, buf_view(&text), score);
 }
@@ -115,8 +114,7 @@ static bool search_is_late(const struct search *s, struct err *e)
  * note, but the place may be known to it alone. */
 static bool search_words(struct search *s, struct db *db, bool any, struct err *e)
 {
-    scoped_buf struct buf match;
-    buf_init(&match, 8 * WORDS_QUERY_MAX);
+    scoped_buf struct buf match = buf_of(8 * WORDS_QUERY_MAX);
     words_put_match(&s->words, any, &match);
     scoped(query_end) struct query *q = db_query(
         db,
@@ -204,8 +202,7 @@ static bool match_note(struct search *s, struct matcher *m, struct query *q,
         search_put_row(s, q, query_str(q, 1), 2);
         return true;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * EXCERPT_BYTES);
+    scoped_buf struct buf text = buf_of(4 * EXCERPT_BYTES);
     excerpt_put(p.line, p.at, p.length, &text);
     search_put_row(s, q, buf_view(&text), 1);
     return true;

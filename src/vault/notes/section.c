@@ -60,8 +60,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
         !options_identifier(identifier, &wanted, e))
         return false;
     history_settle(v->history);
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     if (!vault_resolve(v, wanted, path, &found, e) ||
         (found && !vault_read(v, path, &bytes, &st, &found, e)))
@@ -153,8 +152,7 @@ static bool read_edit(const struct json *o, void *state, struct err *e)
 
 static bool list_headings(const struct outline *o, struct str wanted, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_NAME);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; i < o->count && !names.failed; i++)
         buf_printf(&names, "%s\"%.*s\"", i ? ", " : "",
                    STR_ARGS(str_cut(o->sections[i].heading->text, 60)));
@@ -396,8 +394,7 @@ static bool section_revise(struct change *c, struct vault *v, const struct note 
     const char *nl =
         s ? memrchr(old.body.at, '\n', first) : memchr(old.body.at, '\n', old.body.n);
     bool crlf = nl ? nl > old.body.at && nl[-1] == '\r' : frontmatter_is_crlf(n->bytes);
-    scoped_buf struct buf body;
-    buf_init(&body, NOTE_SIZE_MAX);
+    scoped_buf struct buf body = buf_of(NOTE_SIZE_MAX);
     struct splice at = section_put_new(&old, s, d, crlf ? "\r\n" : "\n", &body);
     if (!buf_check(&body, "the note", e) || !outline_read(buf_view(&body), a, &now, e) ||
         !check_others(&old, &now, &at, d, e))
@@ -421,8 +418,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     if (!vault_need_note(v, c, d->identifier, path, &n, e))
         return false;
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
-    scoped_buf struct buf fresh;
-    buf_init(&fresh, NOTE_SIZE_MAX);
+    scoped_buf struct buf fresh = buf_of(NOTE_SIZE_MAX);
     if (!write_check_guard(v, &d->guard, &n, e) ||
         !section_revise(c, v, &n, d, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))

@@ -27,8 +27,7 @@ static bool session_drop_note(struct linker *l, const char *path, struct err *e)
 
 static bool insert(struct db *db, const struct note *n, int64_t *key, struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(n->path, &id);
     /* A key that no note has had: words of others hang on those. */
     scoped(query_end) struct query *q = db_query(

@@ -129,8 +129,7 @@ static bool ask_file(struct db *db, void *arg, struct err *e)
 static bool put_answer(const struct asking *s, struct json_writer *out, struct err *e)
 {
     struct str rows = buf_view(&s->rows);
-    scoped_buf struct buf all;
-    buf_init(&all, FIND_ANSWER_MAX);
+    scoped_buf struct buf all = buf_of(FIND_ANSWER_MAX);
     buf_put(&all, rows.at, rows.n - 1); /* but for its brace */
     buf_printf(&all, ",\"query_time_ms\":%.3f}",
                (double)(os_mono_ns() - s->began_ns) / 1e6);

@@ -191,8 +191,7 @@ static void name_one(struct buf *list, struct str id)
 /* Entries of the list that were not given. */
 static void name_missing(const struct order *o, struct buf *missing)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, PATH_MAX);
+    scoped_buf struct buf name = buf_of(PATH_MAX);
     for (size_t i = 0; i < o->family->count; i++) {
         bool given = !o->family->items[i].counts;
         for (size_t k = 0; k < o->count && !given; k++)
@@ -251,8 +250,7 @@ static bool check_order(struct order *o, const struct json *ids, const struct lo
         else
             o->items[o->count++] = at;
     }
-    scoped_buf struct buf missing;
-    buf_init(&missing, BUF_FILE);
+    scoped_buf struct buf missing = buf_of(BUF_FILE);
     name_missing(o, &missing);
     if (!missing.n && !o->extra.n)
         return true;

@@ -151,8 +151,7 @@ static bool write_note(struct sync *s, const struct reading *reading, int state,
                        struct row *r, struct err *e)
 {
     const struct note *n = &reading->note;
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(n->path, &id);
     scoped(query_end) struct query *q = db_query(
         s->db,

@@ -44,8 +44,7 @@ static const char *entry_kind(const struct entry *n)
 
 static void entry_put_diff(const struct entry *n, struct json_writer *w)
 {
-    scoped_buf struct buf diff;
-    buf_init(&diff, CHANGE_DIFF_MAX + 4096);
+    scoped_buf struct buf diff = buf_of(CHANGE_DIFF_MAX + 4096);
     bool whole = n->opaque ||
                  diff_put(n->old, n->removed ? STR("") : n->now, CHANGE_DIFF_MAX, &diff);
     json_pair_str(w, "diff", buf_view(&diff));
@@ -57,8 +56,7 @@ static void entry_put_members(const struct change *c, const struct entry *n,
                               struct json_writer *w)
 {
     struct str path = str_of(*n->from ? n->from : n->to);
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(c->v, path, &id);
     json_pair_str(w, "id", buf_view(&id));
     json_pair_str(w, "path", path);
@@ -103,8 +101,7 @@ static void put_identity(const struct entry *n, struct json_writer *w)
 static void put_file(const struct change *c, const struct change_file *f,
                      struct json_writer *w)
 {
-    scoped_buf struct buf diff;
-    buf_init(&diff, CHANGE_DIFF_MAX + 4096);
+    scoped_buf struct buf diff = buf_of(CHANGE_DIFF_MAX + 4096);
     json_open_object(w);
     json_pair_cstr(w, "path", f->path);
     json_pair_cstr(w, "action", !f->now.at ? "delete" : f->there ? "update" : "create");

@@ -21,8 +21,7 @@ void twins_done(struct twins *t)
 
 static const char *twins_fold(struct change *c, struct str path, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * PATH_MAX);
+    scoped_buf struct buf text = buf_of(8 * PATH_MAX);
     fold_put(path, &text);
     return arena_copy(c->arena, buf_cz(&text), text.n, e);
 }

@@ -59,8 +59,7 @@ static const struct json *read_scalar(struct str text, struct arena *a)
 static const struct json *property_read_items(struct str text, bool scalars,
                                               struct arena *a)
 {
-    scoped_buf struct buf out;
-    buf_init(&out, 4 * text.n + 16);
+    scoped_buf struct buf out = buf_of(4 * text.n + 16);
     struct json_writer w = json_writer(&out);
     json_open_array(&w);
     while (text.n) {
@@ -115,8 +114,7 @@ static const struct json *read_section(const struct json *schema, struct str tex
                                        struct arena *a)
 {
     struct err none = {0};
-    scoped_buf struct buf quoted;
-    buf_init(&quoted, 6 * text.n + 16);
+    scoped_buf struct buf quoted = buf_of(6 * text.n + 16);
     struct json_writer w = json_writer(&quoted);
     json_put_str(&w, text);
     const struct json *plain = json_read(buf_view(&quoted), a, &none);
@@ -249,8 +247,7 @@ static const struct json *put_subject(const struct properties *p,
                                       struct err *e)
 {
     const struct json *front = n->whole ? n->metadata : n->changes;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_ANSWER);
+    scoped_buf struct buf text = buf_of(BUF_ANSWER);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     (n->whole ? put_whole : properties_put_changed)(p, n, a, &w);
@@ -289,8 +286,7 @@ static bool type_is_damaged(struct str type, const char *why, struct err *e)
 bool types_check(struct change *c, struct vault *v, struct str type,
                  const struct types_note *n, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     struct os_stat st;
     bool found;
     if (!types_read(v, type, &text, &found, &st, e))

@@ -180,8 +180,7 @@ void typefile_put_instructions(const struct typefile *t, struct json_writer *w)
         return;
     }
     json_open_array(w);
-    scoped_buf struct buf item;
-    buf_init(&item, TYPEFILE_MAX);
+    scoped_buf struct buf item = buf_of(TYPEFILE_MAX);
     struct str left = t->instructions, line;
     while (typefile_next_line(&left, &line)) {
         bool begins = is_item(line);

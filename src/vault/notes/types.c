@@ -40,8 +40,7 @@ bool types_is_described(struct vault *v, struct str type)
     struct err none = {0};
     struct os_stat st;
     bool found = false;
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     return types_check_name(type, &none) &&
            types_read(v, type, &text, &found, &st, &none) && found;
 }
@@ -140,8 +139,7 @@ static bool list_types(struct type_rows *r, struct err *e)
 /* ERR_NOT_FOUND, with the names there are. */
 static bool no_such_type(struct type_rows *r, struct str type, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_NAME);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; i < r->count && !names.failed; i++)
         buf_printf(&names, "%s%.*s", i ? ", " : "", STR_ARGS(r->all[i].name));
     return err_set(e, ERR_NOT_FOUND, "there is no type \"%.*s\"; %s%s",
@@ -367,8 +365,7 @@ bool note_types_create(struct vault *v, const struct json *options,
 static void put_purpose(struct vault *v, const struct type_row *row,
                         struct json_writer *w)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
     struct typefile t = {0};
     struct os_stat st;
@@ -475,8 +472,7 @@ bool note_types_get(struct vault *v, const struct json *name, struct json_writer
                     struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     struct str type;
     struct os_stat st;
     struct typefile t;
@@ -511,8 +507,7 @@ static bool check_hash(const struct type_options *o, struct str text, bool found
 static bool write_description(struct vault *v, const struct type_options *o,
                               struct buf *text, struct err *e)
 {
-    scoped_buf struct buf old;
-    buf_init(&old, TYPEFILE_MAX);
+    scoped_buf struct buf old = buf_of(TYPEFILE_MAX);
     struct os_stat st;
     bool found;
     char path[PATH_MAX];
@@ -553,8 +548,7 @@ bool note_types_update(struct vault *v, const struct json *options,
                                        NULL};
     scoped_options struct type_options o;
     options_init(&o);
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     if (!read_options(v, options, "noteTypes.update", keys, &o, e))
         return false;
     if (!o.given[PART_PURPOSE] && !o.given[PART_INSTRUCTIONS] && !o.given[PART_SCHEMA])

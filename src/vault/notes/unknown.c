@@ -188,8 +188,7 @@ static bool unknown_read(struct db *db, void *arg, struct err *e)
 bool notes_unknown(struct vault *v, const struct json *filter, struct json_writer *out,
                    struct err *e)
 {
-    scoped_buf struct buf rows;
-    buf_init(&rows, BUF_LIST);
+    scoped_buf struct buf rows = buf_of(BUF_LIST);
     struct unknown u = {.vault = v, .filter = filter, .rows = &rows};
     return find_use(v, unknown_read, &u, &rows, out, e);
 }

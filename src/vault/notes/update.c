@@ -94,8 +94,7 @@ static bool note_revise(struct change *c, struct vault *v, const struct revision
         return false;
     size_t room = json_length(r->metadata) + 1;
     struct frontmatter_change *changes = arena_get(a, room * sizeof *changes, e);
-    scoped_buf struct buf head;
-    buf_init(&head, NOTE_SIZE_MAX);
+    scoped_buf struct buf head = buf_of(NOTE_SIZE_MAX);
     if (!changes)
         return false;
     size_t count = list_changes(r, n, !str_eq(body, n->front.body), a, changes);
@@ -117,8 +116,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     int64_t now = vault_now(v);
     os_format_utc(now, r->now);
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
-    scoped_buf struct buf fresh;
-    buf_init(&fresh, NOTE_SIZE_MAX);
+    scoped_buf struct buf fresh = buf_of(NOTE_SIZE_MAX);
     if (!write_check_guard(v, &r->guard, &n, e) ||
         !(r->whole ? note_replace : note_revise)(c, v, r, &n, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))

@@ -417,8 +417,7 @@ bool session_keep(struct session *x, struct str saved, struct err *e)
     (void)snprintf(h.name, sizeof h.name, "%s", x->name);
     shorten(x->owner.caller, h.caller);
     shorten(x->owner.vault, h.vault);
-    scoped_buf struct buf file;
-    buf_init(&file, sizeof h + saved.n);
+    scoped_buf struct buf file = buf_of(sizeof h + saved.n);
     buf_put(&file, &h, sizeof h);
     buf_put(&file, saved.at, saved.n);
     if (!buf_check(&file, "the session", e))

@@ -277,8 +277,7 @@ static void finding_put_parameters(const struct function *fn, struct buf *out)
 static void check_named(struct validation *v, const char *field, const struct json *args)
 {
     const struct function *fn = v->fn;
-    scoped_buf struct buf known;
-    buf_init(&known, BUF_PAGE);
+    scoped_buf struct buf known = buf_of(BUF_PAGE);
     finding_put_parameters(fn, &known);
     struct json_iter it = json_iter(args);
     while (json_next(&it))

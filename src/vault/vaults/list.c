@@ -98,8 +98,7 @@ static bool vaults_read_list(const struct json *file, struct arena *a, struct va
 static bool read_beneath(int dir, struct arena *a, struct vaults *out, struct err *e)
 {
     *out = (struct vaults){0};
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     struct err why = {0};
     if (!os_read_file(dir, FILE_NAME, &text, NULL, &why))
         return why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
@@ -165,8 +164,7 @@ static struct vault_entry *entry_of(struct change *c, struct str id, struct err 
     const struct vault_entry *found = vaults_find(&c->list, id);
     if (found)
         return &c->all[found - c->list.all];
-    scoped_buf struct buf known;
-    buf_init(&known, BUF_NAME);
+    scoped_buf struct buf known = buf_of(BUF_NAME);
     for (size_t i = 0; i < c->list.count && !known.failed; i++)
         buf_printf(&known, "%s%.*s", i ? ", " : "", STR_ARGS(c->all[i].id));
     err_set(e, ERR_NOT_FOUND, "no vault has the id \"%.*s\"; %s%s",
@@ -177,8 +175,7 @@ static struct vault_entry *entry_of(struct change *c, struct str id, struct err 
 
 static bool vaults_change_write(struct change *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_int(&w, "version", VERSION);
