@@ -148,10 +148,10 @@ int command_api(int argc, char **argv)
     bool types = false, reference = false, help = false;
     const char *words[WORDS_MAX], *vaults[2] = {NULL};
     const struct option_row rows[] = {
-        {"--vault", vaults, NULL, "DIR", "with the custom functions of this vault"},
-        {"--types", NULL, &types, NULL, "TypeScript declarations of everything"},
-        {"--reference", NULL, &reference, NULL, "the reference page (docs/api.md)"},
-        {"--help", NULL, &help, NULL, "this list"},
+        OPTION_VALUE("--vault", vaults, "DIR", "with the custom functions of this vault"),
+        OPTION_FLAG("--types", &types, "TypeScript declarations of everything"),
+        OPTION_FLAG("--reference", &reference, "the reference page (docs/api.md)"),
+        OPTION_FLAG("--help", &help, "this list"),
     };
     struct option_use use = {
         .usage =

@@ -167,8 +167,8 @@ static bool link_page(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .only = "--follow", .run = approval_show},
-    {"allow", "an ID", 1, 1, NULL, allow},
-    {"deny", "an ID", 1, 1, NULL, deny},
+    {.name = "allow", .takes = "an ID", .least = 1, .most = 1, .run = allow},
+    {.name = "deny", .takes = "an ID", .least = 1, .most = 1, .run = deny},
     {.name = "link", .run = link_page},
 };
 
@@ -176,13 +176,14 @@ int command_approvals(int argc, char **argv)
 {
     struct approvals_command c = {0};
     const struct option_row rows[] = {
-        {"--remember", &c.remember, NULL, "HOW",
-         "with allow: for this call (call, the default), this session, or always"},
-        {"--follow", NULL, &c.follow, NULL, "with list: print what comes, as it comes"},
-        {"--url", &c.url, NULL, "URL",
-         "with link: of which server (the one that was started last)"},
-        {"--json", NULL, &c.json, NULL, "with list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE(
+            "--remember", &c.remember, "HOW",
+            "with allow: for this call (call, the default), this session, or always"),
+        OPTION_FLAG("--follow", &c.follow, "with list: print what comes, as it comes"),
+        OPTION_VALUE("--url", &c.url, "URL",
+                     "with link: of which server (the one that was started last)"),
+        OPTION_FLAG("--json", &c.json, "with list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =

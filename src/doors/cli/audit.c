@@ -510,28 +510,30 @@ static bool audit_print_notice(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = audit_print_notice},
-    {"show", "an ID", 1, 1, NULL, audit_show},
-    {"export", NULL, 0, 0, "--before, --out and --remove", export},
+    {.name = "show", .takes = "an ID", .least = 1, .most = 1, .run = audit_show},
+    {.name = "export", .only = "--before, --out and --remove", .run = export},
 };
 
 int command_audit(int argc, char **argv)
 {
     struct audit_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", &c.vault, NULL, "DIR", "of what was done there (the current vault)"},
-        {"--own", NULL, &c.own, NULL,
-         "of what had no vault: tokens, the policy, who was not let in"},
-        {"--limit", &c.limit, NULL, "N", "the last N records (20)"},
-        {"--follow", NULL, &c.follow, NULL, "and those that come"},
-        {"--verify", NULL, &c.verify, NULL, "check that nothing was changed or cut"},
-        {"--file", &c.file, NULL, "FILE", "with --verify: what was exported"},
-        {"--before", &c.before, NULL, "DATE",
-         "export: files whose records are all older (2026-07-28)"},
-        {"--out", &c.out, NULL, "FILE", "export: a new file for the records (stdout)"},
-        {"--remove", NULL, &c.remove, NULL,
-         "export: and take them out of the trail, which goes on"},
-        {"--json", NULL, &c.json, NULL, "print the records as they are, JSON a line"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--vault", &c.vault, "DIR",
+                     "of what was done there (the current vault)"),
+        OPTION_FLAG("--own", &c.own,
+                    "of what had no vault: tokens, the policy, who was not let in"),
+        OPTION_VALUE("--limit", &c.limit, "N", "the last N records (20)"),
+        OPTION_FLAG("--follow", &c.follow, "and those that come"),
+        OPTION_FLAG("--verify", &c.verify, "check that nothing was changed or cut"),
+        OPTION_VALUE("--file", &c.file, "FILE", "with --verify: what was exported"),
+        OPTION_VALUE("--before", &c.before, "DATE",
+                     "export: files whose records are all older (2026-07-28)"),
+        OPTION_VALUE("--out", &c.out, "FILE",
+                     "export: a new file for the records (stdout)"),
+        OPTION_FLAG("--remove", &c.remove,
+                    "export: and take them out of the trail, which goes on"),
+        OPTION_FLAG("--json", &c.json, "print the records as they are, JSON a line"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =

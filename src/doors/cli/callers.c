@@ -205,18 +205,18 @@ static bool resume_caller(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = callers_print},
-    {"pause", "a NAME", 1, 1, NULL, pause_caller},
-    {"resume", "a NAME", 1, 1, NULL, resume_caller},
+    {.name = "pause", .takes = "a NAME", .least = 1, .most = 1, .run = pause_caller},
+    {.name = "resume", .takes = "a NAME", .least = 1, .most = 1, .run = resume_caller},
 };
 
 int command_callers(int argc, char **argv)
 {
     struct callers_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", &c.vault, NULL, "DIR",
-         "the trail that it is recorded in (the current)"},
-        {"--json", NULL, &c.json, NULL, "print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--vault", &c.vault, "DIR",
+                     "the trail that it is recorded in (the current)"),
+        OPTION_FLAG("--json", &c.json, "print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =

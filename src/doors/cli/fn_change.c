@@ -101,7 +101,7 @@ int fn_add(int argc, char **argv)
     struct how how = {0};
     const char *words[1] = {0}, *name = NULL;
     const struct option_row rows[] = {
-        {"--name", &name, NULL, "NAME", "which function of the file"},
+        OPTION_VALUE("--name", &name, "NAME", "which function of the file"),
         HOW_OPTIONS(how, "although its examples fail"),
         FN_OPTIONS(f),
     };
@@ -132,10 +132,11 @@ int fn_update(int argc, char **argv)
     const char *words[2] = {0}, *renamed = NULL, *note = NULL, *version = NULL,
                *description = NULL;
     const struct option_row rows[] = {
-        {"--rename", &renamed, NULL, "NAME", "call it this from now on"},
-        {"--description", &description, NULL, "TEXT", "what it does"},
-        {"--note", &note, NULL, "TEXT", "why, for the list of versions"},
-        {"--expected", &version, NULL, "VERSION", "refuse where it has another by now"},
+        OPTION_VALUE("--rename", &renamed, "NAME", "call it this from now on"),
+        OPTION_VALUE("--description", &description, "TEXT", "what it does"),
+        OPTION_VALUE("--note", &note, "TEXT", "why, for the list of versions"),
+        OPTION_VALUE("--expected", &version, "VERSION",
+                     "refuse where it has another by now"),
         HOW_OPTIONS(how, "although its examples fail, or it breaks callers"),
         FN_OPTIONS(f),
     };
@@ -196,8 +197,9 @@ int fn_new(int argc, char **argv)
     struct how how = {0};
     const char *words[1] = {0}, *template = NULL, *output = NULL;
     const struct option_row rows[] = {
-        {"--template", &template, NULL, "T", "one of 'cloche fn templates'"},
-        {"--output", &output, NULL, "FILE", "write it there, to be changed and added"},
+        OPTION_VALUE("--template", &template, "T", "one of 'cloche fn templates'"),
+        OPTION_VALUE("--output", &output, "FILE",
+                     "write it there, to be changed and added"),
         HOW_OPTIONS(how, "although its examples fail"),
         FN_OPTIONS(f),
     };
@@ -231,7 +233,7 @@ int fn_validate(int argc, char **argv)
     scoped_fn struct fn f = {0};
     const char *words[1] = {0}, *name = NULL;
     const struct option_row rows[] = {
-        {"--name", &name, NULL, "NAME", "which function of the file"},
+        OPTION_VALUE("--name", &name, "NAME", "which function of the file"),
         FN_OPTIONS(f),
     };
     int exit;
@@ -271,8 +273,9 @@ int fn_test(int argc, char **argv)
     long long ms = 0;
     const char *words[2] = {0}, *timeout = NULL;
     const struct option_row rows[] = {
-        {"--timeout", &timeout, NULL, "MS", "time of a run, waiting included (5000)"},
-        {"--keep", NULL, &keep, NULL, "what it writes is kept, as if it had been called"},
+        OPTION_VALUE("--timeout", &timeout, "MS",
+                     "time of a run, waiting included (5000)"),
+        OPTION_FLAG("--keep", &keep, "what it writes is kept, as if it had been called"),
         FN_OPTIONS(f),
     };
     int exit;

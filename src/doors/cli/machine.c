@@ -18,12 +18,14 @@ size_t machine_rows(struct machine_words *w, bool timeout,
                     struct option_row out[static MACHINE_ROWS])
 {
     const struct option_row rows[MACHINE_ROWS] = {
-        {"--ram", &w->ram, NULL, "MB", "its memory, 64 to 1024 instead of 512"},
-        {"--disk", &w->disk, NULL, "MB", "what it may write to its disk, at most 2048"},
-        {"--cwd", &w->cwd, NULL, "DIR", "where the command begins"},
-        {"--env", w->env, NULL, "NAME=VALUE...", "a variable of its environment"},
-        {"--help", NULL, &w->help, NULL, "this list"},
-        {"--timeout", &w->timeout, NULL, "MS", "ends the command, with exit code 124"},
+        OPTION_VALUE("--ram", &w->ram, "MB", "its memory, 64 to 1024 instead of 512"),
+        OPTION_VALUE("--disk", &w->disk, "MB",
+                     "what it may write to its disk, at most 2048"),
+        OPTION_VALUE("--cwd", &w->cwd, "DIR", "where the command begins"),
+        OPTION_VALUE("--env", w->env, "NAME=VALUE...", "a variable of its environment"),
+        OPTION_FLAG("--help", &w->help, "this list"),
+        OPTION_VALUE("--timeout", &w->timeout, "MS",
+                     "ends the command, with exit code 124"),
     };
     memcpy(out, rows, sizeof rows);
     return timeout ? MACHINE_ROWS : MACHINE_ROWS - 1;

@@ -16,6 +16,11 @@ struct option_row {
     const char *help;
 };
 
+/* Rows of a table. */
+#define OPTION_VALUE(name_, value_, argument_, help_) \
+    {.name = name_, .value = value_, .argument = argument_, .help = help_}
+#define OPTION_FLAG(name_, flag_, help_) {.name = name_, .flag = flag_, .help = help_}
+
 /* Reads `argv` from `*at` on; what is no option is collected in `words`, `max` at
  * most. "--" ends the options. false and ERR_INVALID, with what is accepted. */
 bool options_read(const struct option_row *rows, size_t count, int argc, char **argv,

@@ -189,9 +189,13 @@ static bool schema(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "show", .run = policy_print},
-    {"check", "a FILE or nothing", 0, 1, NULL, policy_check},
-    {"set", "a KEY and its VALUE", 2, WORDS_MAX - 1, NULL, set},
-    {"unset", "a KEY", 1, 1, NULL, set},
+    {.name = "check", .takes = "a FILE or nothing", .most = 1, .run = policy_check},
+    {.name = "set",
+     .takes = "a KEY and its VALUE",
+     .least = 2,
+     .most = WORDS_MAX - 1,
+     .run = set},
+    {.name = "unset", .takes = "a KEY", .least = 1, .most = 1, .run = set},
     {.name = "schema", .run = schema},
 };
 
@@ -199,10 +203,10 @@ int command_policy(int argc, char **argv)
 {
     struct policy_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", &c.vault, NULL, "DIR",
-         "a vault: its policy too; set and unset change that one"},
-        {"--json", NULL, &c.json, NULL, "print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--vault", &c.vault, "DIR",
+                     "a vault: its policy too; set and unset change that one"),
+        OPTION_FLAG("--json", &c.json, "print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =

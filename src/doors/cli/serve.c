@@ -85,9 +85,9 @@ int command_mcp(int argc, char **argv, const struct cli_extras *extras)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
-        {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
-        {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
-        {"--help", NULL, &s.help, NULL, "this list"},
+        OPTION_VALUE("--vault", s.vaults, "DIR...", VAULT_HELP),
+        OPTION_VALUE("--vault-root", s.roots, "DIR...", ROOT_HELP),
+        OPTION_FLAG("--help", &s.help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -339,32 +339,35 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
-        {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
-        {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
-        {"--listen", &s.listen, NULL, "ADDRESS:PORT",
-         "where (127.0.0.1:7878); port 0: any; for other machines with TLS, or a proxy; "
-         "or unix:/PATH, a socket for this account alone"},
-        {"--tls-cert", &s.tls_cert, NULL, "FILE",
-         "speak TLS: the certificate, with those that signed it (PEM)"},
-        {"--tls-key", &s.tls_key, NULL, "FILE", "and its key"},
-        {"--require-token", NULL, &s.require_token, NULL,
-         "ask programs of this machine for a token, too"},
-        {"--behind-proxy", NULL, &s.behind_proxy, NULL,
-         "all comes through your proxy, which has TLS and tells the client's address"},
-        {"--public-url", &s.public_url, NULL, "URL", "how clients reach the proxy"},
-        {"--oauth-issuer", &s.oauth_issuer, NULL, "URL",
-         "let in who has a token (JWT) of this OAuth issuer, too"},
-        {"--oauth-vault", s.oauth_vaults, NULL, "ID...",
-         "the vaults of its tokens that name none; '*': all; may be repeated"},
-        {"--allow-host", s.hosts, NULL, "NAME...",
-         "another name in Host; may be repeated"},
-        {"--allow-origin", s.origins, NULL, "URL...",
-         "pages of this origin may call; may be repeated"},
-        {"--caller-rate", &s.per_second, NULL, "N",
-         "requests a second of one token (100)"},
-        {"--caller-running", &s.running, NULL, "N",
-         "requests and streams of one token at a time (128)"},
-        {"--help", NULL, &s.help, NULL, "this list"},
+        OPTION_VALUE("--vault", s.vaults, "DIR...", VAULT_HELP),
+        OPTION_VALUE("--vault-root", s.roots, "DIR...", ROOT_HELP),
+        OPTION_VALUE(
+            "--listen", &s.listen, "ADDRESS:PORT",
+            "where (127.0.0.1:7878); port 0: any; for other machines with TLS, or a proxy; "
+            "or unix:/PATH, a socket for this account alone"),
+        OPTION_VALUE("--tls-cert", &s.tls_cert, "FILE",
+                     "speak TLS: the certificate, with those that signed it (PEM)"),
+        OPTION_VALUE("--tls-key", &s.tls_key, "FILE", "and its key"),
+        OPTION_FLAG("--require-token", &s.require_token,
+                    "ask programs of this machine for a token, too"),
+        OPTION_FLAG(
+            "--behind-proxy", &s.behind_proxy,
+            "all comes through your proxy, which has TLS and tells the client's address"),
+        OPTION_VALUE("--public-url", &s.public_url, "URL", "how clients reach the proxy"),
+        OPTION_VALUE("--oauth-issuer", &s.oauth_issuer, "URL",
+                     "let in who has a token (JWT) of this OAuth issuer, too"),
+        OPTION_VALUE(
+            "--oauth-vault", s.oauth_vaults, "ID...",
+            "the vaults of its tokens that name none; '*': all; may be repeated"),
+        OPTION_VALUE("--allow-host", s.hosts, "NAME...",
+                     "another name in Host; may be repeated"),
+        OPTION_VALUE("--allow-origin", s.origins, "URL...",
+                     "pages of this origin may call; may be repeated"),
+        OPTION_VALUE("--caller-rate", &s.per_second, "N",
+                     "requests a second of one token (100)"),
+        OPTION_VALUE("--caller-running", &s.running, "N",
+                     "requests and streams of one token at a time (128)"),
+        OPTION_FLAG("--help", &s.help, "this list"),
     };
     struct option_use use = {
         .usage =

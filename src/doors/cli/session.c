@@ -144,16 +144,20 @@ static bool close_sessions(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = list_sessions},
-    {"close", "a NAME, a handle, or --all", 0, 1, "--all", close_sessions},
+    {.name = "close",
+     .takes = "a NAME, a handle, or --all",
+     .most = 1,
+     .only = "--all",
+     .run = close_sessions},
 };
 
 int command_session(int argc, char **argv)
 {
     struct session_command c = {0};
     const struct option_row rows[] = {
-        {"--all", NULL, &c.all, NULL, "close: every session"},
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--all", &c.all, "close: every session"),
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche session (list | close NAME | close --all) [OPTIONS]\n\n"

@@ -188,27 +188,31 @@ static bool revoke(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = tokens_print},
-    {"create", "a NAME", 1, 1, "--scope, --vault, --unregistered, --level and --expires",
-     create},
-    {"revoke", "a NAME", 1, 1, NULL, revoke},
+    {.name = "create",
+     .takes = "a NAME",
+     .least = 1,
+     .most = 1,
+     .only = "--scope, --vault, --unregistered, --level and --expires",
+     .run = create},
+    {.name = "revoke", .takes = "a NAME", .least = 1, .most = 1, .run = revoke},
 };
 
 int command_token(int argc, char **argv)
 {
     struct token_command c = {0};
     const struct option_row rows[] = {
-        {"--scope", &c.scopes, NULL, "LIST",
-         "create: of read,write,evaluate,audit (" SCOPES_USUAL ")"},
-        {"--vault", c.vaults, NULL, "ID...",
-         "create: for this vault only; may be repeated"},
-        {"--unregistered", NULL, &c.unregistered, NULL,
-         "create: a --vault need not be registered"},
-        {"--level", &c.level, NULL, "LEVEL",
-         "create: at most full, limited or zero (full)"},
-        {"--expires", &c.expires, NULL, "TIME",
-         "create: 30d, 12h, 90m or never (" EXPIRES_USUAL ")"},
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--scope", &c.scopes, "LIST",
+                     "create: of read,write,evaluate,audit (" SCOPES_USUAL ")"),
+        OPTION_VALUE("--vault", c.vaults, "ID...",
+                     "create: for this vault only; may be repeated"),
+        OPTION_FLAG("--unregistered", &c.unregistered,
+                    "create: a --vault need not be registered"),
+        OPTION_VALUE("--level", &c.level, "LEVEL",
+                     "create: at most full, limited or zero (full)"),
+        OPTION_VALUE("--expires", &c.expires, "TIME",
+                     "create: 30d, 12h, 90m or never (" EXPIRES_USUAL ")"),
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =

@@ -234,12 +234,12 @@ static bool deed_begin(const struct tool_deed *d, struct install_command *c, int
             "--update", NULL, &c->update, NULL,
             "replace an installed tool, or take a built-in one's place"};
     if (d->has_vault) {
-        rows[n++] =
-            (struct option_row){"--vault", c->vault, NULL, "ID", "for this vault alone"};
+        rows[n++] = (struct option_row)OPTION_VALUE("--vault", c->vault, "ID",
+                                                    "for this vault alone");
         rows[n++] = (struct option_row){"--unregistered", NULL, &c->unregistered, NULL,
                                         UNREGISTERED_HELP};
     }
-    rows[n++] = (struct option_row){"--help", NULL, &c->help, NULL, "this list"};
+    rows[n++] = (struct option_row)OPTION_FLAG("--help", &c->help, "this list");
     struct option_use use = {.usage = d->usage,
                              .rows = rows,
                              .count = n,

@@ -265,10 +265,10 @@ int tool_listed(int argc, char **argv)
 {
     struct list_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", c.vault, NULL, "ID", "as this vault's calls see them"},
+        OPTION_VALUE("--vault", c.vault, "ID", "as this vault's calls see them"),
         {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
-        {"--json", NULL, &c.json, NULL, "print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--json", &c.json, "print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -285,10 +285,10 @@ int tool_shown(int argc, char **argv)
     struct list_command c = {0};
     struct err e = {0};
     const struct option_row rows[] = {
-        {"--vault", c.vault, NULL, "ID", "as this vault's calls see it"},
+        OPTION_VALUE("--vault", c.vault, "ID", "as this vault's calls see it"),
         {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
-        {"--json", NULL, &c.json, NULL, "print JSON, with the manifest"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--json", &c.json, "print JSON, with the manifest"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche tool show NAME [OPTIONS]\n\nOne tool, with its parameters.",

@@ -26,9 +26,9 @@ int tool_permit(int argc, char **argv)
     const char *vault = NULL, *words[2] = {0};
     bool help = false;
     const struct option_row rows[] = {
-        {"--vault", &vault, NULL, "DIR",
-         "in this vault's policy, which can only take away"},
-        {"--help", NULL, &help, NULL, "this list"},
+        OPTION_VALUE("--vault", &vault, "DIR",
+                     "in this vault's policy, which can only take away"),
+        OPTION_FLAG("--help", &help, "this list"),
     };
     struct option_use use = {
         .usage =

@@ -107,10 +107,11 @@ int tool_signed(int argc, char **argv)
     struct sign_command c = {0};
     struct err e = {0};
     const struct option_row rows[] = {
-        {"--key", c.key, NULL, "FILE", "your secret key; keep it to yourself"},
-        {"--new-key", NULL, &c.make, NULL, "make that file, with a new key in it"},
-        {"--output", c.output, NULL, "FILE", "write the signed ZIP there, not in place"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--key", c.key, "FILE", "your secret key; keep it to yourself"),
+        OPTION_FLAG("--new-key", &c.make, "make that file, with a new key in it"),
+        OPTION_VALUE("--output", c.output, "FILE",
+                     "write the signed ZIP there, not in place"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche tool sign ZIP --key FILE [OPTIONS]\n\nPuts your signature "
@@ -167,8 +168,8 @@ static bool distrust(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = list_keys},
-    {"add", "a NAME and a KEY", 2, 2, NULL, trust},
-    {"remove", "a NAME", 1, 1, NULL, distrust},
+    {.name = "add", .takes = "a NAME and a KEY", .least = 2, .most = 2, .run = trust},
+    {.name = "remove", .takes = "a NAME", .least = 1, .most = 1, .run = distrust},
 };
 
 int tool_trusts(int argc, char **argv)
@@ -176,8 +177,8 @@ int tool_trusts(int argc, char **argv)
     struct sign_command c = {0};
     struct err e = {0};
     const struct option_row rows[] = {
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =

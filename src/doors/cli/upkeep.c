@@ -48,10 +48,10 @@ int command_reindex(int argc, char **argv)
 {
     struct upkeep o = {0};
     const struct option_row rows[] = {
-        {"--vault", o.vault, NULL, "DIR", "the folder of notes"},
-        {"--scratch", NULL, &o.scratch, NULL, "forget the index and make it anew"},
-        {"--json", NULL, &o.json, NULL, "print JSON"},
-        {"--help", NULL, &o.help, NULL, "this list"},
+        OPTION_VALUE("--vault", o.vault, "DIR", "the folder of notes"),
+        OPTION_FLAG("--scratch", &o.scratch, "forget the index and make it anew"),
+        OPTION_FLAG("--json", &o.json, "print JSON"),
+        OPTION_FLAG("--help", &o.help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -142,9 +142,9 @@ int command_doctor(int argc, char **argv)
 {
     struct upkeep o = {0};
     const struct option_row rows[] = {
-        {"--vault", o.vault, NULL, "DIR", "a folder of notes to check too"},
-        {"--json", NULL, &o.json, NULL, "print JSON"},
-        {"--help", NULL, &o.help, NULL, "this list"},
+        OPTION_VALUE("--vault", o.vault, "DIR", "a folder of notes to check too"),
+        OPTION_FLAG("--json", &o.json, "print JSON"),
+        OPTION_FLAG("--help", &o.help, "this list"),
     };
     struct option_use use = {
         .usage =

@@ -101,22 +101,29 @@ static bool remove_vault(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = list_vaults},
-    {"add", "a DIR", 1, 1, "--id, --name, --description and --make", add_vault},
-    {"use", "an ID", 1, 1, NULL, use_vault},
-    {"remove", "an ID", 1, 1, NULL, remove_vault},
+    {.name = "add",
+     .takes = "a DIR",
+     .least = 1,
+     .most = 1,
+     .only = "--id, --name, --description and --make",
+     .run = add_vault},
+    {.name = "use", .takes = "an ID", .least = 1, .most = 1, .run = use_vault},
+    {.name = "remove", .takes = "an ID", .least = 1, .most = 1, .run = remove_vault},
 };
 
 int command_vault(int argc, char **argv)
 {
     struct vault_command c = {0};
     const struct option_row rows[] = {
-        {"--id", &c.id, NULL, "ID", "add: what code calls it (made from the folder)"},
-        {"--name", &c.name, NULL, "NAME", "add: what people call it (the folder's)"},
-        {"--description", &c.description, NULL, "TEXT", "add: what it is for"},
-        {"--make", NULL, &c.make, NULL, "add: make the folder where it is missing"},
-        {"--use", NULL, &c.use, NULL, "add: and make it the current one"},
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--id", &c.id, "ID",
+                     "add: what code calls it (made from the folder)"),
+        OPTION_VALUE("--name", &c.name, "NAME",
+                     "add: what people call it (the folder's)"),
+        OPTION_VALUE("--description", &c.description, "TEXT", "add: what it is for"),
+        OPTION_FLAG("--make", &c.make, "add: make the folder where it is missing"),
+        OPTION_FLAG("--use", &c.use, "add: and make it the current one"),
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche vault (list | add DIR | use ID | remove ID) [OPTIONS]\n\n"
