@@ -38,8 +38,8 @@ _Static_assert(offsetof(struct admission, bearer.grant) == 0, "what http_admitte
 /* ---- refusing ----------------------------------------------------------- */
 
 /* At /mcp as JSON-RPC, without an id: the body was not read. */
-static bool refuse(const struct http_request *rq, struct http_response *rs, int status,
-                   enum err_code code, const char *why)
+static bool admission_refuse(const struct http_request *rq, struct http_response *rs,
+                             int status, enum err_code code, const char *why)
 {
     http_refuse(rq, rs, status, "%s", why);
     if (!str_starts(http_path(rq), "/mcp"))
@@ -66,7 +66,7 @@ static bool refuse_for_now(const struct http_request *rq, struct http_response *
     (void)snprintf(why, sizeof why, "%s; nothing was done, try again in %u s", what,
                    wait_s);
     (void)http_set_header(rs, "Retry-After", text);
-    return refuse(rq, rs, 429, ERR_BUSY, why);
+    return admission_refuse(rq, rs, 429, ERR_BUSY, why);
 }
 
 /* For the first of an address, and not more than one a second: who has no token fills no
@@ -86,7 +86,8 @@ static void tell_failure(struct access *a, const char *peer, const char *why,
 }
 
 /* Names the issuer to ask for a token, where there is one. */
-static void challenge(const struct access *a, const char *error, struct http_response *rs)
+static void challenge_put(const struct access *a, const char *error,
+                          struct http_response *rs)
 {
     char text[CHALLENGE_MAX] = "Bearer";
     if (a->oauth)
@@ -99,7 +100,7 @@ static void challenge(const struct access *a, const char *error, struct http_res
 static bool refuse_unsure(const struct http_request *rq, struct http_response *rs)
 {
     (void)http_set_header(rs, "Retry-After", "2");
-    return refuse(
+    return admission_refuse(
         rq, rs, 503, ERR_BUSY,
         "the keys of the token's issuer are not known yet; nothing was done, try "
         "again in 2 s");
@@ -108,10 +109,11 @@ static bool refuse_unsure(const struct http_request *rq, struct http_response *r
 static bool refuse_powerless(const struct access *a, const struct http_request *rq,
                              struct http_response *rs)
 {
-    challenge(a, "insufficient_scope", rs);
-    return refuse(rq, rs, 403, ERR_DENIED,
-                  "the token has none of the scopes read, write, evaluate and audit; "
-                  "nothing was done");
+    challenge_put(a, "insufficient_scope", rs);
+    return admission_refuse(
+        rq, rs, 403, ERR_DENIED,
+        "the token has none of the scopes read, write, evaluate and audit; "
+        "nothing was done");
 }
 
 static bool refuse_token(struct access *a, struct http_request *rq,
@@ -129,8 +131,8 @@ static bool refuse_token(struct access *a, struct http_request *rq,
     /* A guesser has no expired token; and clients renew theirs at 401 only. */
     if (wait_s && verdict != VERDICT_EXPIRED)
         return refuse_for_now(rq, rs, wait_s, "too many wrong tokens from this address");
-    challenge(a, "invalid_token", rs);
-    return refuse(rq, rs, 401, ERR_DENIED, why);
+    challenge_put(a, "invalid_token", rs);
+    return admission_refuse(rq, rs, 401, ERR_DENIED, why);
 }
 
 /* Why this one needs a token, though it comes from this machine. */
@@ -157,8 +159,8 @@ static bool refuse_nobody(const struct access *a, struct http_request *rq,
         "a token is needed%s: Authorization: Bearer TOKEN, or X-API-Key: TOKEN; a "
         "person makes one with: cloche token create NAME",
         a->o.required ? "" : why_needed(http_whence(rq)));
-    challenge(a, NULL, rs);
-    return refuse(rq, rs, 401, ERR_DENIED, why);
+    challenge_put(a, NULL, rs);
+    return admission_refuse(rq, rs, 401, ERR_DENIED, why);
 }
 
 static bool refuse_verdict(struct access *a, struct http_request *rq,
@@ -197,7 +199,8 @@ static enum brought read_credential(const struct http_request *rq, struct str *o
     return BROUGHT_TOKEN;
 }
 
-static enum verdict verify(struct access *a, struct str credential, struct admission *out)
+static enum verdict credential_verify(struct access *a, struct str credential,
+                                      struct admission *out)
 {
     int64_t now_ms = os_real_ms();
     if (credential.n > CREDENTIAL_MAX)
@@ -218,7 +221,7 @@ static void let_go(const struct bearer *b)
         b->let_go(b->held);
 }
 
-static void hold(const struct grant *g)
+static void grant_hold(const struct grant *g)
 {
     struct admission *x = (struct admission *)(uintptr_t)g;
     atomic_fetch_add_explicit(&x->holders, 1, memory_order_relaxed);
@@ -233,15 +236,15 @@ static void let_go_of(const struct grant *g)
     free(x);
 }
 
-static bool spend(const struct grant *g, unsigned more)
+static bool grant_spend(const struct grant *g, unsigned more)
 {
     const struct admission *x = (const struct admission *)(uintptr_t)g;
     return limits_spend(x->access->limits, g->principal, os_mono_ns(), more);
 }
 
 /* Has its bearer had his share? */
-static bool count(struct access *a, struct http_request *rq, struct http_response *rs,
-                  const struct admission *new)
+static bool admission_count(struct access *a, struct http_request *rq,
+                            struct http_response *rs, const struct admission *new)
 {
     bool first = false;
     unsigned wait_s;
@@ -282,33 +285,35 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
         return true;
     /* It would stand in logs and histories by now; nobody shall get used to that. */
     if (http_query(rq, "access_token").at)
-        return refuse(rq, rs, 400, ERR_INVALID,
-                      "a token does not belong in a URL, where others see it; send it as "
-                      "Authorization: Bearer TOKEN, and revoke this one");
+        return admission_refuse(
+            rq, rs, 400, ERR_INVALID,
+            "a token does not belong in a URL, where others see it; send it as "
+            "Authorization: Bearer TOKEN, and revoke this one");
     switch (read_credential(rq, &credential)) {
     case BROUGHT_NONSENSE:
-        return refuse(rq, rs, 400, ERR_INVALID,
-                      "one token is accepted, in Authorization or in X-API-Key");
+        return admission_refuse(
+            rq, rs, 400, ERR_INVALID,
+            "one token is accepted, in Authorization or in X-API-Key");
     case BROUGHT_NOTHING:
         return (!a->o.required && http_is_local(rq)) || refuse_nobody(a, rq, rs);
     case BROUGHT_TOKEN:
         break;
     }
     struct admission new = {0};
-    enum verdict verdict = verify(a, credential, &new);
+    enum verdict verdict = credential_verify(a, credential, &new);
     if (verdict != VERDICT_GOOD) {
         let_go(&new.bearer);
         return refuse_verdict(a, rq, rs, verdict);
     }
-    if (!count(a, rq, rs, &new)) {
+    if (!admission_count(a, rq, rs, &new)) {
         let_go(&new.bearer);
         return false;
     }
     struct admission *kept = mem_new(sizeof *kept);
     *kept = new;
-    kept->bearer.grant.hold = hold;
+    kept->bearer.grant.hold = grant_hold;
     kept->bearer.grant.let_go = let_go_of;
-    kept->bearer.grant.spend = spend;
+    kept->bearer.grant.spend = grant_spend;
     kept->access = a;
     atomic_init(&kept->holders, 1);
     *left = kept;
@@ -354,8 +359,8 @@ bool access_stands(void *access, const void *left)
 
 /* ---- the documents of OAuth --------------------------------------------- */
 
-static bool tell(void *arg, struct http_request *rq, struct http_response *rs,
-                 void **work)
+static bool admit_send_metadata(void *arg, struct http_request *rq,
+                                struct http_response *rs, void **work)
 {
     const struct access *a = arg;
     (void)work;
@@ -370,8 +375,8 @@ size_t access_routes(struct access *a, struct http_route out[static ACCESS_ROUTE
     if (!a->oauth)
         return 0;
     for (size_t i = 0; i < ACCESS_ROUTES; i++)
-        out[i] =
-            (struct http_route){.path = paths[i], .arg = a, .head = true, .begin = tell};
+        out[i] = (struct http_route){
+            .path = paths[i], .arg = a, .head = true, .begin = admit_send_metadata};
     return ACCESS_ROUTES;
 }
 

@@ -67,7 +67,7 @@ struct str token_id(struct str text)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static bool is_damaged(const char *why, struct err *e)
+static bool tokens_are_damaged(const char *why, struct err *e)
 {
     return err_set(e, ERR_DENIED,
                    TOKENS_FILE " in the configuration folder cannot be read (%.150s); "
@@ -76,13 +76,13 @@ static bool is_damaged(const char *why, struct err *e)
 }
 
 /* A whole number of milliseconds, or null. */
-static bool read_time(const struct json *v, int64_t *out)
+static bool token_read_time(const struct json *v, int64_t *out)
 {
     *out = json_int(v, 0);
     return json_is(v, JSON_NULL) || (json_is_int(v) && *out > 0);
 }
 
-static bool read_scopes(const struct json *v, unsigned *out)
+static bool token_read_scopes(const struct json *v, unsigned *out)
 {
     struct json_iter it = json_iter(v);
     *out = 0;
@@ -95,8 +95,8 @@ static bool read_scopes(const struct json *v, unsigned *out)
     return *out != 0;
 }
 
-static bool read_vaults(const struct json *v, struct arena *a, struct policy_names *out,
-                        struct err *e)
+static bool token_read_vaults(const struct json *v, struct arena *a,
+                              struct policy_names *out, struct err *e)
 {
     *out = (struct policy_names){.given = !json_is(v, JSON_NULL)};
     if (!out->given)
@@ -112,7 +112,7 @@ static bool read_vaults(const struct json *v, struct arena *a, struct policy_nam
     return at != NULL;
 }
 
-static bool read_token(const struct json *v, struct arena *a, struct token *t)
+static bool token_read(const struct json *v, struct arena *a, struct token *t)
 {
     struct err why = {0};
     *t = (struct token){.id = json_str(json_get(v, "id")),
@@ -122,23 +122,23 @@ static bool read_token(const struct json *v, struct arena *a, struct token *t)
     return t->id.n == TOKEN_ID && is_hex(t->id) &&
            str_is_name(t->name, "._-", TOKEN_NAME_MAX) &&
            level_named(level.at, &t->level) &&
-           read_scopes(json_get(v, "scopes"), &t->scopes) &&
-           read_vaults(json_get(v, "vaults"), a, &t->vaults, &why) &&
-           read_time(json_get(v, "created"), &t->created_ms) &&
-           read_time(json_get(v, "expires"), &t->expires_ms) &&
-           read_time(json_get(v, "revoked"), &t->revoked_ms) &&
+           token_read_scopes(json_get(v, "scopes"), &t->scopes) &&
+           token_read_vaults(json_get(v, "vaults"), a, &t->vaults, &why) &&
+           token_read_time(json_get(v, "created"), &t->created_ms) &&
+           token_read_time(json_get(v, "expires"), &t->expires_ms) &&
+           token_read_time(json_get(v, "revoked"), &t->revoked_ms) &&
            (t->revoked_ms ? t->hash.n == 0
                           : t->hash.n == CRYPTO_HASH_HEX - 1 && is_hex(t->hash));
 }
 
-static bool read_list(const struct json *file, struct arena *a, struct tokens *out,
-                      struct err *e)
+static bool tokens_read_list(const struct json *file, struct arena *a, struct tokens *out,
+                             struct err *e)
 {
     const struct json *rows = json_get(file, "tokens");
     if (json_int(json_get(file, "version"), 0) != VERSION || !json_is(rows, JSON_ARRAY))
-        return is_damaged("it is not of this version, or has no tokens", e);
+        return tokens_are_damaged("it is not of this version, or has no tokens", e);
     if (json_length(rows) > NAMES_MAX)
-        return is_damaged("it has too many tokens", e);
+        return tokens_are_damaged("it has too many tokens", e);
     out->all = arena_get(a, (json_length(rows) + 1) * sizeof *out->all, e);
     if (!out->all)
         return false;
@@ -146,8 +146,8 @@ static bool read_list(const struct json *file, struct arena *a, struct tokens *o
     for (; json_next(&it); out->count++) {
         char place[40];
         (void)snprintf(place, sizeof place, "token %zu is none", out->count + 1);
-        if (!read_token(it.value, a, &out->all[out->count]))
-            return is_damaged(place, e);
+        if (!token_read(it.value, a, &out->all[out->count]))
+            return tokens_are_damaged(place, e);
     }
     return true;
 }
@@ -156,8 +156,7 @@ bool tokens_read(int dir, struct arena *a, struct tokens *out, struct err *e)
 {
     struct err why = {0};
     struct os_stat st;
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     *out = (struct tokens){0};
     /* No link: a change of what it leads to would not show. */
     scoped_fd int fd =
@@ -165,14 +164,14 @@ bool tokens_read(int dir, struct arena *a, struct tokens *out, struct err *e)
     if (fd < 0 && why.code == ERR_NOT_FOUND)
         return true;
     if (fd < 0 || !os_stat_fd(fd, &st, &why))
-        return is_damaged(why.msg, e);
+        return tokens_are_damaged(why.msg, e);
     if (!st.is_file)
-        return is_damaged("it is no regular file", e);
+        return tokens_are_damaged("it is no regular file", e);
     if (!os_is_own(dir, ".", &why) || !os_is_own(fd, TOKENS_FILE, &why))
-        return is_damaged(why.msg, e);
+        return tokens_are_damaged(why.msg, e);
     const struct json *file =
         os_read_fd(fd, &text, &why) ? json_read(buf_view(&text), a, &why) : NULL;
-    return file ? read_list(file, a, out, e) : is_damaged(why.msg, e);
+    return file ? tokens_read_list(file, a, out, e) : tokens_are_damaged(why.msg, e);
 }
 
 /* ---- changing ----------------------------------------------------------- */
@@ -185,16 +184,16 @@ struct change {
     int64_t now_ms;
 };
 
-static void change_done(struct change *c)
+static void tokens_change_done(struct change *c)
 {
     os_close(c->lock);
     os_close(c->dir);
     arena_free(c->arena);
 }
-#define scoped_change __attribute__((cleanup(change_done)))
+#define scoped_change __attribute__((cleanup(tokens_change_done)))
 
 /* Fills in all of `c`, also when it fails. */
-static bool change_begin(struct change *c, struct err *e)
+static bool tokens_change_begin(struct change *c, struct err *e)
 {
     *c = (struct change){
         .dir = -1, .lock = -1, .arena = arena_new(TOKENS_MEMORY), .now_ms = os_real_ms()};
@@ -204,7 +203,7 @@ static bool change_begin(struct change *c, struct err *e)
     return c->lock >= 0 && tokens_read(c->dir, c->arena, &c->list, e);
 }
 
-static void put_time(struct json_writer *w, const char *key, int64_t ms)
+static void token_put_time(struct json_writer *w, const char *key, int64_t ms)
 {
     json_key(w, key);
     if (ms)
@@ -227,7 +226,7 @@ static void put_vaults(struct json_writer *w, const struct policy_names *vaults)
 }
 
 /* Members that the file and `cloche token list` share. */
-static void put_head(struct json_writer *w, const struct token *t)
+static void token_put_head(struct json_writer *w, const struct token *t)
 {
     json_pair_str(w, "id", t->id);
     json_pair_str(w, "name", t->name);
@@ -241,10 +240,9 @@ static void put_head(struct json_writer *w, const struct token *t)
     put_vaults(w, &t->vaults);
 }
 
-static bool change_write(const struct change *c, struct err *e)
+static bool tokens_change_write(const struct change *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_int(&w, "version", VERSION);
@@ -253,11 +251,11 @@ static bool change_write(const struct change *c, struct err *e)
     for (size_t i = 0; i < c->list.count; i++) {
         const struct token *t = &c->list.all[i];
         json_open_object(&w);
-        put_head(&w, t);
+        token_put_head(&w, t);
         json_pair_str(&w, "hash", t->hash);
-        put_time(&w, "created", t->created_ms);
-        put_time(&w, "expires", t->expires_ms);
-        put_time(&w, "revoked", t->revoked_ms);
+        token_put_time(&w, "created", t->created_ms);
+        token_put_time(&w, "expires", t->expires_ms);
+        token_put_time(&w, "revoked", t->revoked_ms);
         json_close(&w);
     }
     json_close(&w);
@@ -282,7 +280,8 @@ static bool check_wish(const struct token_wish *w, int64_t now_ms, struct err *e
     return true;
 }
 
-static bool is_free(const struct change *c, const struct token_wish *w, struct err *e)
+static bool token_is_free(const struct change *c, const struct token_wish *w,
+                          struct err *e)
 {
     size_t live = 0;
     for (size_t i = 0; i < c->list.count; i++) {
@@ -317,7 +316,8 @@ static void make_text(char text[static TOKEN_TEXT])
 bool token_create(const struct token_wish *w, char text[static TOKEN_TEXT], struct err *e)
 {
     scoped_change struct change c;
-    if (!change_begin(&c, e) || !check_wish(w, c.now_ms, e) || !is_free(&c, w, e))
+    if (!tokens_change_begin(&c, e) || !check_wish(w, c.now_ms, e) ||
+        !token_is_free(&c, w, e))
         return false;
     struct token *all = arena_get(c.arena, (c.list.count + 1) * sizeof *all, e);
     if (!all)
@@ -336,13 +336,13 @@ bool token_create(const struct token_wish *w, char text[static TOKEN_TEXT], stru
                                        .created_ms = c.now_ms,
                                        .expires_ms = w->expires_ms};
     c.list = (struct tokens){all, c.list.count + 1};
-    return change_write(&c, e);
+    return tokens_change_write(&c, e);
 }
 
 bool token_revoke(const char *which, char name[static TOKEN_NAME_MAX + 1], struct err *e)
 {
     scoped_change struct change c;
-    if (!change_begin(&c, e))
+    if (!tokens_change_begin(&c, e))
         return false;
     struct token *t = NULL;
     for (size_t i = 0; i < c.list.count && !t; i++)
@@ -355,7 +355,7 @@ bool token_revoke(const char *which, char name[static TOKEN_NAME_MAX + 1], struc
     t->revoked_ms = c.now_ms;
     t->hash = STR("");
     (void)snprintf(name, TOKEN_NAME_MAX + 1, "%.*s", STR_ARGS(t->name));
-    return change_write(&c, e);
+    return tokens_change_write(&c, e);
 }
 
 /* ---- when they were used ------------------------------------------------ */
@@ -380,8 +380,7 @@ static void put_used(int state, struct str id, struct json_writer *w)
 {
     struct err none = {0};
     char name[sizeof USED_DIR + 1 + TOKEN_ID + 1];
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     (void)snprintf(name, sizeof name, USED_DIR "/%.*s", STR_ARGS(id));
     bool there =
         state >= 0 && os_read_file(state, name, &text, NULL, &none) && text.n == 24;
@@ -392,7 +391,7 @@ static void put_used(int state, struct str id, struct json_writer *w)
         json_put_null(w);
 }
 
-static void put_date(struct json_writer *w, const char *key, int64_t ms)
+static void token_put_date(struct json_writer *w, const char *key, int64_t ms)
 {
     char text[25];
     json_key(w, key);
@@ -417,10 +416,10 @@ bool tokens_list(struct json_writer *out, struct err *e)
     for (size_t i = 0; i < list.count; i++) {
         const struct token *t = &list.all[i];
         json_open_object(out);
-        put_head(out, t);
-        put_date(out, "created", t->created_ms);
-        put_date(out, "expires", t->expires_ms);
-        put_date(out, "revoked", t->revoked_ms);
+        token_put_head(out, t);
+        token_put_date(out, "created", t->created_ms);
+        token_put_date(out, "expires", t->expires_ms);
+        token_put_date(out, "revoked", t->revoked_ms);
         put_used(state, t->id, out);
         json_close(out);
     }

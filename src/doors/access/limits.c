@@ -102,8 +102,8 @@ static struct account *get_account(struct limits *l, const char *principal,
     return add_account(l, &x);
 }
 
-static bool begin(struct limits *l, struct account *x, uint64_t now_ns, bool *first,
-                  unsigned *wait_s, const char **why)
+static bool account_begin_call(struct limits *l, struct account *x, uint64_t now_ns,
+                               bool *first, unsigned *wait_s, const char **why)
 {
     *wait_s = 1;
     *why = "too many callers at a time";
@@ -128,7 +128,8 @@ bool limits_begin(struct limits *l, const char *principal, uint64_t now_ns, bool
                   unsigned *wait_s, const char **why)
 {
     pthread_mutex_lock(&l->lock);
-    bool ok = begin(l, get_account(l, principal, now_ns), now_ns, first, wait_s, why);
+    bool ok = account_begin_call(l, get_account(l, principal, now_ns), now_ns, first,
+                                 wait_s, why);
     pthread_mutex_unlock(&l->lock);
     return ok;
 }

@@ -159,7 +159,7 @@ static void take_keys(struct oauth *o, struct jwks *keys)
 }
 
 /* Once; says so where that changes anything. */
-static bool refresh(struct oauth *o)
+static bool keys_refresh(struct oauth *o)
 {
     struct err why = {0};
     struct jwks *keys = issuer_fetch(o->o.issuer, &o->stop, &why);
@@ -203,7 +203,7 @@ static void *keep_keys(void *arg)
     uint64_t retry_ns = RETRY_NS;
     bool stopping = false;
     while (!stopping) {
-        bool ok = refresh(o);
+        bool ok = keys_refresh(o);
         pthread_mutex_lock(&o->lock);
         wait_for_turn(o, ok ? REFRESH_NS : retry_ns);
         stopping = o->stopping;
@@ -216,7 +216,7 @@ static void *keep_keys(void *arg)
 
 /* ---- verifying ---------------------------------------------------------- */
 
-static enum verdict admit(struct pass *p, int64_t now_ms, struct bearer *out)
+static enum verdict pass_admit(struct pass *p, int64_t now_ms, struct bearer *out)
 {
     if (p->expires_ms <= now_ms) {
         pass_release(p);
@@ -255,11 +255,11 @@ static enum verdict read_token(struct oauth *o, struct str text, const char *has
     p->mark = mark;
     if (p->expires_ms > now_ms)
         pass_keep(o, p);
-    return admit(p, now_ms, out);
+    return pass_admit(p, now_ms, out);
 }
 
-static enum verdict verify(void *arg, struct str credential, int64_t now_ms,
-                           struct bearer *out)
+static enum verdict oauth_verify(void *arg, struct str credential, int64_t now_ms,
+                                 struct bearer *out)
 {
     struct oauth *o = arg;
     char hash[CRYPTO_HASH_HEX];
@@ -269,11 +269,11 @@ static enum verdict verify(void *arg, struct str credential, int64_t now_ms,
         return VERDICT_LATER;
     crypto_hash_hex(credential, hash);
     struct pass *known = pass_find(o, hash);
-    return known ? admit(known, now_ms, out)
+    return known ? pass_admit(known, now_ms, out)
                  : read_token(o, credential, hash, now_ms, out);
 }
 
-static bool stands(void *arg, const struct bearer *b)
+static bool pass_stands(void *arg, const struct bearer *b)
 {
     struct oauth *o = arg;
     const struct pass *p = b->held;
@@ -283,7 +283,7 @@ static bool stands(void *arg, const struct bearer *b)
     return there;
 }
 
-static bool changed(void *arg)
+static bool oauth_changed(void *arg)
 {
     struct oauth *o = arg;
     pthread_mutex_lock(&o->lock);
@@ -295,8 +295,10 @@ static bool changed(void *arg)
 
 struct verifier oauth_verifier(struct oauth *o)
 {
-    return (struct verifier){
-        .verify = verify, .stands = stands, .changed = changed, .arg = o};
+    return (struct verifier){.verify = oauth_verify,
+                             .stands = pass_stands,
+                             .changed = oauth_changed,
+                             .arg = o};
 }
 
 /* ---- what we say of ourselves ------------------------------------------- */

@@ -118,8 +118,7 @@ static const char *find_keys_url(const char *issuer, const struct cancel *cancel
 {
     char places[ISSUER_PLACES][ISSUER_MAX + 64];
     size_t n = issuer_places(issuer, places);
-    scoped_buf struct buf body;
-    buf_init(&body, METADATA_MAX);
+    scoped_buf struct buf body = buf_of(METADATA_MAX);
     for (size_t i = 0; i < n; i++) {
         struct err why = {0};
         buf_clear(&body);
@@ -140,8 +139,7 @@ static const char *find_keys_url(const char *issuer, const struct cancel *cancel
 struct jwks *issuer_fetch(const char *issuer, const struct cancel *cancel, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(METADATA_MEMORY);
-    scoped_buf struct buf body;
-    buf_init(&body, METADATA_MAX);
+    scoped_buf struct buf body = buf_of(METADATA_MAX);
     const char *url = find_keys_url(issuer, cancel, a, e);
     if (!url)
         return NULL;

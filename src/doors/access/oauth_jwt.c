@@ -13,7 +13,7 @@
 
 /* ---- its three parts ---------------------------------------------------- */
 
-static bool split(struct str text, struct str parts[static 3])
+static bool jwt_split(struct str text, struct str parts[static 3])
 {
     const char *end = text.at + text.n;
     for (int i = 0; i < 3; i++) {
@@ -31,14 +31,14 @@ static bool split(struct str text, struct str parts[static 3])
 bool jwt_is_like(struct str text)
 {
     struct str parts[3];
-    return text.n && split(text, parts);
+    return text.n && jwt_split(text, parts);
 }
 
 /* Its bytes, in the arena. */
-static bool decode(struct str part, struct arena *a, struct str *out, struct err *e)
+static bool jwt_decode_part(struct str part, struct arena *a, struct str *out,
+                            struct err *e)
 {
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, JWT_MAX);
+    scoped_buf struct buf bytes = buf_of(JWT_MAX);
     if (!crypto_base64url_read(part, &bytes, e))
         return false;
     out->at = arena_copy(a, bytes.at, bytes.n, e);
@@ -50,7 +50,8 @@ static const struct json *read_object(struct str part, const char *what, struct 
                                       struct err *e)
 {
     struct str text;
-    const struct json *v = decode(part, a, &text, e) ? json_read(text, a, e) : NULL;
+    const struct json *v =
+        jwt_decode_part(part, a, &text, e) ? json_read(text, a, e) : NULL;
     if (v && !json_is(v, JSON_OBJECT))
         (void)err_set(e, ERR_INVALID, "not a JSON object");
     if (!e->code)
@@ -117,14 +118,14 @@ bool jwt_read(struct str text, struct arena *a, struct jwt *out, struct err *e)
     if (text.n > JWT_MAX)
         return err_set(e, ERR_LIMIT, "the token has %zu bytes; at most %u are accepted",
                        text.n, JWT_MAX);
-    if (text.n == 0 || !split(text, parts))
+    if (text.n == 0 || !jwt_split(text, parts))
         return err_set(e, ERR_INVALID, "the token does not have three parts");
     const struct json *header = read_object(parts[0], "header", a, e);
     if (!header || !read_header(header, out, e))
         return false;
     out->body = read_object(parts[1], "claims", a, e);
     out->signed_part = (struct str){text.at, parts[0].n + 1 + parts[1].n};
-    return out->body && decode(parts[2], a, &out->signature, e);
+    return out->body && jwt_decode_part(parts[2], a, &out->signature, e);
 }
 
 /* ---- from whom, for whom, when ------------------------------------------ */

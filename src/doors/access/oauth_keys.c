@@ -151,8 +151,7 @@ static bool read_kid(struct key *k, const struct json *jwk, struct arena *a)
 /* The whole of it, as it was written: what changes in it makes another key. */
 static void mark_key(struct key *k, const struct json *jwk)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, JWKS_MAX * 2);
+    scoped_buf struct buf text = buf_of(JWKS_MAX * 2);
     struct json_writer w = json_writer(&text);
     json_put(&w, jwk);
     crypto_hash_hex(buf_view(&text), k->mark.hash);
@@ -193,7 +192,7 @@ void jwks_release(struct jwks *s)
 }
 SCOPED(jwks, jwks_release);
 
-static bool fill(struct jwks *s, const struct json *list, struct err *e)
+static bool jwks_fill(struct jwks *s, const struct json *list, struct err *e)
 {
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
@@ -226,7 +225,7 @@ struct jwks *jwks_read(struct str text, struct err *e)
     scoped(jwks_release) struct jwks *s = mem_new(sizeof *s);
     atomic_init(&s->holders, 1);
     s->arena = arena_new(JWKS_MEMORY);
-    return fill(s, list, e) ? take(s) : NULL;
+    return jwks_fill(s, list, e) ? take(s) : NULL;
 }
 
 size_t jwks_count(const struct jwks *s)
@@ -250,8 +249,8 @@ static bool is_for(const struct key *k, enum jwt_alg alg)
 }
 
 /* A token that names no key is that of the only one there is (for its algorithm). */
-static enum jwks_found find(const struct jwks *s, const struct jwt *t,
-                            const struct key **out)
+static enum jwks_found jwks_find_key(const struct jwks *s, const struct jwt *t,
+                                     const struct key **out)
 {
     size_t found = 0;
     for (size_t i = 0; i < jwks_count(s); i++) {
@@ -265,8 +264,8 @@ static enum jwks_found find(const struct jwks *s, const struct jwt *t,
     return found == 1 && is_for(*out, t->alg) ? JWKS_GOOD : JWKS_FORGED;
 }
 
-static bool verify(const struct key *k, enum jwt_alg alg, gnutls_datum_t *text,
-                   gnutls_datum_t *signature)
+static bool key_verify(const struct key *k, enum jwt_alg alg, gnutls_datum_t *text,
+                       gnutls_datum_t *signature)
 {
     return gnutls_pubkey_verify_data2(k->public, ways[alg].sign, 0, text, signature) >= 0;
 }
@@ -280,7 +279,7 @@ static bool verify_p256(const struct key *k, gnutls_datum_t *text, struct str pa
                    s = datum(without_zeros((struct str){pair.at + P256, P256})), der;
     if (gnutls_encode_rs_value(&der, &r, &s) != 0)
         return false;
-    bool good = verify(k, JWT_ES256, text, &der);
+    bool good = key_verify(k, JWT_ES256, text, &der);
     free(der.data);
     return good;
 }
@@ -289,14 +288,14 @@ enum jwks_found jwks_verify(const struct jwks *s, const struct jwt *t,
                             struct jwks_mark *mark)
 {
     const struct key *k = NULL;
-    enum jwks_found found = find(s, t, &k);
+    enum jwks_found found = jwks_find_key(s, t, &k);
     if (found != JWKS_GOOD)
         return found;
     gnutls_datum_t text = datum(t->signed_part), signature = datum(t->signature);
     bool good = t->alg == JWT_ES256
                     ? verify_p256(k, &text, t->signature)
                     : (t->alg != JWT_EDDSA || t->signature.n == ED25519_SIGNATURE) &&
-                          verify(k, t->alg, &text, &signature);
+                          key_verify(k, t->alg, &text, &signature);
     *mark = k->mark;
     return good ? JWKS_GOOD : JWKS_FORGED;
 }

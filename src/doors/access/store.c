@@ -113,8 +113,8 @@ static struct state *store_state(struct store *s)
 
 /* ---- verifying ---------------------------------------------------------- */
 
-static enum verdict verify(void *arg, struct str credential, int64_t now_ms,
-                           struct bearer *out)
+static enum verdict token_verify(void *arg, struct str credential, int64_t now_ms,
+                                 struct bearer *out)
 {
     if (!str_starts(credential, TOKEN_PREFIX))
         return VERDICT_FOREIGN;
@@ -135,7 +135,7 @@ static enum verdict verify(void *arg, struct str credential, int64_t now_ms,
     return VERDICT_GOOD;
 }
 
-static bool stands(void *arg, const struct bearer *b)
+static bool token_stands(void *arg, const struct bearer *b)
 {
     struct store *s = arg;
     pthread_mutex_lock(&s->lock);
@@ -146,7 +146,7 @@ static bool stands(void *arg, const struct bearer *b)
     return there;
 }
 
-static bool changed(void *arg)
+static bool token_changed(void *arg)
 {
     struct store *s = arg;
     state_release(store_state(s));
@@ -165,8 +165,11 @@ static void used(void *arg, const struct bearer *b, int64_t now_ms)
 
 struct verifier store_verifier(struct store *s)
 {
-    return (struct verifier){
-        .verify = verify, .stands = stands, .changed = changed, .used = used, .arg = s};
+    return (struct verifier){.verify = token_verify,
+                             .stands = token_stands,
+                             .changed = token_changed,
+                             .used = used,
+                             .arg = s};
 }
 
 /* ---- opening ------------------------------------------------------------ */

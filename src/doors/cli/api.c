@@ -13,7 +13,7 @@
 #define WORDS_MAX 8
 #define TEXT_MAX ((size_t)4 << 20)
 
-static bool join(const char *const *words, size_t n, struct buf *out)
+static bool words_join(const char *const *words, size_t n, struct buf *out)
 {
     for (size_t i = 0; i < n; i++)
         buf_printf(out, "%s%s", i ? " " : "", words[i]);
@@ -23,7 +23,7 @@ static bool join(const char *const *words, size_t n, struct buf *out)
 /* ---- of a vault ----------------------------------------------------------------- */
 
 /* Puts the matching functions as rows of two columns; all of them without words. */
-static bool put_rows(const struct json *rows, struct buf *out)
+static bool api_put_rows(const struct json *rows, struct buf *out)
 {
     struct json_iter it = json_iter(rows);
     while (json_next(&it)) {
@@ -68,14 +68,13 @@ static void put_method(const struct json *about, struct buf *out)
 }
 
 /* An action's answer, in `a`; NULL and *e. */
-static const struct json *ask(struct actions *actions, const char *action,
-                              const char *key, struct str value, struct arena *a,
-                              struct err *e)
+static const struct json *action_ask(struct actions *actions, const char *action,
+                                     const char *key, struct str value, struct arena *a,
+                                     struct err *e)
 {
     struct caller terminal = {.name = "terminal"};
     struct answer answer = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, 8192);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     buf_init(&answer.json, TEXT_MAX);
     buf_init(&answer.content, TEXT_MAX);
     struct json_writer w = json_writer(&text);
@@ -94,19 +93,20 @@ static const struct json *ask(struct actions *actions, const char *action,
 static bool tell_vault(struct actions *actions, struct str name, struct buf *out,
                        struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct str space = STR("customFunctions");
     bool all = !name.n || str_eq(name, space);
     bool one = str_starts(name, "customFunctions.");
     const struct json *said =
-        all || one ? ask(actions, "describe_api", "name", name.n ? name : space, a, e)
-                   : ask(actions, "search_api", "query", name, a, e);
+        all || one
+            ? action_ask(actions, "describe_api", "name", name.n ? name : space, a, e)
+            : action_ask(actions, "search_api", "query", name, a, e);
     if (said && !all && !one && !json_length(json_get(said, "results")))
         return actions_api(ACTIONS_API_WORDS, name, out, e); /* which says so */
     if (one && said)
         put_method(said, out);
     else if (said)
-        put_rows(json_get(said, all ? "methods" : "results"), out);
+        api_put_rows(json_get(said, all ? "methods" : "results"), out);
     return said && buf_check(out, "the answer", e);
 }
 
@@ -126,13 +126,13 @@ static bool declare_vault(struct actions *actions, struct buf *out, struct err *
 static bool is_of_the_api(struct actions *actions, struct str name)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     return name.n && !str_starts(name, "customFunctions") &&
-           ask(actions, "describe_api", "name", name, a, &none);
+           action_ask(actions, "describe_api", "name", name, a, &none);
 }
 
-static bool tell(const char *vault, enum actions_api what, struct str name,
-                 struct buf *out, struct err *e)
+static bool api_print(const char *vault, enum actions_api what, struct str name,
+                      struct buf *out, struct err *e)
 {
     const char *const vaults[] = {vault, NULL};
     if (!vault)
@@ -152,10 +152,10 @@ int command_api(int argc, char **argv)
     bool types = false, reference = false, help = false;
     const char *words[WORDS_MAX], *vaults[2] = {NULL};
     const struct option_row rows[] = {
-        {"--vault", vaults, NULL, "DIR", "with the custom functions of this vault"},
-        {"--types", NULL, &types, NULL, "TypeScript declarations of everything"},
-        {"--reference", NULL, &reference, NULL, "the reference page (docs/api.md)"},
-        {"--help", NULL, &help, NULL, "this list"},
+        OPTION_VALUE("--vault", vaults, "DIR", "with the custom functions of this vault"),
+        OPTION_FLAG("--types", &types, "TypeScript declarations of everything"),
+        OPTION_FLAG("--reference", &reference, "the reference page (docs/api.md)"),
+        OPTION_FLAG("--help", &help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -163,9 +163,7 @@ int command_api(int argc, char **argv)
             "What code may call: all of it, one method or namespace, or what fits WORDS.\n"
             "With --vault, also its custom functions: what fits WORDS, all of them\n"
             "(customFunctions), or one (customFunctions.NAME).",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &help,
+        OPTION_ROWS(rows, &help),
         .words = words,
         .max = WORDS_MAX,
     };
@@ -175,7 +173,7 @@ int command_api(int argc, char **argv)
     struct err e = {0};
     scoped_buf struct buf name;
     scoped_buf struct buf text;
-    buf_init(&name, 4096);
+    buf_init(&name, BUF_PAGE);
     buf_init(&text, TEXT_MAX);
     enum actions_api what = types       ? ACTIONS_API_TYPES
                             : reference ? ACTIONS_API_REFERENCE
@@ -188,8 +186,8 @@ int command_api(int argc, char **argv)
         err_set(&e, ERR_INVALID, "give one of --types, --reference or a name");
         return cli_fail(&e);
     }
-    if (!join(words, use.given, &name) ||
-        !tell(vaults[0], what, buf_view(&name), &text, &e))
+    if (!words_join(words, use.given, &name) ||
+        !api_print(vaults[0], what, buf_view(&name), &text, &e))
         return cli_fail(&e);
     cli_put(buf_view(&text));
     return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;

@@ -25,8 +25,7 @@ struct approvals_command {
 
 static void print_entry(const struct json *entry, bool as_json)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MAX);
+    scoped_buf struct buf text = buf_of(LIST_MAX);
     if (as_json) {
         struct json_writer w = json_writer(&text);
         json_put(&w, entry);
@@ -47,11 +46,10 @@ static bool read_list(struct approvals_command *c, struct buf *text,
     return *out != NULL;
 }
 
-static bool list(struct approvals_command *c, struct err *e)
+static bool approvals_print(struct approvals_command *c, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(4 * LIST_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MAX);
+    scoped_buf struct buf text = buf_of(LIST_MAX);
     const struct json *all;
     if (!read_list(c, &text, &all, a, e))
         return false;
@@ -107,10 +105,9 @@ static bool tell_new(struct approvals_command *c, struct buf *told, struct err *
 }
 
 /* Prints each as it comes, until it is stopped or nobody reads any more. */
-static bool follow(struct approvals_command *c, struct err *e)
+static bool approvals_follow(struct approvals_command *c, struct err *e)
 {
-    scoped_buf struct buf told;
-    buf_init(&told, LIST_MAX);
+    scoped_buf struct buf told = buf_of(LIST_MAX);
     for (uint64_t before = 0;;) {
         uint64_t now = approvals_state(c->store);
         if (now != before && !tell_new(c, &told, e))
@@ -122,7 +119,7 @@ static bool follow(struct approvals_command *c, struct err *e)
 
 /* ---- allow, deny ------------------------------------------------------------ */
 
-static bool decide(struct approvals_command *c, bool allow, struct err *e)
+static bool approval_decide(struct approvals_command *c, bool allow, struct err *e)
 {
     enum approval_memory memory = APPROVAL_CALL;
     if (c->remember && (!allow || !approval_memory_named(str_of(c->remember), &memory)))
@@ -148,18 +145,18 @@ static bool decide(struct approvals_command *c, bool allow, struct err *e)
 
 static bool allow(void *command, struct err *e)
 {
-    return decide(command, true, e);
+    return approval_decide(command, true, e);
 }
 
 static bool deny(void *command, struct err *e)
 {
-    return decide(command, false, e);
+    return approval_decide(command, false, e);
 }
 
-static bool show(void *command, struct err *e)
+static bool approval_show(void *command, struct err *e)
 {
     struct approvals_command *c = command;
-    return c->follow ? follow(c, e) : list(c, e);
+    return c->follow ? approvals_follow(c, e) : approvals_print(c, e);
 }
 
 static bool link_page(void *command, struct err *e)
@@ -169,9 +166,9 @@ static bool link_page(void *command, struct err *e)
 }
 
 static const struct verb verbs[] = {
-    {.name = "list", .only = "--follow", .run = show},
-    {"allow", "an ID", 1, 1, NULL, allow},
-    {"deny", "an ID", 1, 1, NULL, deny},
+    {.name = "list", .only = "--follow", .run = approval_show},
+    {.name = "allow", .takes = "an ID", .least = 1, .most = 1, .run = allow},
+    {.name = "deny", .takes = "an ID", .least = 1, .most = 1, .run = deny},
     {.name = "link", .run = link_page},
 };
 
@@ -179,13 +176,14 @@ int command_approvals(int argc, char **argv)
 {
     struct approvals_command c = {0};
     const struct option_row rows[] = {
-        {"--remember", &c.remember, NULL, "HOW",
-         "with allow: for this call (call, the default), this session, or always"},
-        {"--follow", NULL, &c.follow, NULL, "with list: print what comes, as it comes"},
-        {"--url", &c.url, NULL, "URL",
-         "with link: of which server (the one that was started last)"},
-        {"--json", NULL, &c.json, NULL, "with list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE(
+            "--remember", &c.remember, "HOW",
+            "with allow: for this call (call, the default), this session, or always"),
+        OPTION_FLAG("--follow", &c.follow, "with list: print what comes, as it comes"),
+        OPTION_VALUE("--url", &c.url, "URL",
+                     "with link: of which server (the one that was started last)"),
+        OPTION_FLAG("--json", &c.json, "with list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -193,9 +191,7 @@ int command_approvals(int argc, char **argv)
             "What agents have asked for and the policy leaves to you "
             "(docs/policy.md).\nWho waits hears your word at once; afterwards it is "
             "good for ten minutes, for the\nvery same request. link: to the page of your server, good once.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = 2,
     };

@@ -34,8 +34,7 @@ struct audit_command {
 /* Strangers' text moves no cursor and ends no line. */
 static void print_text(struct str text)
 {
-    scoped_buf struct buf spelt;
-    buf_init(&spelt, 12 * AUDIT_RECORD_MAX);
+    scoped_buf struct buf spelt = buf_of(12 * AUDIT_RECORD_MAX);
     str_spell(text, &spelt);
     fputs(buf_cz(&spelt), stdout);
 }
@@ -130,12 +129,11 @@ static bool print_line(void *arg, struct str line, struct err *e)
 {
     const struct audit_command *c = arg;
     struct err broken = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *r = json_read(line, a, &broken);
     (void)e;
     if (c->json) {
-        scoped_buf struct buf text;
-        buf_init(&text, 8 * AUDIT_RECORD_MAX);
+        scoped_buf struct buf text = buf_of(8 * AUDIT_RECORD_MAX);
         struct json_writer w = json_writer(&text);
         if (r)
             buf_str(&text, line);
@@ -155,7 +153,7 @@ static bool print_line(void *arg, struct str line, struct err *e)
 
 /* ---- what it does ------------------------------------------------------- */
 
-static bool list(struct audit_command *c, struct err *e)
+static bool audit_list(struct audit_command *c, struct err *e)
 {
     long long n = LIMIT_USUAL;
     if (c->limit && !options_number("--limit", c->limit, 1, LIMIT_MOST, &n, e))
@@ -175,11 +173,12 @@ static bool is_read(bool ok, struct err *e)
 }
 
 /* Until it is interrupted, or nobody reads what it prints. */
-static bool follow(struct audit_command *c, struct err *e)
+static bool audit_follow(struct audit_command *c, struct err *e)
 {
     struct trail_place *place = mem_new(sizeof *place);
     /* The place first: what comes meanwhile may be printed twice, never missed. */
-    bool ok = trail_follow(c->trail, place, print_line, c, e) && is_read(list(c, e), e);
+    bool ok =
+        trail_follow(c->trail, place, print_line, c, e) && is_read(audit_list(c, e), e);
     while (ok && fflush(stdout) == 0 && !ferror(stdout)) {
         (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         ok = trail_follow(c->trail, place, print_line, c, e);
@@ -237,12 +236,11 @@ static void print_history(const struct json *h)
                (long long)json_int(json_get(h, "recorded_revision"), 0));
 }
 
-static bool verify(struct audit_command *c, struct err *e)
+static bool audit_verify(struct audit_command *c, struct err *e)
 {
     bool sound = false;
     scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
-    scoped_buf struct buf out;
-    buf_init(&out, TEXT_MAX);
+    scoped_buf struct buf out = buf_of(TEXT_MAX);
     struct json_writer w = json_writer(&out);
     json_open_object(&w);
     json_key(&w, "trails");
@@ -298,7 +296,7 @@ static bool find_record(void *arg, struct str line, struct err *e)
     (void)e;
     if (!memmem(line.at, line.n, w->id.at, w->id.n))
         return true;
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *r = json_read(line, a, &broken);
     struct str mac = json_str(json_get(r, "mac"));
     char number[24];
@@ -326,8 +324,7 @@ static bool is_only(struct wanted *w, struct err *e)
 
 static void show_json(struct str line, const struct buf *code)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * TEXT_MAX);
+    scoped_buf struct buf text = buf_of(8 * TEXT_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_raw(&w, "record", line);
@@ -358,8 +355,7 @@ static void show_readable(const struct json *record, struct buf *code)
 {
     struct json_iter it = json_iter(record);
     while (json_next(&it)) {
-        scoped_buf struct buf text;
-        buf_init(&text, TEXT_MAX);
+        scoped_buf struct buf text = buf_of(TEXT_MAX);
         struct json_writer w = json_writer(&text);
         json_put(&w, it.value);
         print_text(it.key);
@@ -373,7 +369,7 @@ static void show_readable(const struct json *record, struct buf *code)
     }
 }
 
-static bool show(void *command, struct err *e)
+static bool audit_show(void *command, struct err *e)
 {
     struct audit_command *c = command;
     struct wanted w = {.id = str_of(c->words[1])};
@@ -381,7 +377,7 @@ static bool show(void *command, struct err *e)
     scoped_buf struct buf code;
     struct err not_kept = {0};
     buf_init(&w.line, TEXT_MAX);
-    buf_init(&w.macs, 1000);
+    buf_init(&w.macs, BUF_LINE);
     buf_init(&code, TEXT_MAX);
     bool ok = trail_back(c->trail, find_record, &w, e) && is_only(&w, e);
     const struct json *r = ok ? json_read(buf_view(&w.line), a, e) : NULL;
@@ -439,9 +435,8 @@ static bool export(void *command, struct err *e)
 {
     struct audit_command *c = command;
     FILE *shown;
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
-    scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     struct json_writer w = json_writer(&text);
     if (c->remove && !c->out)
         return err_set(e, ERR_INVALID, "--remove needs --out FILE, where the copy goes");
@@ -504,50 +499,49 @@ static bool verify_file(struct audit_command *c, struct err *e)
     return sound || err_set(e, ERR_CONFLICT, "the export was modified");
 }
 
-static bool look(void *command, struct err *e)
+static bool audit_print_notice(void *command, struct err *e)
 {
     struct audit_command *c = command;
     return c->file     ? verify_file(c, e)
-           : c->verify ? verify(c, e)
-           : c->follow ? follow(c, e)
-                       : list(c, e);
+           : c->verify ? audit_verify(c, e)
+           : c->follow ? audit_follow(c, e)
+                       : audit_list(c, e);
 }
 
 static const struct verb verbs[] = {
-    {.name = "list", .run = look},
-    {"show", "an ID", 1, 1, NULL, show},
-    {"export", NULL, 0, 0, "--before, --out and --remove", export},
+    {.name = "list", .run = audit_print_notice},
+    {.name = "show", .takes = "an ID", .least = 1, .most = 1, .run = audit_show},
+    {.name = "export", .only = "--before, --out and --remove", .run = export},
 };
 
 int command_audit(int argc, char **argv)
 {
     struct audit_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", &c.vault, NULL, "DIR", "of what was done there (the current vault)"},
-        {"--own", NULL, &c.own, NULL,
-         "of what had no vault: tokens, the policy, who was not let in"},
-        {"--limit", &c.limit, NULL, "N", "the last N records (20)"},
-        {"--follow", NULL, &c.follow, NULL, "and those that come"},
-        {"--verify", NULL, &c.verify, NULL, "check that nothing was changed or cut"},
-        {"--file", &c.file, NULL, "FILE", "with --verify: what was exported"},
-        {"--before", &c.before, NULL, "DATE",
-         "export: files whose records are all older (2026-07-28)"},
-        {"--out", &c.out, NULL, "FILE", "export: a new file for the records (stdout)"},
-        {"--remove", NULL, &c.remove, NULL,
-         "export: and take them out of the trail, which goes on"},
-        {"--json", NULL, &c.json, NULL, "print the records as they are, JSON a line"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--vault", &c.vault, "DIR",
+                     "of what was done there (the current vault)"),
+        OPTION_FLAG("--own", &c.own,
+                    "of what had no vault: tokens, the policy, who was not let in"),
+        OPTION_VALUE("--limit", &c.limit, "N", "the last N records (20)"),
+        OPTION_FLAG("--follow", &c.follow, "and those that come"),
+        OPTION_FLAG("--verify", &c.verify, "check that nothing was changed or cut"),
+        OPTION_VALUE("--file", &c.file, "FILE", "with --verify: what was exported"),
+        OPTION_VALUE("--before", &c.before, "DATE",
+                     "export: files whose records are all older (2026-07-28)"),
+        OPTION_VALUE("--out", &c.out, "FILE",
+                     "export: a new file for the records (stdout)"),
+        OPTION_FLAG("--remove", &c.remove,
+                    "export: and take them out of the trail, which goes on"),
+        OPTION_FLAG("--json", &c.json, "print the records as they are, JSON a line"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche audit [show ID | export] [OPTIONS]\n\n"
             "What was done, by whom and with what result (docs/auditing.md). ID is a\n"
             "record's number, or the beginning of its mac.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -43,7 +43,7 @@ static bool see(void *arg, struct str line, struct err *e)
     struct seeing *s = arg;
     struct err broken = {0};
     (void)e;
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *r = json_read(line, a, &broken);
     const struct json *client = json_get(r, "client");
     struct seen one = {0};
@@ -79,7 +79,7 @@ static void put_seen(const struct seeing *s, struct json_writer *w)
     json_close(w);
 }
 
-static void print_all(const struct json *answer)
+static void callers_print_all(const struct json *answer)
 {
     struct json_iter it = json_iter(json_get(answer, "paused"));
     while (json_next(&it))
@@ -112,14 +112,14 @@ struct callers_command {
     struct ward *ward;
 };
 
-static bool list(void *command, struct err *e)
+static bool callers_print(void *command, struct err *e)
 {
     const struct callers_command *c = command;
-    scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     scoped_buf struct buf text;
     scoped(free) struct seen *all = mem_new(SEEN_MAX * sizeof *all);
     struct seeing s = {.at = all};
-    buf_init(&text, (size_t)1 << 20);
+    buf_init(&text, BUF_LIST);
     struct json_writer w = json_writer(&text);
     struct err odd = {0};
     if (!trail_each(ward_trail(c->ward), see, &s, &odd)) {
@@ -141,17 +141,16 @@ static bool list(void *command, struct err *e)
     if (c->json)
         cli_put_line(buf_view(&text));
     else
-        print_all(json_read(buf_view(&text), a, e));
+        callers_print_all(json_read(buf_view(&text), a, e));
     return !e->code && (known || err_set(e, damaged.code, "%s", damaged.msg));
 }
 
 /* Tokens that nobody has come with yet. */
-static bool is_token(const char *caller, struct err *e)
+static bool caller_is_token(const char *caller, struct err *e)
 {
     static const char prefix[] = "http token ";
-    scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
+    scoped_buf struct buf text = buf_of((size_t)32 << 20);
     struct json_writer w = json_writer(&text);
     if (!str_starts(str_of(caller), prefix) || !tokens_list(&w, e))
         return false;
@@ -163,7 +162,7 @@ static bool is_token(const char *caller, struct err *e)
 }
 
 /* A misspelt name would pause nobody, and let the one who was meant go on. */
-static bool check_name(struct ward *ward, const char *caller, struct err *e)
+static bool callers_check_name(struct ward *ward, const char *caller, struct err *e)
 {
     scoped(free) struct seen *all = mem_new(SEEN_MAX * sizeof *all);
     struct seeing s = {.at = all};
@@ -176,7 +175,8 @@ static bool check_name(struct ward *ward, const char *caller, struct err *e)
     for (size_t i = 0; i < count; i++)
         if (!strcmp(caller, names[i]))
             return true;
-    if (s.more || is_token(caller, e)) /* who of the many others came is not known */
+    if (s.more ||
+        caller_is_token(caller, e)) /* who of the many others came is not known */
         return true;
     const char *near = str_nearest(str_of(caller), names, count);
     return e->code ? false
@@ -193,7 +193,7 @@ static bool check_name(struct ward *ward, const char *caller, struct err *e)
 static bool pause_caller(void *command, struct err *e)
 {
     const struct callers_command *c = command;
-    return check_name(c->ward, c->words[1], e) &&
+    return callers_check_name(c->ward, c->words[1], e) &&
            ward_pause(c->ward, c->words[1], "by a person", e);
 }
 
@@ -204,19 +204,19 @@ static bool resume_caller(void *command, struct err *e)
 }
 
 static const struct verb verbs[] = {
-    {.name = "list", .run = list},
-    {"pause", "a NAME", 1, 1, NULL, pause_caller},
-    {"resume", "a NAME", 1, 1, NULL, resume_caller},
+    {.name = "list", .run = callers_print},
+    {.name = "pause", .takes = "a NAME", .least = 1, .most = 1, .run = pause_caller},
+    {.name = "resume", .takes = "a NAME", .least = 1, .most = 1, .run = resume_caller},
 };
 
 int command_callers(int argc, char **argv)
 {
     struct callers_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", &c.vault, NULL, "DIR",
-         "the trail that it is recorded in (the current)"},
-        {"--json", NULL, &c.json, NULL, "print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--vault", &c.vault, "DIR",
+                     "the trail that it is recorded in (the current)"),
+        OPTION_FLAG("--json", &c.json, "print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -224,11 +224,8 @@ int command_callers(int argc, char **argv)
             "Callers whose calls are refused until you let them go on, and those whose\n"
             "calls are in the audit, with the programs that they say they are. NAME is\n"
             "the caller of 'cloche audit', such as stdio or 'http 127.0.0.1'.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

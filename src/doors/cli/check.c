@@ -78,7 +78,7 @@ int cli_check(struct cloche *c, const char *file, const char *arguments,
               struct cloche_caller *who, bool as_json)
 {
     struct err broken = {0};
-    scoped(arena_free) struct arena *arena = arena_new((size_t)64 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_FILE);
     scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
     scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
     if (cloche_call_tool(c, who, "check_code", arguments, NULL, out, NULL, e))

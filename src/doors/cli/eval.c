@@ -20,7 +20,7 @@ struct eval {
     enum cloche_level trust;
 };
 
-static bool read_code(const struct eval *o, struct buf *out, struct err *e)
+static bool eval_read_code(const struct eval *o, struct buf *out, struct err *e)
 {
     if (o->code)
         return buf_cstr(out, o->code) || err_set(e, ERR_LIMIT, "the code is too long");
@@ -107,7 +107,7 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
 }
 
 /* Scripts and evaluations have options of their own. */
-static bool check_kind(const struct eval *o, struct err *e)
+static bool eval_check_kind(const struct eval *o, struct err *e)
 {
     const struct {
         bool given;
@@ -151,7 +151,7 @@ static bool check_words(struct eval *o, size_t words, struct err *e)
         return err_set(e, ERR_INVALID,
                        "give the code once: -e CODE, a FILE, or - for "
                        "standard input");
-    return check_kind(o, e);
+    return eval_check_kind(o, e);
 }
 
 /* The context is the one option that is JSON itself: a mistake in it is named. */
@@ -185,7 +185,7 @@ static void put_sentence(struct str message, struct err *e)
 /* Was the call wrong, so that nothing ran? Then *e says what is wrong with it. */
 static bool is_refused(struct str answer, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     const struct json *details = json_get(json_read(answer, a, e), "errorDetails");
     if (!str_is(json_str(json_get(details, "code")), "INVALID") ||
         json_get(details, "name"))
@@ -225,14 +225,14 @@ static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
     return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(struct eval *o)
+static int eval_run(struct eval *o)
 {
     struct err e = {0};
     scoped_buf struct buf code;
     scoped_buf struct buf arguments;
     buf_init(&code, CODE_MAX);
     buf_init(&arguments, 8 * CODE_MAX);
-    if (!check_context(o->context, &e) || !read_code(o, &code, &e) ||
+    if (!check_context(o->context, &e) || !eval_read_code(o, &code, &e) ||
         !write_arguments(o, buf_view(&code), &arguments, &e))
         return cli_fail(&e);
     scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
@@ -246,39 +246,42 @@ int command_eval(int argc, char **argv)
 {
     struct eval o = {0};
     const struct option_row rows[] = {
-        {"--vault", o.vaults, NULL, "DIR...", VAULT_HELP},
-        {"--vault-root", o.roots, NULL, "DIR...", ROOT_HELP},
-        {"-e", &o.code, NULL, "CODE", "the code itself, instead of a FILE or -"},
-        {"--lang", &o.lang, NULL, "js|ts", "the code's language (js)"},
-        {"--timeout", &o.timeout, NULL, "MS", "time in all, waiting included (5000)"},
-        {"--compute-timeout", &o.compute, NULL, "MS",
-         "computing time alone; --timeout may then be longer"},
-        {"--memory", &o.memory, NULL, "MB", "memory (128)"},
-        {"--level", &o.level, NULL, "LEVEL",
-         "full, limited or zero: how far it is trusted"},
-        {"--allow", &o.allow, NULL, "A,B", "only these calls, such as notes.get,utils"},
-        {"--context", &o.context, NULL, "JSON", "an object of values the code finds"},
-        {"--session", &o.session, NULL, "NAME",
-         "variables are there again in the next call with it"},
-        {"--files", NULL, &o.files, NULL, "fs: files in memory, for this evaluation"},
-        {"--network", NULL, &o.network, NULL,
-         "fetch is there, for the hosts that the policy allows"},
-        {"--trace", NULL, &o.trace, NULL, "tell every host call that was made"},
-        {"--workspace", &o.workspace, NULL, "ID",
-         "run it as a script over the REST routes, for this vault"},
-        {"--fuel", &o.fuel, NULL, "N", "with --workspace: computing that it may use"},
-        {"--check", NULL, &o.check, NULL,
-         "do not run it: print what a linter finds; exit 1 where that is an error"},
-        {"--json", NULL, &o.as_json, NULL, "with --check: the findings as JSON"},
-        {"--help", NULL, &o.help, NULL, "this list"},
+        OPTION_VALUE("--vault", o.vaults, "DIR...", VAULT_HELP),
+        OPTION_VALUE("--vault-root", o.roots, "DIR...", ROOT_HELP),
+        OPTION_VALUE("-e", &o.code, "CODE", "the code itself, instead of a FILE or -"),
+        OPTION_VALUE("--lang", &o.lang, "js|ts", "the code's language (js)"),
+        OPTION_VALUE("--timeout", &o.timeout, "MS",
+                     "time in all, waiting included (5000)"),
+        OPTION_VALUE("--compute-timeout", &o.compute, "MS",
+                     "computing time alone; --timeout may then be longer"),
+        OPTION_VALUE("--memory", &o.memory, "MB", "memory (128)"),
+        OPTION_VALUE("--level", &o.level, "LEVEL",
+                     "full, limited or zero: how far it is trusted"),
+        OPTION_VALUE("--allow", &o.allow, "A,B",
+                     "only these calls, such as notes.get,utils"),
+        OPTION_VALUE("--context", &o.context, "JSON",
+                     "an object of values the code finds"),
+        OPTION_VALUE("--session", &o.session, "NAME",
+                     "variables are there again in the next call with it"),
+        OPTION_FLAG("--files", &o.files, "fs: files in memory, for this evaluation"),
+        OPTION_FLAG("--network", &o.network,
+                    "fetch is there, for the hosts that the policy allows"),
+        OPTION_FLAG("--trace", &o.trace, "tell every host call that was made"),
+        OPTION_VALUE("--workspace", &o.workspace, "ID",
+                     "run it as a script over the REST routes, for this vault"),
+        OPTION_VALUE("--fuel", &o.fuel, "N",
+                     "with --workspace: computing that it may use"),
+        OPTION_FLAG(
+            "--check", &o.check,
+            "do not run it: print what a linter finds; exit 1 where that is an error"),
+        OPTION_FLAG("--json", &o.as_json, "with --check: the findings as JSON"),
+        OPTION_FLAG("--help", &o.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
                  "Runs code in a sandbox and prints one JSON object; exit 0 when its\n"
                  "\"success\" is true.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &o.help,
+        OPTION_ROWS(rows, &o.help),
         .words = &o.file,
         .max = 1,
     };
@@ -286,5 +289,5 @@ int command_eval(int argc, char **argv)
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
     struct err e = {0};
-    return check_words(&o, use.given, &e) ? run(&o) : cli_fail(&e);
+    return check_words(&o, use.given, &e) ? eval_run(&o) : cli_fail(&e);
 }

@@ -123,8 +123,7 @@ bool fn_goes_on(struct fn *f, int *exit)
 
 void fn_print(struct str text)
 {
-    scoped_buf struct buf safe;
-    buf_init(&safe, FN_MEMORY);
+    scoped_buf struct buf safe = buf_of(FN_MEMORY);
     str_spell(text, &safe);
     fputs(buf_cz(&safe), stdout);
 }
@@ -175,8 +174,7 @@ void fn_print_breaking(const struct json *answer)
 
 static void print_value(const char *what, const struct json *v)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FN_MEMORY);
+    scoped_buf struct buf text = buf_of(FN_MEMORY);
     struct json_writer w = json_writer(&text);
     if (!v)
         return;

@@ -18,7 +18,7 @@ static const struct json *read_definition(struct fn *f, const char *path,
     scoped_buf struct buf text, definition, others;
     buf_init(&text, FILE_MAX);
     buf_init(&definition, 8 * FILE_MAX);
-    buf_init(&others, 4096);
+    buf_init(&others, BUF_PAGE);
     if (!tool_read_file(path, "a file of a function", &text, e))
         return NULL;
     if (!str_is_utf8(buf_view(&text))) {
@@ -45,7 +45,7 @@ static const struct json *read_definition(struct fn *f, const char *path,
 }
 
 /* Its fields, but those that are not for registering. */
-static void put_fields(struct fn *f, const struct json *definition, bool with_name)
+static void change_put_fields(struct fn *f, const struct json *definition, bool with_name)
 {
     static const char *const fields[] = {
         "name", "description", "parameters", "returnType", "code", "tags", "examples"};
@@ -101,7 +101,7 @@ int fn_add(int argc, char **argv)
     struct how how = {0};
     const char *words[1] = {0}, *name = NULL;
     const struct option_row rows[] = {
-        {"--name", &name, NULL, "NAME", "which function of the file"},
+        OPTION_VALUE("--name", &name, "NAME", "which function of the file"),
         HOW_OPTIONS(how, "although its examples fail"),
         FN_OPTIONS(f),
     };
@@ -120,7 +120,7 @@ int fn_add(int argc, char **argv)
     const struct json *definition = read_definition(&f, words[0], name, &e);
     if (!definition)
         return cli_fail(&e);
-    put_fields(&f, definition, true);
+    change_put_fields(&f, definition, true);
     put_how(&f, &how);
     return fn_call(&f, "register_custom_function", &exit) ? print_kept(&f, exit) : exit;
 }
@@ -132,10 +132,11 @@ int fn_update(int argc, char **argv)
     const char *words[2] = {0}, *renamed = NULL, *note = NULL, *version = NULL,
                *description = NULL;
     const struct option_row rows[] = {
-        {"--rename", &renamed, NULL, "NAME", "call it this from now on"},
-        {"--description", &description, NULL, "TEXT", "what it does"},
-        {"--note", &note, NULL, "TEXT", "why, for the list of versions"},
-        {"--expected", &version, NULL, "VERSION", "refuse where it has another by now"},
+        OPTION_VALUE("--rename", &renamed, "NAME", "call it this from now on"),
+        OPTION_VALUE("--description", &description, "TEXT", "what it does"),
+        OPTION_VALUE("--note", &note, "TEXT", "why, for the list of versions"),
+        OPTION_VALUE("--expected", &version, "VERSION",
+                     "refuse where it has another by now"),
         HOW_OPTIONS(how, "although its examples fail, or it breaks callers"),
         FN_OPTIONS(f),
     };
@@ -162,7 +163,7 @@ int fn_update(int argc, char **argv)
         return cli_fail(&e);
     struct str own = json_str(json_get(definition, "name"));
     if (definition && !description)
-        put_fields(&f, definition, false);
+        change_put_fields(&f, definition, false);
     if (renamed || (own.n && !str_is(own, words[0])))
         json_pair_str(&f.w, "newName", renamed ? str_of(renamed) : own);
     if (description)
@@ -196,8 +197,9 @@ int fn_new(int argc, char **argv)
     struct how how = {0};
     const char *words[1] = {0}, *template = NULL, *output = NULL;
     const struct option_row rows[] = {
-        {"--template", &template, NULL, "T", "one of 'cloche fn templates'"},
-        {"--output", &output, NULL, "FILE", "write it there, to be changed and added"},
+        OPTION_VALUE("--template", &template, "T", "one of 'cloche fn templates'"),
+        OPTION_VALUE("--output", &output, "FILE",
+                     "write it there, to be changed and added"),
         HOW_OPTIONS(how, "although its examples fail"),
         FN_OPTIONS(f),
     };
@@ -217,12 +219,11 @@ int fn_new(int argc, char **argv)
     if (!definition)
         return exit;
     if (output) {
-        scoped_buf struct buf text;
-        buf_init(&text, FILE_MAX);
+        scoped_buf struct buf text = buf_of(FILE_MAX);
         fn_source_write(definition, &text);
         return fn_write_out(output, buf_view(&text), &e) ? EXIT_DONE : cli_fail(&e);
     }
-    put_fields(&f, definition, true);
+    change_put_fields(&f, definition, true);
     put_how(&f, &how);
     return fn_call(&f, "register_custom_function", &exit) ? print_kept(&f, exit) : exit;
 }
@@ -232,7 +233,7 @@ int fn_validate(int argc, char **argv)
     scoped_fn struct fn f = {0};
     const char *words[1] = {0}, *name = NULL;
     const struct option_row rows[] = {
-        {"--name", &name, NULL, "NAME", "which function of the file"},
+        OPTION_VALUE("--name", &name, "NAME", "which function of the file"),
         FN_OPTIONS(f),
     };
     int exit;
@@ -248,7 +249,7 @@ int fn_validate(int argc, char **argv)
     const struct json *definition = read_definition(&f, words[0], name, &e);
     if (!definition)
         return cli_fail(&e);
-    put_fields(&f, definition, true);
+    change_put_fields(&f, definition, true);
     if (!fn_call(&f, "validate_custom_function", &exit))
         return exit;
     bool valid = json_bool(json_get(f.answered, "valid"), false);
@@ -272,8 +273,9 @@ int fn_test(int argc, char **argv)
     long long ms = 0;
     const char *words[2] = {0}, *timeout = NULL;
     const struct option_row rows[] = {
-        {"--timeout", &timeout, NULL, "MS", "time of a run, waiting included (5000)"},
-        {"--keep", NULL, &keep, NULL, "what it writes is kept, as if it had been called"},
+        OPTION_VALUE("--timeout", &timeout, "MS",
+                     "time of a run, waiting included (5000)"),
+        OPTION_FLAG("--keep", &keep, "what it writes is kept, as if it had been called"),
         FN_OPTIONS(f),
     };
     int exit;

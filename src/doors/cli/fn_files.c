@@ -26,7 +26,7 @@ int fn_export(int argc, char **argv)
     scoped_fn struct fn f = {0};
     const char *words[NAMES_MAX + 1] = {0}, *output = NULL;
     const struct option_row rows[] = {
-        {"--output", &output, NULL, "FILE", "write it there"},
+        OPTION_VALUE("--output", &output, "FILE", "write it there"),
         FN_OPTIONS(f),
     };
     int exit;
@@ -72,10 +72,10 @@ int fn_import(int argc, char **argv)
     const char *words[1] = {0}, *names[OPTION_REPEAT + 1] = {0}, *conflict = NULL;
     bool dry = false;
     const struct option_row rows[] = {
-        {"--conflict", &conflict, NULL, "HOW",
-         "where a name is taken: skip (so else), rename, replace or version"},
-        {"--name", names, NULL, "NAME...", "only this one; may be repeated"},
-        {"--dry-run", NULL, &dry, NULL, "tell what would come of it, change nothing"},
+        OPTION_VALUE("--conflict", &conflict, "HOW",
+                     "where a name is taken: skip (so else), rename, replace or version"),
+        OPTION_VALUE("--name", names, "NAME...", "only this one; may be repeated"),
+        OPTION_FLAG("--dry-run", &dry, "tell what would come of it, change nothing"),
         FN_OPTIONS(f),
     };
     int exit;
@@ -87,8 +87,7 @@ int fn_import(int argc, char **argv)
             rows, LENGTH(rows), argc, argv, words, 1, 1, &exit))
         return exit;
     struct err e = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     if (!tool_read_file(words[0], "a file of functions", &text, &e))
         return cli_fail(&e);
     fn_begin(&f);

@@ -16,7 +16,7 @@ bool scan_is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-static void skip_to(struct scan *s, const char *end)
+static void scan_skip_to(struct scan *s, const char *end)
 {
     size_t n = strlen(end);
     while (s->at < s->text.n &&
@@ -32,9 +32,9 @@ void scan_skip_blank(struct scan *s)
         if (isspace((unsigned char)scan_peek(s, 0)))
             s->at++;
         else if (scan_peek(s, 0) == '/' && scan_peek(s, 1) == '/')
-            skip_to(s, "\n");
+            scan_skip_to(s, "\n");
         else if (scan_peek(s, 0) == '/' && scan_peek(s, 1) == '*') {
-            skip_to(s, "*/");
+            scan_skip_to(s, "*/");
             s->comment = (struct str){s->text.at + from, s->at - from};
         } else
             return;
@@ -42,7 +42,7 @@ void scan_skip_blank(struct scan *s)
 }
 
 /* A string, template or regular expression, up to behind `end`. */
-static void skip_quoted(struct scan *s, char end)
+static void scan_skip_quoted(struct scan *s, char end)
 {
     bool set = false; /* [...] of a regular expression */
     for (s->at++; s->at < s->text.n && (set || s->text.at[s->at] != end); s->at++) {
@@ -67,7 +67,7 @@ struct str scan_next(struct scan *s)
             s->at++;
     else if (c == '"' || c == '\'' || c == '`' ||
              (c == '/' && (!s->last || strchr("(,=:[!&|?{};+-*%<>~^", s->last))))
-        skip_quoted(s, c);
+        scan_skip_quoted(s, c);
     else if (c == '=' && scan_peek(s, 1) == '>')
         s->at += 2;
     else
@@ -140,7 +140,7 @@ static bool read_parameter_name(struct scan *s, struct found *f, struct err *e)
 }
 
 /* "date?: string = 'today'", up to its comma or the end. */
-static bool read_parameter(struct scan *s, struct found *f, struct err *e)
+static bool scan_read_parameter(struct scan *s, struct found *f, struct err *e)
 {
     if (!read_parameter_name(s, f, e))
         return false;
@@ -164,14 +164,14 @@ static bool read_parameter(struct scan *s, struct found *f, struct err *e)
     return true;
 }
 
-static bool read_parameters(struct scan *s, struct found *f, struct err *e)
+static bool scan_read_parameters(struct scan *s, struct found *f, struct err *e)
 {
     (void)scan_next(s); /* ( */
     for (;;) {
         scan_skip_blank(s);
         if (scan_peek(s, 0) == ')' || s->at >= s->text.n)
             break;
-        if (!read_parameter(s, f, e))
+        if (!scan_read_parameter(s, f, e))
             return false;
         scan_skip_blank(s);
         if (scan_peek(s, 0) == ',')
@@ -244,7 +244,7 @@ static bool read_function(struct scan *s, bool bound, struct found *f, struct er
         f->generics = (struct str){s->text.at + from, s->at - from};
         scan_skip_blank(s);
     }
-    if (scan_peek(s, 0) != '(' || !read_parameters(s, f, e))
+    if (scan_peek(s, 0) != '(' || !scan_read_parameters(s, f, e))
         return false;
     read_returns(s, f);
     return true;

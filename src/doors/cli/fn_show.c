@@ -26,8 +26,7 @@ static void print_rows(const struct json *rows)
 
 static void put_query(struct fn *f, const char *const *words)
 {
-    scoped_buf struct buf query;
-    buf_init(&query, (size_t)64 << 10);
+    scoped_buf struct buf query = buf_of(BUF_TEXT);
     for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
         buf_printf(&query, "%s%s", i ? " " : "", words[i]);
     if (query.n)
@@ -52,17 +51,18 @@ int fn_list(int argc, char **argv)
     const char *by = NULL, *sort = NULL, *limit = NULL, *cursor = NULL, *order = NULL;
     const char *least = NULL, *most = NULL, *since = NULL, *idle = NULL;
     const struct option_row rows[] = {
-        {"--tag", tags, NULL, "TAG...", "only those that have it; may be repeated"},
-        {"--by", &by, NULL, "agent|user", "who registered it"},
-        {"--sort", &sort, NULL, "HOW",
-         "name (else the greatest first), createdAt, updatedAt, usageCount, lastUsed"},
-        {"--order", &order, NULL, "asc|desc", "the other way round"},
-        {"--min-usage", &least, NULL, "N", "called so often at least"},
-        {"--max-usage", &most, NULL, "N", "called so often at most; 0: never"},
-        {"--used-since", &since, NULL, "DATE", "called since then"},
-        {"--unused-since", &idle, NULL, "DATE", "not called since then"},
-        {"--limit", &limit, NULL, "N", "rows (1000)"},
-        {"--cursor", &cursor, NULL, "NAME", "go on behind this one"},
+        OPTION_VALUE("--tag", tags, "TAG...", "only those that have it; may be repeated"),
+        OPTION_VALUE("--by", &by, "agent|user", "who registered it"),
+        OPTION_VALUE(
+            "--sort", &sort, "HOW",
+            "name (else the greatest first), createdAt, updatedAt, usageCount, lastUsed"),
+        OPTION_VALUE("--order", &order, "asc|desc", "the other way round"),
+        OPTION_VALUE("--min-usage", &least, "N", "called so often at least"),
+        OPTION_VALUE("--max-usage", &most, "N", "called so often at most; 0: never"),
+        OPTION_VALUE("--used-since", &since, "DATE", "called since then"),
+        OPTION_VALUE("--unused-since", &idle, "DATE", "not called since then"),
+        OPTION_VALUE("--limit", &limit, "N", "rows (1000)"),
+        OPTION_VALUE("--cursor", &cursor, "NAME", "go on behind this one"),
         FN_OPTIONS(f),
     };
     int exit;
@@ -131,9 +131,9 @@ int fn_show(int argc, char **argv)
     const char *words[1] = {0}, *version = NULL, *output = NULL;
     bool source = false;
     const struct option_row rows[] = {
-        {"--version", &version, NULL, "N", "as it was then"},
-        {"--source", NULL, &source, NULL, "as a file that 'cloche fn add' takes"},
-        {"--output", &output, NULL, "FILE", "with --source: write it there"},
+        OPTION_VALUE("--version", &version, "N", "as it was then"),
+        OPTION_FLAG("--source", &source, "as a file that 'cloche fn add' takes"),
+        OPTION_VALUE("--output", &output, "FILE", "with --source: write it there"),
         FN_OPTIONS(f),
     };
     int exit;
@@ -150,8 +150,7 @@ int fn_show(int argc, char **argv)
         return EXIT_DONE;
     }
     struct err e = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)4 << 20);
+    scoped_buf struct buf text = buf_of((size_t)4 << 20);
     fn_source_write(json_get(f.answered, "function"), &text);
     bool ok =
         buf_check(&text, "the file", &e) && fn_write_out(output, buf_view(&text), &e);

@@ -169,7 +169,7 @@ static void put_words(struct json_writer *w, const char *key, struct str text,
 }
 
 /* As far as it is JSON; else it is only known that there is one. */
-static const struct json *literal(struct str text, struct arena *a)
+static const struct json *read_literal(struct str text, struct arena *a)
 {
     struct err none = {0};
     size_t n = text.n;
@@ -273,8 +273,7 @@ static void put_definition_parameter(const struct found *f, size_t i, struct str
                                      struct err *e)
 {
     struct str name = f->parameters[i].name, bare = name;
-    scoped_buf struct buf type_text;
-    buf_init(&type_text, (size_t)64 << 10);
+    scoped_buf struct buf type_text = buf_of(BUF_TEXT);
     if (f->parameters[i].rest)
         bare = (struct str){name.at + 3, name.n - 3};
     struct said said = read_said(tag_of(comment, "param", bare), true);
@@ -282,7 +281,7 @@ static void put_definition_parameter(const struct found *f, size_t i, struct str
                   &type_text);
     struct str type = buf_view(&type_text);
     const struct json *fallback =
-        literal(said.fallback.n ? said.fallback : f->parameters[i].fallback, a);
+        read_literal(said.fallback.n ? said.fallback : f->parameters[i].fallback, a);
     json_key_str(w, name);
     json_open_object(w);
     json_pair_str(w, "type",
@@ -319,7 +318,7 @@ static void put_examples(struct str comment, struct json_writer *w, struct arena
     struct str word, text;
     bool any = false;
     while (next_tag(&comment, &word, &text)) {
-        const struct json *v = str_is(word, "example") ? literal(text, a) : NULL;
+        const struct json *v = str_is(word, "example") ? read_literal(text, a) : NULL;
         if (!json_is(v, JSON_OBJECT))
             continue;
         if (!any) {
@@ -339,8 +338,7 @@ static void put_returns(const struct found *f, struct str comment, struct json_w
     if (!text.n)
         text = tag_of(comment, "return", STR(""));
     struct str said = read_said(text, false).type;
-    scoped_buf struct buf type;
-    buf_init(&type, (size_t)64 << 10);
+    scoped_buf struct buf type = buf_of(BUF_TEXT);
     put_type_text(said.n ? said : f->returns, f->generics, &type);
     json_pair_str(w, "returnType",
                   type.n     ? buf_view(&type)
@@ -403,9 +401,9 @@ bool fn_source_read(struct str text, struct str name, struct buf *out, struct bu
     struct found f = {0};
     struct str top = top_comment(text), named = {0};
     scoped_buf struct buf about, code;
-    buf_init(&about, (size_t)1 << 20);
+    buf_init(&about, BUF_LIST);
     buf_init(&code, text.n + 1);
-    scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     if (top.n) {
         read_comment(top, &about);
         named = tag_of(str_trim(buf_view(&about)), "function", STR(""));

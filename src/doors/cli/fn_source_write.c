@@ -18,8 +18,7 @@ static void put_prose(struct str text, struct buf *out)
 
 static void put_json(const struct json *v, struct buf *out)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)1 << 20);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
     put_prose(buf_view(&text), out);

@@ -6,7 +6,7 @@
 
 #define DAYS_SHOWN 14u
 
-static long long number(const struct json *of, const char *key)
+static long long member_number(const struct json *of, const char *key)
 {
     return (long long)json_int(json_get(of, key), 0);
 }
@@ -15,8 +15,8 @@ static void print_use(const struct json *row)
 {
     const struct json *times = json_get(row, "durations");
     printf("%-28.*s %6lld calls, %lld failed",
-           SPELT_ARGS(json_str(json_get(row, "name"))), number(row, "calls"),
-           number(row, "failed"));
+           SPELT_ARGS(json_str(json_get(row, "name"))), member_number(row, "calls"),
+           member_number(row, "failed"));
     if (json_get(times, "p50"))
         printf(", p50 %.1f ms, p95 %.1f ms", json_number(json_get(times, "p50"), 0),
                json_number(json_get(times, "p95"), 0));
@@ -30,7 +30,7 @@ static void print_errors(const struct json *row)
     for (bool first = true; json_next(&it); first = false)
         printf("%s%.*s %lld", first ? "  errors: " : ", ",
                SPELT_ARGS(json_str(json_get(it.value, "kind"))),
-               number(it.value, "count"));
+               member_number(it.value, "count"));
     if (json_length(json_get(row, "errors")))
         putchar('\n');
 }
@@ -45,8 +45,9 @@ static void print_versions(const struct json *row)
             printf("%lld", (long long)json_int(version, 0));
         else
             fn_print(json_str(version));
-        printf(": %lld call%s, %lld failed\n", number(it.value, "calls"),
-               str_plural(number(it.value, "calls")), number(it.value, "failed"));
+        printf(": %lld call%s, %lld failed\n", member_number(it.value, "calls"),
+               str_plural(member_number(it.value, "calls")),
+               member_number(it.value, "failed"));
     }
 }
 
@@ -56,9 +57,10 @@ static void print_runs(const struct json *row)
     while (json_next(&it))
         printf("  %.*s v%lld %s%lld call%s, %.1f ms, %.*s, by %.*s\n",
                SPELT_ARGS(json_str(json_get(it.value, "at"))),
-               number(it.value, "version"),
+               member_number(it.value, "version"),
                json_bool(json_get(it.value, "trial"), false) ? "trial, " : "",
-               number(it.value, "calls"), str_plural(number(it.value, "calls")),
+               member_number(it.value, "calls"),
+               str_plural(member_number(it.value, "calls")),
                json_number(json_get(it.value, "ms"), 0),
                SPELT_ARGS(json_str(json_get(it.value, "outcome"))),
                SPELT_ARGS(json_str(json_get(it.value, "caller"))));
@@ -74,8 +76,9 @@ static void print_days(const struct json *answer)
         if (at++ + DAYS_SHOWN >= count)
             printf("  %.*s: %lld call%s, %lld failed\n",
                    SPELT_ARGS(json_str(json_get(it.value, "day"))),
-                   number(it.value, "calls"), str_plural(number(it.value, "calls")),
-                   number(it.value, "failed"));
+                   member_number(it.value, "calls"),
+                   str_plural(member_number(it.value, "calls")),
+                   member_number(it.value, "failed"));
 }
 
 /* "functionReuseRate 0.25"; what has no value yet says so. */
@@ -102,10 +105,11 @@ static void print_metrics(const struct json *metrics)
 static void print_count(const struct json *o, const char *key, const char *noun,
                         const char *then)
 {
-    printf("%lld %s%s%s", number(o, key), noun, str_plural(number(o, key)), then);
+    printf("%lld %s%s%s", member_number(o, key), noun, str_plural(member_number(o, key)),
+           then);
 }
 
-static void print_all(const struct json *answer)
+static void stats_print_all(const struct json *answer)
 {
     const struct json *totals = json_get(answer, "totals");
     struct str since = json_str(json_get(totals, "since"));
@@ -113,11 +117,11 @@ static void print_all(const struct json *answer)
     while (json_next(&it))
         print_use(it.value);
     if (json_get(answer, "more"))
-        printf("... and %lld more\n", number(answer, "more"));
+        printf("... and %lld more\n", member_number(answer, "more"));
     putchar('\n');
     print_count(totals, "functions", "function", ", ");
     print_count(totals, "calls", "call", ", ");
-    printf("%lld failed, ", number(totals, "failed"));
+    printf("%lld failed, ", member_number(totals, "failed"));
     print_count(totals, "evaluations", "evaluation", since.n ? ", since " : "");
     printf("%.*s\nin 30 days: ", SPELT_ARGS(since));
     print_count(totals, "callsThisMonth", "call", ", ");
@@ -154,7 +158,7 @@ int fn_stats(int argc, char **argv)
     if (!fn_call(&f, "custom_function_stats", &exit) || !fn_goes_on(&f, &exit))
         return exit;
     if (json_get(f.answered, "functions"))
-        print_all(f.answered);
+        stats_print_all(f.answered);
     else
         print_one(f.answered);
     struct json_iter it = json_iter(json_get(f.answered, "suggestions"));

@@ -19,19 +19,21 @@ size_t machine_rows(struct machine_words *w, bool timeout,
                     struct option_row out[static MACHINE_ROWS])
 {
     const struct option_row rows[MACHINE_ROWS] = {
-        {"--ram", &w->ram, NULL, "MB", "its memory, 64 to 1024 instead of 512"},
-        {"--disk", &w->disk, NULL, "MB", "what it may write to its disk, at most 2048"},
-        {"--cwd", &w->cwd, NULL, "DIR", "where the command begins"},
-        {"--env", w->env, NULL, "NAME=VALUE...", "a variable of its environment"},
-        {"--help", NULL, &w->help, NULL, "this list"},
-        {"--timeout", &w->timeout, NULL, "MS", "ends the command, with exit code 124"},
+        OPTION_VALUE("--ram", &w->ram, "MB", "its memory, 64 to 1024 instead of 512"),
+        OPTION_VALUE("--disk", &w->disk, "MB",
+                     "what it may write to its disk, at most 2048"),
+        OPTION_VALUE("--cwd", &w->cwd, "DIR", "where the command begins"),
+        OPTION_VALUE("--env", w->env, "NAME=VALUE...", "a variable of its environment"),
+        OPTION_FLAG("--help", &w->help, "this list"),
+        OPTION_VALUE("--timeout", &w->timeout, "MS",
+                     "ends the command, with exit code 124"),
     };
     memcpy(out, rows, sizeof rows);
     return timeout ? MACHINE_ROWS : MACHINE_ROWS - 1;
 }
 
-static bool number(const char *name, const char *text, long long min, long long max,
-                   long long *out, struct err *e)
+static bool option_number(const char *name, const char *text, long long min,
+                          long long max, long long *out, struct err *e)
 {
     *out = 0;
     return !text || options_number(name, text, min, max, out, e);
@@ -40,10 +42,10 @@ static bool number(const char *name, const char *text, long long min, long long 
 static bool read_numbers(struct machine_words *w, struct err *e)
 {
     long long ram, disk, timeout;
-    if (!number("--ram", w->ram, VM_RAM_MIN_MB, VM_RAM_MAX_MB, &ram, e) ||
-        !number("--disk", w->disk, 1, (long long)(VM_DISK_MAX >> 20), &disk, e) ||
-        !number("--timeout", w->timeout, 1, (long long)(VM_TIMEOUT_MAX_NS / 1000000),
-                &timeout, e))
+    if (!option_number("--ram", w->ram, VM_RAM_MIN_MB, VM_RAM_MAX_MB, &ram, e) ||
+        !option_number("--disk", w->disk, 1, (long long)(VM_DISK_MAX >> 20), &disk, e) ||
+        !option_number("--timeout", w->timeout, 1,
+                       (long long)(VM_TIMEOUT_MAX_NS / 1000000), &timeout, e))
         return false;
     for (size_t i = 0; w->env[i]; i++)
         if (!strchr(w->env[i], '=') || w->env[i][0] == '=')

@@ -19,7 +19,7 @@ static void write_output(void *arg, enum vm_stream which, struct str bytes)
 }
 
 /* The exit code. Whoever asked to end is told nothing more. */
-static int fail(struct typing *t, const struct err *e)
+static int exec_fail(struct typing *t, const struct err *e)
 {
     int exit = typing_failed(t);
     if (exit == MACHINE_EXIT_FAILED)
@@ -27,8 +27,8 @@ static int fail(struct typing *t, const struct err *e)
     return exit;
 }
 
-static int run(const struct machine_words *w, struct typing *typing,
-               struct machine_box *box)
+static int exec_run(const struct machine_words *w, struct typing *typing,
+                    struct machine_box *box)
 {
     struct err e = {0};
     struct streams streams;
@@ -51,7 +51,7 @@ static int run(const struct machine_words *w, struct typing *typing,
     if (ran && r.timed_out)
         fprintf(stderr, "cloche: the command timed out after %llu ms\n",
                 (unsigned long long)(w->timeout_ns / 1000000));
-    int exit = !ran          ? fail(typing, &e)
+    int exit = !ran          ? exec_fail(typing, &e)
                : r.timed_out ? MACHINE_EXIT_TIMEOUT
                : r.cancelled ? 128 + SIGPIPE
                              : r.exit_code;
@@ -83,7 +83,8 @@ int machine_exec(int argc, char **argv)
         return cli_fail(&e);
     struct machine_box box = {0};
     w.options.cancel = typing_cancel(typing);
-    exit = machine_box_open(&box, &w, &e) ? run(&w, typing, &box) : fail(typing, &e);
+    exit = machine_box_open(&box, &w, &e) ? exec_run(&w, typing, &box)
+                                          : exec_fail(typing, &e);
     typing_end(take(typing));
     machine_box_close(&box);
     return exit;

@@ -78,8 +78,8 @@ static size_t make_env(const struct machine_words *w, char term[static 80],
     return n;
 }
 
-static int run(const struct machine_words *w, struct typing *typing,
-               struct machine_box *box, struct err *e)
+static int shell_run(const struct machine_words *w, struct typing *typing,
+                     struct machine_box *box, struct err *e)
 {
     char term[80];
     const char *env[OPTION_REPEAT + 1];
@@ -131,7 +131,7 @@ int machine_shell(int argc, char **argv)
     if (typing)
         w.options.cancel = typing_cancel(typing);
     if (typing)
-        exit = machine_box_open(&box, &w, &e) ? run(&w, typing, &box, &e)
+        exit = machine_box_open(&box, &w, &e) ? shell_run(&w, typing, &box, &e)
                                               : typing_failed(typing);
     if (e.code)
         fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e.msg)));

@@ -143,7 +143,7 @@ static void hand_over(struct typing *t)
     t->n -= taken;
 }
 
-static void *work(void *arg)
+static void *typing_main(void *arg)
 {
     struct typing *t = arg;
     for (;;) {
@@ -189,7 +189,7 @@ struct typing *typing_begin(bool terminal, struct err *e)
     cancel_init(&t->cancel);
     pthread_mutex_init(&t->lock, NULL);
     if (hear_signals(t, e) &&
-        (pthread_create(&t->thread, NULL, work, t) == 0 ||
+        (pthread_create(&t->thread, NULL, typing_main, t) == 0 ||
          err_set(e, ERR_IO, "there is no thread for what is typed")))
         return t;
     os_close(t->signals);

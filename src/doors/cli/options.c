@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 
-static const struct option_row *find(const struct option_row *rows, size_t count,
-                                     const char *word)
+static const struct option_row *option_find(const struct option_row *rows, size_t count,
+                                            const char *word)
 {
     const char *equals = strchr(word, '=');
     struct str name = {word, equals ? (size_t)(equals - word) : strlen(word)};
@@ -22,8 +22,7 @@ static bool refuse_unknown(const struct option_row *rows, size_t count, const ch
                            struct err *e)
 {
     const char *names[OPTIONS_MAX];
-    scoped_buf struct buf known;
-    buf_init(&known, 600);
+    scoped_buf struct buf known = buf_of(BUF_LINE);
     must(count <= LENGTH(names));
     for (size_t i = 0; i < count; i++) {
         names[i] = rows[i].name;
@@ -70,7 +69,7 @@ bool options_read(const struct option_row *rows, size_t count, int argc, char **
         if (options && !strcmp(word, "--")) {
             options = false;
         } else if (options && word[0] == '-' && word[1]) {
-            const struct option_row *row = find(rows, count, word);
+            const struct option_row *row = option_find(rows, count, word);
             if (!row)
                 return refuse_unknown(rows, count, word, e);
             if (!take_option(row, argc, argv, &i, e))

@@ -16,6 +16,11 @@ struct option_row {
     const char *help;
 };
 
+/* Rows of a table. */
+#define OPTION_VALUE(name_, value_, argument_, help_) \
+    {.name = name_, .value = value_, .argument = argument_, .help = help_}
+#define OPTION_FLAG(name_, flag_, help_) {.name = name_, .flag = flag_, .help = help_}
+
 /* Reads `argv` from `*at` on; what is no option is collected in `words`, `max` at
  * most. "--" ends the options. false and ERR_INVALID, with what is accepted. */
 bool options_read(const struct option_row *rows, size_t count, int argc, char **argv,
@@ -40,4 +45,7 @@ struct option_use {
     const char **words; /* room for `max` words that are no options */
     size_t max, given;
 };
+/* Initialisers of an option_use: its table with the flag of --help, its words. */
+#define OPTION_ROWS(table, flag) .rows = table, .count = LENGTH(table), .help = flag
+#define OPTION_WORDS(array) .words = array, .max = LENGTH(array)
 bool options_begin(struct option_use *use, int argc, char **argv, int *exit);

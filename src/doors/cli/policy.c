@@ -29,7 +29,7 @@ char *cli_vault_path(const char *given)
     struct err none = {0};
     if (given)
         return mem_strdup(given);
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct vaults list;
     const struct vault_entry *v =
         vaults_read(a, &list, &none) ? vaults_find(&list, list.current) : NULL;
@@ -43,7 +43,7 @@ char *cli_vault_path(const char *given)
 static void name_folder(const char *given, struct err *e)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct vaults list;
     const struct vault_entry *v =
         given && e->code == ERR_NOT_FOUND && vaults_read(a, &list, &none)
@@ -78,8 +78,7 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
 
 static void print_value(const struct json *v)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TEXT_MAX);
+    scoped_buf struct buf text = buf_of(TEXT_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
     cli_put(buf_view(&text));
@@ -119,11 +118,10 @@ static void print_shown(const struct json *shown)
     print_problems(shown);
 }
 
-static bool show(void *command, struct err *e)
+static bool policy_print(void *command, struct err *e)
 {
     struct policy_command *c = command;
-    scoped_buf struct buf out;
-    buf_init(&out, TEXT_MAX);
+    scoped_buf struct buf out = buf_of(TEXT_MAX);
     if (!ward_show(c->ward, &out, e))
         return false;
     if (c->json)
@@ -146,7 +144,7 @@ static bool read_file(const char *file, struct buf *out, struct err *e)
             err_wrap(e, "%.200s", from_stdin ? "standard input" : file));
 }
 
-static bool check(void *command, struct err *e)
+static bool policy_check(void *command, struct err *e)
 {
     struct policy_command *c = command;
     scoped_buf struct buf text, out;
@@ -185,16 +183,19 @@ static bool set(void *command, struct err *e)
 static bool schema(void *command, struct err *e)
 {
     (void)command;
-    scoped_buf struct buf out;
-    buf_init(&out, TEXT_MAX);
+    scoped_buf struct buf out = buf_of(TEXT_MAX);
     return guard_schema(&out, e) && printf("%s", buf_cz(&out)) >= 0;
 }
 
 static const struct verb verbs[] = {
-    {.name = "show", .run = show},
-    {"check", "a FILE or nothing", 0, 1, NULL, check},
-    {"set", "a KEY and its VALUE", 2, WORDS_MAX - 1, NULL, set},
-    {"unset", "a KEY", 1, 1, NULL, set},
+    {.name = "show", .run = policy_print},
+    {.name = "check", .takes = "a FILE or nothing", .most = 1, .run = policy_check},
+    {.name = "set",
+     .takes = "a KEY and its VALUE",
+     .least = 2,
+     .most = WORDS_MAX - 1,
+     .run = set},
+    {.name = "unset", .takes = "a KEY", .least = 1, .most = 1, .run = set},
     {.name = "schema", .run = schema},
 };
 
@@ -202,10 +203,10 @@ int command_policy(int argc, char **argv)
 {
     struct policy_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", &c.vault, NULL, "DIR",
-         "a vault: its policy too; set and unset change that one"},
-        {"--json", NULL, &c.json, NULL, "print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--vault", &c.vault, "DIR",
+                     "a vault: its policy too; set and unset change that one"),
+        OPTION_FLAG("--json", &c.json, "print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -213,9 +214,7 @@ int command_policy(int argc, char **argv)
             "[OPTIONS]\n\n"
             "What callers may do (docs/policy.md): the values in force and where each comes\n"
             "from; what is wrong with the files, or with FILE; changing a key of yours.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = WORDS_MAX,
     };
@@ -224,7 +223,7 @@ int command_policy(int argc, char **argv)
         return exit;
     struct err e = {0};
     c.count = use.given;
-    scoped(arena_free) struct arena *arena = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_FILE);
     c.arena = arena;
     scoped(guard_close) struct guard *guard = cli_guard(c.vault, &c.ward, &e);
     c.guard = guard;

@@ -17,7 +17,8 @@ struct oldest {
     size_t count;
 };
 
-static bool look(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool result_check_age(void *arg, const char *name, const struct os_stat *st,
+                             struct err *e)
 {
     (void)e;
     struct oldest *o = arg;
@@ -31,13 +32,13 @@ static bool look(void *arg, const char *name, const struct os_stat *st, struct e
 }
 
 /* Makes room for one more; what cannot be removed is in nobody's way. */
-static void tidy(int cache)
+static void results_remove_old(int cache)
 {
     struct err none = {0};
     for (unsigned i = 0; i < FILES_MAX; i++) {
         struct oldest o = {.count = 0};
-        if (!os_walk_from(cache, FOLDER, look, &o, &none) || o.count < FILES_MAX ||
-            !os_remove_file(cache, o.name, &none))
+        if (!os_walk_from(cache, FOLDER, result_check_age, &o, &none) ||
+            o.count < FILES_MAX || !os_remove_file(cache, o.name, &none))
             return;
     }
 }
@@ -48,7 +49,7 @@ static bool write_file(struct str text, struct err *e)
     scoped_fd int cache = os_cache_dir(&path, e);
     if (cache < 0 || !os_make_dirs(cache, FOLDER, e))
         return false;
-    tidy(cache);
+    results_remove_old(cache);
     char name[PATH_SIZE];
     (void)snprintf(name, sizeof name, FOLDER "/%lld-%d.json", (long long)os_real_ms(),
                    (int)getpid());
@@ -61,7 +62,7 @@ static bool write_file(struct str text, struct err *e)
 void cli_keep_result(struct cloche *c, struct cloche_caller *who, struct str answer)
 {
     struct err e = {0};
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_VAULT);
     const struct json *root = json_read(answer, arena, &e);
     const struct json *uri = json_get(json_get(root, "errorDetails"), "resource");
     scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();

@@ -9,8 +9,7 @@
 
 struct str cli_spelt(struct cli_text *t, struct str text)
 {
-    scoped_buf struct buf spelt;
-    buf_init(&spelt, 12 * sizeof t->at + 64);
+    scoped_buf struct buf spelt = buf_of(12 * sizeof t->at + 64);
     str_spell(str_cut(text, sizeof t->at), &spelt);
     struct str shown = str_cut(buf_view(&spelt), sizeof t->at);
     memcpy(t->at, shown.n ? shown.at : "", shown.n);
@@ -25,8 +24,7 @@ void cli_put(struct str text)
         fwrite(text.at, 1, text.n, stdout);
         return;
     }
-    scoped_buf struct buf escaped;
-    buf_init(&escaped, 6 * PIECE);
+    scoped_buf struct buf escaped = buf_of(6 * PIECE);
     while (text.n) {
         size_t n = str_cut(text, PIECE).n;
         n = n ? n : text.n < PIECE ? text.n : PIECE; /* no UTF-8 */
@@ -75,8 +73,7 @@ struct cloche_options *cli_options(const char *const *vaults, const char *const 
 bool cli_no_command(const char *of, const char *name, const char *const *names,
                     size_t count, struct err *e)
 {
-    scoped_buf struct buf known;
-    buf_init(&known, 400);
+    scoped_buf struct buf known = buf_of(BUF_LINE);
     for (size_t i = 0; i < count; i++)
         buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
     const char *near = str_nearest(str_of(name), names, count);

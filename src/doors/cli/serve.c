@@ -87,16 +87,14 @@ int command_mcp(int argc, char **argv, const struct cli_extras *extras)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
-        {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
-        {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
-        {"--help", NULL, &s.help, NULL, "this list"},
+        OPTION_VALUE("--vault", s.vaults, "DIR...", VAULT_HELP),
+        OPTION_VALUE("--vault-root", s.roots, "DIR...", ROOT_HELP),
+        OPTION_FLAG("--help", &s.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche mcp [OPTIONS]\n\nServes one MCP client over standard input and output.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &s.help,
+        OPTION_ROWS(rows, &s.help),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
@@ -200,7 +198,7 @@ static bool read_public_url(struct service *s, struct err *e)
 }
 
 /* A name that cannot stand in Host or Origin would refuse everybody silently. */
-static bool check_names(const struct service *s, struct err *e)
+static bool service_check_names(const struct service *s, struct err *e)
 {
     for (const char *const *name = s->hosts; *name; name++)
         if (!**name || strpbrk(*name, "/*?#@, "))
@@ -240,7 +238,7 @@ static bool read_oauth(const struct service *s, struct access_oauth *out, struct
     return true;
 }
 
-static void record_refusal(void *arg, const char *caller, const char *why)
+static void serve_record_refusal(void *arg, const char *caller, const char *why)
 {
     const struct service *s = arg;
     actions_refused(embed_actions(s->cloche), caller, why);
@@ -253,7 +251,7 @@ static bool open_access(struct service *s, struct err *e)
         return err_set(e, ERR_INVALID,
                        "--tls-cert and --tls-key go together; %s is missing",
                        s->tls_cert ? "the key" : "the certificate");
-    if (!check_names(s, e) || !read_public_url(s, e) ||
+    if (!service_check_names(s, e) || !read_public_url(s, e) ||
         (s->per_second && !options_number("--caller-rate", s->per_second, 1,
                                           PER_SECOND_MOST, &per_second, e)) ||
         (s->running &&
@@ -262,7 +260,7 @@ static bool open_access(struct service *s, struct err *e)
     struct access_options options = {.required = s->require_token,
                                      .per_second = (unsigned)per_second,
                                      .running = (unsigned)running,
-                                     .refused = record_refusal,
+                                     .refused = serve_record_refusal,
                                      .persons_path = DESK_PATH,
                                      .public_path = HEALTH_PATH,
                                      .arg = s};
@@ -284,7 +282,7 @@ static void warn_of_accounts(const struct service *s, const char *url)
                  e.msg, ERR_ORIGIN(&e));
 }
 
-static bool serve(struct service *s, struct err *e)
+static bool service_run(struct service *s, struct err *e)
 {
     struct actions *actions = embed_actions(s->cloche);
     struct mcp *mcp = embed_mcp(s->cloche, e);
@@ -343,32 +341,35 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
-        {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
-        {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
-        {"--listen", &s.listen, NULL, "ADDRESS:PORT",
-         "where (127.0.0.1:7878); port 0: any; for other machines with TLS, or a proxy; "
-         "or unix:/PATH, a socket for this account alone"},
-        {"--tls-cert", &s.tls_cert, NULL, "FILE",
-         "speak TLS: the certificate, with those that signed it (PEM)"},
-        {"--tls-key", &s.tls_key, NULL, "FILE", "and its key"},
-        {"--require-token", NULL, &s.require_token, NULL,
-         "ask programs of this machine for a token, too"},
-        {"--behind-proxy", NULL, &s.behind_proxy, NULL,
-         "all comes through your proxy, which has TLS and tells the client's address"},
-        {"--public-url", &s.public_url, NULL, "URL", "how clients reach the proxy"},
-        {"--oauth-issuer", &s.oauth_issuer, NULL, "URL",
-         "let in who has a token (JWT) of this OAuth issuer, too"},
-        {"--oauth-vault", s.oauth_vaults, NULL, "ID...",
-         "the vaults of its tokens that name none; '*': all; may be repeated"},
-        {"--allow-host", s.hosts, NULL, "NAME...",
-         "another name in Host; may be repeated"},
-        {"--allow-origin", s.origins, NULL, "URL...",
-         "pages of this origin may call; may be repeated"},
-        {"--caller-rate", &s.per_second, NULL, "N",
-         "requests a second of one token (100)"},
-        {"--caller-running", &s.running, NULL, "N",
-         "requests and streams of one token at a time (128)"},
-        {"--help", NULL, &s.help, NULL, "this list"},
+        OPTION_VALUE("--vault", s.vaults, "DIR...", VAULT_HELP),
+        OPTION_VALUE("--vault-root", s.roots, "DIR...", ROOT_HELP),
+        OPTION_VALUE(
+            "--listen", &s.listen, "ADDRESS:PORT",
+            "where (127.0.0.1:7878); port 0: any; for other machines with TLS, or a proxy; "
+            "or unix:/PATH, a socket for this account alone"),
+        OPTION_VALUE("--tls-cert", &s.tls_cert, "FILE",
+                     "speak TLS: the certificate, with those that signed it (PEM)"),
+        OPTION_VALUE("--tls-key", &s.tls_key, "FILE", "and its key"),
+        OPTION_FLAG("--require-token", &s.require_token,
+                    "ask programs of this machine for a token, too"),
+        OPTION_FLAG(
+            "--behind-proxy", &s.behind_proxy,
+            "all comes through your proxy, which has TLS and tells the client's address"),
+        OPTION_VALUE("--public-url", &s.public_url, "URL", "how clients reach the proxy"),
+        OPTION_VALUE("--oauth-issuer", &s.oauth_issuer, "URL",
+                     "let in who has a token (JWT) of this OAuth issuer, too"),
+        OPTION_VALUE(
+            "--oauth-vault", s.oauth_vaults, "ID...",
+            "the vaults of its tokens that name none; '*': all; may be repeated"),
+        OPTION_VALUE("--allow-host", s.hosts, "NAME...",
+                     "another name in Host; may be repeated"),
+        OPTION_VALUE("--allow-origin", s.origins, "URL...",
+                     "pages of this origin may call; may be repeated"),
+        OPTION_VALUE("--caller-rate", &s.per_second, "N",
+                     "requests a second of one token (100)"),
+        OPTION_VALUE("--caller-running", &s.running, "N",
+                     "requests and streams of one token at a time (128)"),
+        OPTION_FLAG("--help", &s.help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -376,9 +377,7 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
             "Serves MCP at /mcp, REST at /workspaces (described at /openapi.json) and\n"
             "counters at /metrics; prints its address when it is ready, and a link to the\n"
             "page on which you decide what waits; ends at SIGTERM.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &s.help,
+        OPTION_ROWS(rows, &s.help),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
@@ -388,7 +387,7 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
     bool ok = open_access(&s, &e) && service_open(&s, extras, &e);
     if (ok) {
         person_open(&s.person);
-        ok = serve(&s, &e);
+        ok = service_run(&s, &e);
         person_close(&s.person);
     }
     service_close(&s);

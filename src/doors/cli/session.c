@@ -47,8 +47,8 @@ static bool find_all(struct found *f, struct err *e)
 
 /* ---- list --------------------------------------------------------------- */
 
-static void put_entry(const struct session_info *x, uint64_t idle_ms,
-                      struct json_writer *w)
+static void session_put_row(const struct session_info *x, uint64_t idle_ms,
+                            struct json_writer *w)
 {
     char created[25], used[25], expires[25];
     os_format_utc(x->created_ms, created);
@@ -67,14 +67,13 @@ static void put_entry(const struct session_info *x, uint64_t idle_ms,
     json_close(w);
 }
 
-static bool print_json(const struct found *f, struct err *e)
+static bool sessions_print_json(const struct found *f, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MEMORY);
+    scoped_buf struct buf text = buf_of(LIST_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < f->count; i++)
-        put_entry(&f->all[i], f->limits.idle_ms, &w);
+        session_put_row(&f->all[i], f->limits.idle_ms, &w);
     json_close(&w);
     if (!buf_check(&text, "the list", e))
         return false;
@@ -89,7 +88,7 @@ static bool list_sessions(void *command, struct err *e)
     if (!find_all(f, e))
         return false;
     if (c->json)
-        return print_json(f, e);
+        return sessions_print_json(f, e);
     for (size_t i = 0; i < f->count; i++) {
         const struct session_info *x = &f->all[i];
         char used[25];
@@ -145,25 +144,26 @@ static bool close_sessions(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = list_sessions},
-    {"close", "a NAME, a handle, or --all", 0, 1, "--all", close_sessions},
+    {.name = "close",
+     .takes = "a NAME, a handle, or --all",
+     .most = 1,
+     .only = "--all",
+     .run = close_sessions},
 };
 
 int command_session(int argc, char **argv)
 {
     struct session_command c = {0};
     const struct option_row rows[] = {
-        {"--all", NULL, &c.all, NULL, "close: every session"},
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--all", &c.all, "close: every session"),
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche session (list | close NAME | close --all) [OPTIONS]\n\n"
                  "Shows and ends the sessions of cloche eval and of agents.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

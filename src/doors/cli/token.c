@@ -68,8 +68,8 @@ static bool check_vaults(const struct policy_names *vaults, struct err *e)
 }
 
 /* In the user's own trail, before the token is told. */
-static bool record(const char *event, const char *name, const struct token_wish *w,
-                   struct err *e)
+static bool token_record(const char *event, const char *name, const struct token_wish *w,
+                         struct err *e)
 {
     struct ward *ward;
     scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
@@ -111,7 +111,7 @@ static bool create(void *command, struct err *e)
     if (!token_create(&w, text, e))
         return false;
     struct err why = {0};
-    if (!record("token create", w.name, &w, &why)) {
+    if (!token_record("token create", w.name, &w, &why)) {
         char name[TOKEN_NAME_MAX + 1];
         (void)token_revoke(w.name, name, e);
         *e = why;
@@ -160,12 +160,11 @@ static void print_token(const struct json *t)
                SPELT_ARGS(used.n ? used : STR("never")));
 }
 
-static bool list(void *command, struct err *e)
+static bool tokens_print(void *command, struct err *e)
 {
     const struct token_command *c = command;
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)32 << 20);
+    scoped_buf struct buf text = buf_of((size_t)32 << 20);
     struct json_writer w = json_writer(&text);
     if (!tokens_list(&w, e))
         return false;
@@ -181,45 +180,47 @@ static bool revoke(void *command, struct err *e)
 {
     const struct token_command *c = command;
     char name[TOKEN_NAME_MAX + 1];
-    return token_revoke(c->words[1], name, e) && record("token revoke", name, NULL, e);
+    return token_revoke(c->words[1], name, e) &&
+           token_record("token revoke", name, NULL, e);
 }
 
 /* ---- the command -------------------------------------------------------- */
 
 static const struct verb verbs[] = {
-    {.name = "list", .run = list},
-    {"create", "a NAME", 1, 1, "--scope, --vault, --unregistered, --level and --expires",
-     create},
-    {"revoke", "a NAME", 1, 1, NULL, revoke},
+    {.name = "list", .run = tokens_print},
+    {.name = "create",
+     .takes = "a NAME",
+     .least = 1,
+     .most = 1,
+     .only = "--scope, --vault, --unregistered, --level and --expires",
+     .run = create},
+    {.name = "revoke", .takes = "a NAME", .least = 1, .most = 1, .run = revoke},
 };
 
 int command_token(int argc, char **argv)
 {
     struct token_command c = {0};
     const struct option_row rows[] = {
-        {"--scope", &c.scopes, NULL, "LIST",
-         "create: of read,write,evaluate,audit (" SCOPES_USUAL ")"},
-        {"--vault", c.vaults, NULL, "ID...",
-         "create: for this vault only; may be repeated"},
-        {"--unregistered", NULL, &c.unregistered, NULL,
-         "create: a --vault need not be registered"},
-        {"--level", &c.level, NULL, "LEVEL",
-         "create: at most full, limited or zero (full)"},
-        {"--expires", &c.expires, NULL, "TIME",
-         "create: 30d, 12h, 90m or never (" EXPIRES_USUAL ")"},
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--scope", &c.scopes, "LIST",
+                     "create: of read,write,evaluate,audit (" SCOPES_USUAL ")"),
+        OPTION_VALUE("--vault", c.vaults, "ID...",
+                     "create: for this vault only; may be repeated"),
+        OPTION_FLAG("--unregistered", &c.unregistered,
+                    "create: a --vault need not be registered"),
+        OPTION_VALUE("--level", &c.level, "LEVEL",
+                     "create: at most full, limited or zero (full)"),
+        OPTION_VALUE("--expires", &c.expires, "TIME",
+                     "create: 30d, 12h, 90m or never (" EXPIRES_USUAL ")"),
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche token (create NAME | list | revoke NAME) [OPTIONS]\n\n"
             "Tokens let programs in over HTTP (docs/serving.md). One is shown once, when it\n"
             "is made; without --vault it is for all vaults. A revoked one is refused at once.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -72,7 +72,7 @@ bool toolbox_open(struct toolbox *t, struct err *e)
 
 static bool is_registered(const char *vault, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct vaults list = {0};
     return vaults_read(a, &list, e) && vaults_find(&list, str_of(vault));
 }

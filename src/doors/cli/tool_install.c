@@ -64,8 +64,7 @@ void tool_print_notes(const char *head, const struct buf *lines)
     while (rest.n) {
         const char *end = memchr(rest.at, '\n', rest.n);
         size_t n = end ? (size_t)(end - rest.at) : rest.n;
-        scoped_buf struct buf plain;
-        buf_init(&plain, 8 * n + 64);
+        scoped_buf struct buf plain = buf_of(8 * n + 64);
         str_spell((struct str){rest.at, n}, &plain);
         fprintf(stderr, "%s%s\n", head, buf_cz(&plain));
         n += end != NULL;
@@ -93,7 +92,7 @@ static void tell_signature(const struct tool_package *p)
                 key, key);
 }
 
-static bool install(const struct install_command *c, struct err *e)
+static bool install_run(const struct install_command *c, struct err *e)
 {
     enum tool_replace replace = !strcmp(c->name, "update") ? TOOL_MUST_REPLACE
                                 : c->update                ? TOOL_MAY_REPLACE
@@ -101,8 +100,7 @@ static bool install(const struct install_command *c, struct err *e)
     struct ward *ward;
     scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
     ward = g ? guard_ward(g, NULL, e) : NULL;
-    scoped_buf struct buf zip;
-    buf_init(&zip, TOOL_ZIP_MAX);
+    scoped_buf struct buf zip = buf_of(TOOL_ZIP_MAX);
     if (!ward || !tool_read_file(c->words[0], "ZIP file", &zip, e))
         return false;
     scoped(tool_package_close) struct tool_package *p =
@@ -114,8 +112,7 @@ static bool install(const struct install_command *c, struct err *e)
     if (!desk_install(ward, c->box->catalogue, p, c->vault[0], replace, &tool_progress,
                       "terminal", e))
         return false;
-    scoped_buf struct buf version;
-    buf_init(&version, 4096);
+    scoped_buf struct buf version = buf_of(BUF_PAGE);
     str_spell(str_of(t->version), &version);
     printf("%s %s\n", t->name, buf_cz(&version));
     return true;
@@ -168,7 +165,7 @@ static bool remove_tool(const struct install_command *c, struct err *e)
            tool_record("tool remove", &named, c->vault[0], NULL, e);
 }
 
-static bool switch_tool(const struct install_command *c, struct err *e)
+static bool install_switch_tool(const struct install_command *c, struct err *e)
 {
     bool on = !strcmp(c->name, "enable");
     const struct tool named = {.name = c->words[0], .version = ""};
@@ -178,10 +175,9 @@ static bool switch_tool(const struct install_command *c, struct err *e)
 
 /* ---- check ---------------------------------------------------------------- */
 
-static bool check(const struct install_command *c, struct err *e)
+static bool install_check(const struct install_command *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TOOL_ZIP_MAX);
+    scoped_buf struct buf text = buf_of(TOOL_ZIP_MAX);
     if (!tool_read_file(c->words[0], "ZIP file", &text, e))
         return false;
     if (!str_starts(buf_view(&text), "PK"))
@@ -204,31 +200,31 @@ static const struct tool_deed {
     {"install",
      "cloche tool install ZIP [OPTIONS]\n\nInstalls a tool of your own: a ZIP with a "
      "manifest.json and a .wasm\n(docs/tools.md). '-' reads it from standard input.",
-     "a ZIP", true, true, install},
+     "a ZIP", true, true, install_run},
     {"update",
      "cloche tool update ZIP [OPTIONS]\n\nReplaces an installed tool; what was decided "
      "about it stays.",
-     "a ZIP", false, true, install},
+     "a ZIP", false, true, install_run},
     {"remove", "cloche tool remove NAME [OPTIONS]\n\nTakes an installed tool away.",
      "a tool's name", false, true, remove_tool},
     {"enable", "cloche tool enable NAME [OPTIONS]\n\nLets agents see a tool again.",
-     "a tool's name", false, true, switch_tool},
+     "a tool's name", false, true, install_switch_tool},
     {"disable",
      "cloche tool disable NAME [OPTIONS]\n\nHides a tool, built in or installed, from "
      "agents.",
-     "a tool's name", false, true, switch_tool},
+     "a tool's name", false, true, install_switch_tool},
     {"check",
      "cloche tool check MANIFEST.json | ZIP\n\nTells all that is wrong with a manifest or "
      "a package. Installs nothing.",
-     "a manifest.json or a ZIP", false, false, check},
+     "a manifest.json or a ZIP", false, false, install_check},
     {"propose",
      "cloche tool propose ZIP\n\nChecks a tool's ZIP and lets a person decide ('cloche "
      "approvals') whether it is\ninstalled. Good for a day.",
      "a ZIP", false, false, propose},
 };
 
-static bool begin(const struct tool_deed *d, struct install_command *c, int argc,
-                  char **argv, int *exit)
+static bool deed_begin(const struct tool_deed *d, struct install_command *c, int argc,
+                       char **argv, int *exit)
 {
     struct option_row rows[5];
     size_t n = 0;
@@ -238,12 +234,12 @@ static bool begin(const struct tool_deed *d, struct install_command *c, int argc
             "--update", NULL, &c->update, NULL,
             "replace an installed tool, or take a built-in one's place"};
     if (d->has_vault) {
-        rows[n++] =
-            (struct option_row){"--vault", c->vault, NULL, "ID", "for this vault alone"};
+        rows[n++] = (struct option_row)OPTION_VALUE("--vault", c->vault, "ID",
+                                                    "for this vault alone");
         rows[n++] = (struct option_row){"--unregistered", NULL, &c->unregistered, NULL,
                                         UNREGISTERED_HELP};
     }
-    rows[n++] = (struct option_row){"--help", NULL, &c->help, NULL, "this list"};
+    rows[n++] = (struct option_row)OPTION_FLAG("--help", &c->help, "this list");
     struct option_use use = {.usage = d->usage,
                              .rows = rows,
                              .count = n,
@@ -269,7 +265,7 @@ int tool_kept(int argc, char **argv)
     struct tool_notes notes;
     scoped_toolbox struct toolbox box = {0};
     struct install_command c = {.name = d->name, .box = &box, .notes = &notes};
-    if (!begin(d, &c, argc, argv, &exit))
+    if (!deed_begin(d, &c, argc, argv, &exit))
         return exit;
     tool_notes_init(&notes);
     bool ok = toolbox_open(&box, &e) &&

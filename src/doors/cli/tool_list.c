@@ -49,7 +49,7 @@ static const char *permission_of(const struct standing *s, const struct tool *t)
     return permission_name(policy_permission(p, &facts, NULL));
 }
 
-static void put_time(struct json_writer *w, const char *key, int64_t ms)
+static void tool_put_time(struct json_writer *w, const char *key, int64_t ms)
 {
     json_key(w, key);
     if (ms)
@@ -58,7 +58,7 @@ static void put_time(struct json_writer *w, const char *key, int64_t ms)
         json_put_null(w);
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
+static void tool_put_text(struct json_writer *w, const char *key, const char *text)
 {
     json_key(w, key);
     if (text)
@@ -67,24 +67,24 @@ static void put_text(struct json_writer *w, const char *key, const char *text)
         json_put_null(w);
 }
 
-static void put_tool(struct json_writer *w, const struct standing *s,
-                     const struct tool *t, bool whole)
+static void tool_put_row(struct json_writer *w, const struct standing *s,
+                         const struct tool *t, bool whole)
 {
     json_open_object(w);
     json_pair_cstr(w, "id", t->id);
     json_pair_cstr(w, "name", t->name);
     json_pair_cstr(w, "version", t->version);
-    put_text(w, "license", t->license);
+    tool_put_text(w, "license", t->license);
     json_pair_cstr(w, "category", t->category);
     json_pair_cstr(w, "source", t->builtin ? "builtin" : "user");
     json_pair_cstr(w, "permission", permission_of(s, t));
     json_pair_bool(w, "asksForFiles", asks_for_files(s, t));
     json_pair_bool(w, "enabled", t->enabled);
-    put_text(w, "vault", t->vault);
-    put_text(w, "signer", t->signer);
+    tool_put_text(w, "vault", t->vault);
+    tool_put_text(w, "signer", t->signer);
     json_pair_cstr(w, "fileAccess", tool_access_name(t->execution.access));
-    put_time(w, "installedAt", t->installed_ms);
-    put_time(w, "updatedAt", t->updated_ms);
+    tool_put_time(w, "installedAt", t->installed_ms);
+    tool_put_time(w, "updatedAt", t->updated_ms);
     json_pair_cstr(w, "sha256", t->sha256);
     if (whole)
         json_pair(w, "manifest", t->manifest);
@@ -96,8 +96,7 @@ static void put_tool(struct json_writer *w, const struct standing *s,
 /* At most `max` bytes, and blanks up to `width`. */
 static void print_cell(const char *text, int width, size_t max)
 {
-    scoped_buf struct buf plain;
-    buf_init(&plain, 4 * max + 64);
+    scoped_buf struct buf plain = buf_of(4 * max + 64);
     str_spell(str_cut(str_of(text), max), &plain);
     printf("%-*s ", width, buf_cz(&plain));
 }
@@ -121,8 +120,7 @@ static void print_row(const struct standing *s, const struct tool *t)
 static void print_list(const struct list_command *c, const struct standing *s,
                        const struct tool_list *l)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_BYTES);
+    scoped_buf struct buf text = buf_of(LIST_BYTES);
     struct json_writer w = json_writer(&text);
     if (!c->json && l->count)
         printf("%-15s %-12s %-20s %-12s %-7s %-9s %s\n", "NAME", "VERSION", "LICENSE",
@@ -130,7 +128,7 @@ static void print_list(const struct list_command *c, const struct standing *s,
     json_open_array(&w);
     for (size_t i = 0; i < l->count; i++) {
         if (c->json)
-            put_tool(&w, s, l->tools[i], false);
+            tool_put_row(&w, s, l->tools[i], false);
         else
             print_row(s, l->tools[i]);
     }
@@ -139,8 +137,8 @@ static void print_list(const struct list_command *c, const struct standing *s,
         cli_put_line(buf_view(&text));
 }
 
-static bool list(const struct list_command *c, struct toolbox *box,
-                 const struct standing *s, struct err *e)
+static bool tools_print(const struct list_command *c, struct toolbox *box,
+                        const struct standing *s, struct err *e)
 {
     struct tool_list l;
     struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
@@ -158,8 +156,7 @@ static bool list(const struct list_command *c, struct toolbox *box,
 
 static void print_pair(const char *key, const char *text)
 {
-    scoped_buf struct buf plain;
-    buf_init(&plain, (size_t)64 << 10);
+    scoped_buf struct buf plain = buf_of(BUF_TEXT);
     str_spell(str_of(text), &plain);
     printf("%-12s %s\n", key, buf_cz(&plain));
 }
@@ -176,8 +173,7 @@ static void print_choices(const struct json *choices, struct buf *out)
 
 static void print_parameter(const struct tool_parameter *p)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, (size_t)64 << 10);
+    scoped_buf struct buf line = buf_of(BUF_TEXT);
     buf_printf(&line, "%s (%s%s", p->name, tool_type_name(p->type),
                p->required ? ", required" : "");
     print_choices(p->choices, &line);
@@ -214,7 +210,7 @@ static void print_tool(const struct standing *s, const struct tool *t)
 }
 
 /* Also a disabled one, and one of some vault. */
-static const struct tool *find(const struct tool_list *l, const char *name)
+static const struct tool *list_find_tool(const struct tool_list *l, const char *name)
 {
     for (size_t i = 0; i < l->count; i++)
         if (!strcmp(l->tools[i]->name, name))
@@ -222,20 +218,19 @@ static const struct tool *find(const struct tool_list *l, const char *name)
     return NULL;
 }
 
-static bool show(const struct list_command *c, struct toolbox *box,
-                 const struct standing *s, struct err *e)
+static bool tool_show(const struct list_command *c, struct toolbox *box,
+                      const struct standing *s, struct err *e)
 {
     struct tool_list l;
     struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
     if (!tool_vault_known(box, c->vault[0], c->unregistered, e) ||
         !tool_list(box->catalogue, vault, &l, e))
         return false;
-    const struct tool *t = find(&l, c->words[0]);
+    const struct tool *t = list_find_tool(&l, c->words[0]);
     if (t && c->json) {
-        scoped_buf struct buf text;
-        buf_init(&text, LIST_BYTES);
+        scoped_buf struct buf text = buf_of(LIST_BYTES);
         struct json_writer w = json_writer(&text);
-        put_tool(&w, s, t, true);
+        tool_put_row(&w, s, t, true);
         cli_put_line(buf_view(&text));
     } else if (t) {
         print_tool(s, t);
@@ -252,7 +247,7 @@ static bool show(const struct list_command *c, struct toolbox *box,
 typedef bool work_fn(const struct list_command *c, struct toolbox *box,
                      const struct standing *s, struct err *e);
 
-static int work(const struct list_command *c, work_fn *fn)
+static int toolbox_use(const struct list_command *c, work_fn *fn)
 {
     struct err e = {0}, none = {0};
     scoped_toolbox struct toolbox box = {0};
@@ -270,21 +265,19 @@ int tool_listed(int argc, char **argv)
 {
     struct list_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", c.vault, NULL, "ID", "as this vault's calls see them"},
+        OPTION_VALUE("--vault", c.vault, "ID", "as this vault's calls see them"),
         {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
-        {"--json", NULL, &c.json, NULL, "print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--json", &c.json, "print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche tool list [OPTIONS]\n\nAll command-line tools: version, license, "
             "category, where each comes from,\nand what an agent may do with it.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
     };
     int exit;
-    return options_begin(&use, argc, argv, &exit) ? work(&c, list) : exit;
+    return options_begin(&use, argc, argv, &exit) ? toolbox_use(&c, tools_print) : exit;
 }
 
 int tool_shown(int argc, char **argv)
@@ -292,16 +285,14 @@ int tool_shown(int argc, char **argv)
     struct list_command c = {0};
     struct err e = {0};
     const struct option_row rows[] = {
-        {"--vault", c.vault, NULL, "ID", "as this vault's calls see it"},
+        OPTION_VALUE("--vault", c.vault, "ID", "as this vault's calls see it"),
         {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
-        {"--json", NULL, &c.json, NULL, "print JSON, with the manifest"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--json", &c.json, "print JSON, with the manifest"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche tool show NAME [OPTIONS]\n\nOne tool, with its parameters.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = 1,
     };
@@ -309,7 +300,7 @@ int tool_shown(int argc, char **argv)
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
     if (use.given)
-        return work(&c, show);
+        return toolbox_use(&c, tool_show);
     err_set(&e, ERR_INVALID, "cloche tool show is followed by a tool's name");
     return cli_fail(&e);
 }

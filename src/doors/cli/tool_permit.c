@@ -26,9 +26,9 @@ int tool_permit(int argc, char **argv)
     const char *vault = NULL, *words[2] = {0};
     bool help = false;
     const struct option_row rows[] = {
-        {"--vault", &vault, NULL, "DIR",
-         "in this vault's policy, which can only take away"},
-        {"--help", NULL, &help, NULL, "this list"},
+        OPTION_VALUE("--vault", &vault, "DIR",
+                     "in this vault's policy, which can only take away"),
+        OPTION_FLAG("--help", &help, "this list"),
     };
     struct option_use use = {
         .usage =
@@ -36,11 +36,8 @@ int tool_permit(int argc, char **argv)
             "May agents run it? usual: as if nothing had been said, which is always\n"
             "for built-in tools in calls that show them no files of the vault, and ask\n"
             "for all others.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &help,
-        .words = words,
-        .max = LENGTH(words),
+        OPTION_ROWS(rows, &help),
+        OPTION_WORDS(words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -232,24 +232,23 @@ int tool_run(int argc, char **argv)
 {
     struct tool_call c = {0};
     const struct option_row rows[] = {
-        {"--mount", c.mounts, NULL, "GUEST=HOST[:ro|:rw]...",
-         "a folder that the tool sees at GUEST; ro unless said otherwise"},
-        {"--cwd", &c.folder, NULL, "GUEST", "its working folder; else the first mount"},
-        {"--env", c.env, NULL, "NAME=VALUE...", "a variable of its environment"},
-        {"--timeout", &c.timeout, NULL, "MS",
-         "time that it computes or sleeps, instead of its own limit"},
-        {"--memory", &c.memory, NULL, "MB", "memory, instead of its own limit"},
-        {"--stats", NULL, &c.stats, NULL, "say on stderr what it took"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--mount", c.mounts, "GUEST=HOST[:ro|:rw]...",
+                     "a folder that the tool sees at GUEST; ro unless said otherwise"),
+        OPTION_VALUE("--cwd", &c.folder, "GUEST",
+                     "its working folder; else the first mount"),
+        OPTION_VALUE("--env", c.env, "NAME=VALUE...", "a variable of its environment"),
+        OPTION_VALUE("--timeout", &c.timeout, "MS",
+                     "time that it computes or sleeps, instead of its own limit"),
+        OPTION_VALUE("--memory", &c.memory, "MB", "memory, instead of its own limit"),
+        OPTION_FLAG("--stats", &c.stats, "say on stderr what it took"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche tool run [OPTIONS] NAME [ARGS...]\n\n"
             "Runs a tool with our standard streams, and ends with its exit code. It\n"
             "sees what is mounted, and nothing else.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = &c.name,
         .max = 1,
     };

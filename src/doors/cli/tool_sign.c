@@ -25,8 +25,7 @@ struct sign_command {
 static bool make_key(const char *path, struct err *e)
 {
     unsigned char secret[CRYPTO_SIGN_SECRET];
-    scoped_buf struct buf text;
-    buf_init(&text, KEY_FILE_MAX);
+    scoped_buf struct buf text = buf_of(KEY_FILE_MAX);
     os_random(secret, sizeof secret);
     buf_cstr(&text, KEY_HEAD);
     crypto_base64url(secret, sizeof secret, &text);
@@ -49,7 +48,7 @@ static bool read_key(const char *path, unsigned char *secret, struct err *e)
     struct err none = {0};
     scoped_buf struct buf text, bytes;
     buf_init(&text, KEY_FILE_MAX);
-    buf_init(&bytes, 64);
+    buf_init(&bytes, BUF_NAME);
     if (!tool_read_file(path, "the key's file", &text, e))
         return false;
     if (stat(path, &st) == 0 && (st.st_mode & 077))
@@ -84,7 +83,7 @@ static bool write_whole(const char *path, struct str bytes, struct err *e)
            os_write_file(dir, slash ? slash + 1 : path, bytes, OS_REPLACE, 0644, NULL, e);
 }
 
-static bool sign(const struct sign_command *c, struct err *e)
+static bool package_sign(const struct sign_command *c, struct err *e)
 {
     unsigned char secret[CRYPTO_SIGN_SECRET];
     char key[TOOL_KEY_TEXT];
@@ -108,18 +107,17 @@ int tool_signed(int argc, char **argv)
     struct sign_command c = {0};
     struct err e = {0};
     const struct option_row rows[] = {
-        {"--key", c.key, NULL, "FILE", "your secret key; keep it to yourself"},
-        {"--new-key", NULL, &c.make, NULL, "make that file, with a new key in it"},
-        {"--output", c.output, NULL, "FILE", "write the signed ZIP there, not in place"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--key", c.key, "FILE", "your secret key; keep it to yourself"),
+        OPTION_FLAG("--new-key", &c.make, "make that file, with a new key in it"),
+        OPTION_VALUE("--output", c.output, "FILE",
+                     "write the signed ZIP there, not in place"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche tool sign ZIP --key FILE [OPTIONS]\n\nPuts your signature "
                  "(Ed25519) into a tool's ZIP, over all files in it, and prints the\n"
                  "public key, which others give to 'cloche tool trust add'.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
+        OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = 1,
     };
@@ -128,7 +126,7 @@ int tool_signed(int argc, char **argv)
         return exit;
     if (!use.given || !c.key[0])
         err_set(&e, ERR_INVALID, "cloche tool sign is followed by a ZIP and --key FILE");
-    return !e.code && sign(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    return !e.code && package_sign(&c, &e) ? EXIT_DONE : cli_fail(&e);
 }
 
 /* ---- trust ----------------------------------------------------------------- */
@@ -136,9 +134,8 @@ int tool_signed(int argc, char **argv)
 static bool list_keys(void *command, struct err *e)
 {
     bool as_json = ((const struct sign_command *)command)->json;
-    scoped(arena_free) struct arena *a = arena_new((size_t)8 << 20);
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     struct json_writer w = json_writer(&text);
     if (!tool_trusted(&w, e))
         return false;
@@ -171,8 +168,8 @@ static bool distrust(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = list_keys},
-    {"add", "a NAME and a KEY", 2, 2, NULL, trust},
-    {"remove", "a NAME", 1, 1, NULL, distrust},
+    {.name = "add", .takes = "a NAME and a KEY", .least = 2, .most = 2, .run = trust},
+    {.name = "remove", .takes = "a NAME", .least = 1, .most = 1, .run = distrust},
 };
 
 int tool_trusts(int argc, char **argv)
@@ -180,19 +177,16 @@ int tool_trusts(int argc, char **argv)
     struct sign_command c = {0};
     struct err e = {0};
     const struct option_row rows[] = {
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche tool trust (add NAME KEY | list | remove NAME)\n\nWhose "
             "signatures count: KEY is what 'cloche tool sign' printed for its owner.\n"
             "The policy's tools.requireSignature keeps agents from all other tools.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -16,8 +16,7 @@ static void print_pairs(const struct json *object)
 {
     struct json_iter it = json_iter(object);
     while (json_next(&it)) {
-        scoped_buf struct buf value;
-        buf_init(&value, 4096);
+        scoped_buf struct buf value = buf_of(BUF_PAGE);
         struct json_writer w = json_writer(&value);
         json_put(&w, it.value);
         printf("%-12.*s ", SPELT_ARGS(it.key));
@@ -33,7 +32,7 @@ static int reindex(const struct upkeep *o)
     scoped(cloche_options_free) struct cloche_options *options =
         cli_options(o->vault, NULL);
     scoped(cloche_close) struct cloche *c = cloche_open(options, e);
-    scoped(arena_free) struct arena *arena = arena_new(1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     if (!c)
         return cli_fail_open(e);
     if (cloche_reindex(c, o->scratch, out, e))
@@ -49,17 +48,15 @@ int command_reindex(int argc, char **argv)
 {
     struct upkeep o = {0};
     const struct option_row rows[] = {
-        {"--vault", o.vault, NULL, "DIR", "the folder of notes"},
-        {"--scratch", NULL, &o.scratch, NULL, "forget the index and make it anew"},
-        {"--json", NULL, &o.json, NULL, "print JSON"},
-        {"--help", NULL, &o.help, NULL, "this list"},
+        OPTION_VALUE("--vault", o.vault, "DIR", "the folder of notes"),
+        OPTION_FLAG("--scratch", &o.scratch, "forget the index and make it anew"),
+        OPTION_FLAG("--json", &o.json, "print JSON"),
+        OPTION_FLAG("--help", &o.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche reindex [OPTIONS]\n\nBrings the index up to date with the files.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &o.help,
+        OPTION_ROWS(rows, &o.help),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
@@ -125,14 +122,13 @@ static int doctor(const struct upkeep *o)
     scoped(cloche_options_free) struct cloche_options *options =
         cli_options(o->vault, NULL);
     scoped(cloche_close) struct cloche *c = cloche_open(options, e);
-    scoped(arena_free) struct arena *arena = arena_new(1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     if (!c)
         return cli_fail_open(e);
     if (cloche_doctor(c, out, e))
         return cli_fail_library(e);
     const struct json *found = json_read(str_of(cloche_text_at(out)), arena, &broken);
-    scoped_buf struct buf all;
-    buf_init(&all, 1 << 20);
+    scoped_buf struct buf all = buf_of(BUF_LIST);
     put_all(found, &all);
     found = json_read(buf_view(&all), arena, &broken);
     if (o->json)
@@ -146,17 +142,15 @@ int command_doctor(int argc, char **argv)
 {
     struct upkeep o = {0};
     const struct option_row rows[] = {
-        {"--vault", o.vault, NULL, "DIR", "a folder of notes to check too"},
-        {"--json", NULL, &o.json, NULL, "print JSON"},
-        {"--help", NULL, &o.help, NULL, "this list"},
+        OPTION_VALUE("--vault", o.vault, "DIR", "a folder of notes to check too"),
+        OPTION_FLAG("--json", &o.json, "print JSON"),
+        OPTION_FLAG("--help", &o.help, "this list"),
     };
     struct option_use use = {
         .usage =
             "cloche doctor [OPTIONS]\n\nChecks the libraries, the engine, the cache, an evaluation "
             "and, where given, the vault.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &o.help,
+        OPTION_ROWS(rows, &o.help),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -16,8 +16,8 @@ struct vault_command {
 
 /* ---- list --------------------------------------------------------------- */
 
-static void put_entry(const struct vaults *list, const struct vault_entry *v,
-                      struct json_writer *w)
+static void vault_put_row(const struct vaults *list, const struct vault_entry *v,
+                          struct json_writer *w)
 {
     json_open_object(w);
     json_pair_str(w, "id", v->id);
@@ -31,14 +31,13 @@ static void put_entry(const struct vaults *list, const struct vault_entry *v,
     json_close(w);
 }
 
-static bool print_json(const struct vaults *list, struct err *e)
+static bool vaults_print_json(const struct vaults *list, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MEMORY);
+    scoped_buf struct buf text = buf_of(LIST_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < list->count; i++)
-        put_entry(list, &list->all[i], &w);
+        vault_put_row(list, &list->all[i], &w);
     json_close(&w);
     if (!buf_check(&text, "the list", e))
         return false;
@@ -54,7 +53,7 @@ static bool list_vaults(void *command, struct err *e)
     if (!vaults_read(a, &list, e))
         return false;
     if (c->json)
-        return print_json(&list, e);
+        return vaults_print_json(&list, e);
     for (size_t i = 0; i < list.count; i++) {
         const struct vault_entry *v = &list.all[i];
         printf("%s %-16.*s %-24.*s %.*s\n", str_eq(v->id, list.current) ? "*" : " ",
@@ -102,32 +101,36 @@ static bool remove_vault(void *command, struct err *e)
 
 static const struct verb verbs[] = {
     {.name = "list", .run = list_vaults},
-    {"add", "a DIR", 1, 1, "--id, --name, --description and --make", add_vault},
-    {"use", "an ID", 1, 1, NULL, use_vault},
-    {"remove", "an ID", 1, 1, NULL, remove_vault},
+    {.name = "add",
+     .takes = "a DIR",
+     .least = 1,
+     .most = 1,
+     .only = "--id, --name, --description and --make",
+     .run = add_vault},
+    {.name = "use", .takes = "an ID", .least = 1, .most = 1, .run = use_vault},
+    {.name = "remove", .takes = "an ID", .least = 1, .most = 1, .run = remove_vault},
 };
 
 int command_vault(int argc, char **argv)
 {
     struct vault_command c = {0};
     const struct option_row rows[] = {
-        {"--id", &c.id, NULL, "ID", "add: what code calls it (made from the folder)"},
-        {"--name", &c.name, NULL, "NAME", "add: what people call it (the folder's)"},
-        {"--description", &c.description, NULL, "TEXT", "add: what it is for"},
-        {"--make", NULL, &c.make, NULL, "add: make the folder where it is missing"},
-        {"--use", NULL, &c.use, NULL, "add: and make it the current one"},
-        {"--json", NULL, &c.json, NULL, "list: print JSON"},
-        {"--help", NULL, &c.help, NULL, "this list"},
+        OPTION_VALUE("--id", &c.id, "ID",
+                     "add: what code calls it (made from the folder)"),
+        OPTION_VALUE("--name", &c.name, "NAME",
+                     "add: what people call it (the folder's)"),
+        OPTION_VALUE("--description", &c.description, "TEXT", "add: what it is for"),
+        OPTION_FLAG("--make", &c.make, "add: make the folder where it is missing"),
+        OPTION_FLAG("--use", &c.use, "add: and make it the current one"),
+        OPTION_FLAG("--json", &c.json, "list: print JSON"),
+        OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage = "cloche vault (list | add DIR | use ID | remove ID) [OPTIONS]\n\n"
                  "Keeps the list of your vaults, which commands use that are given no "
                  "--vault.\nRemoving one from the list touches none of its files.",
-        .rows = rows,
-        .count = LENGTH(rows),
-        .help = &c.help,
-        .words = c.words,
-        .max = LENGTH(c.words),
+        OPTION_ROWS(rows, &c.help),
+        OPTION_WORDS(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -118,7 +118,7 @@ static void tell_roots(const struct json *const *answers, struct answer *out)
                 STR_ARGS(shown(json_get(json_at(roots, 0), "uri"))));
 }
 
-static void tell_state(const struct json *const *answers, struct answer *out)
+static void asking_tell_state(const struct json *const *answers, struct answer *out)
 {
     bool ok = json_bool(content(answers[0], "ok"), false);
     fixture_say(out, "state-ok, %s", ok ? "confirmed" : "not confirmed");
@@ -147,8 +147,7 @@ static void tell_rounds(const struct json *const *answers, struct answer *out)
 /* "action=accept, content={...}" */
 static void tell_action(const char *what, const struct json *answer, struct answer *out)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, WORK_MAX);
+    scoped_buf struct buf text = buf_of(WORK_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, json_get(answer, "content"));
     fixture_say(out, "%s: action=%.*s, content=%.*s", what,
@@ -165,7 +164,7 @@ const struct asking asking_name = {name_question, 1, tell_name},
                     asking_capital = {capital_question, 1, tell_sample},
                     asking_roots = {roots_question, 1, tell_roots},
                     asking_context = {context_question, 1, NULL},
-                    asking_confirm = {confirm_question, 1, tell_state},
+                    asking_confirm = {confirm_question, 1, asking_tell_state},
                     asking_several = {several_questions, 3, tell_several},
                     asking_delete = {delete_question, 1, tell_elicited},
                     asking_two = {two_questions, 2, tell_two},
@@ -248,8 +247,7 @@ bool ask_the_model(void *arg, const struct json *arguments, const struct caller 
 {
     (void)arg;
     scoped(arena_free) struct arena *a = arena_new(WORK_MAX);
-    scoped_buf struct buf params;
-    buf_init(&params, WORK_MAX);
+    scoped_buf struct buf params = buf_of(WORK_MAX);
     struct json_writer w = json_writer(&params);
     json_open_object(&w);
     json_key(&w, "messages");
@@ -277,8 +275,7 @@ bool ask_the_person(void *arg, const struct json *arguments, const struct caller
 {
     (void)arg;
     scoped(arena_free) struct arena *a = arena_new(WORK_MAX);
-    scoped_buf struct buf params;
-    buf_init(&params, WORK_MAX);
+    scoped_buf struct buf params = buf_of(WORK_MAX);
     struct json_writer w = json_writer(&params);
     json_open_object(&w);
     json_pair(&w, "message", json_get(arguments, "message"));

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "conformance/conformance.h"
 
-static void keep(void *arg, struct workspaces *w)
+static void workspaces_keep(void *arg, struct workspaces *w)
 {
     struct workspaces **open = arg;
     *open = w;
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     struct cli_extras extras = {.tools = tools,
                                 .tool_count = conformance_tools(tools, &open),
                                 .readable = conformance_readable(),
-                                .opened = keep,
+                                .opened = workspaces_keep,
                                 .arg = &open};
     return cli_run(argc, argv, &extras);
 }

@@ -11,8 +11,9 @@ struct content {
 };
 
 /* arg: a struct content. */
-static bool read_static(void *arg, struct str uri, const struct json *values,
-                        const struct caller *who, struct buf *contents, struct err *e)
+static bool fixture_read_static(void *arg, struct str uri, const struct json *values,
+                                const struct caller *who, struct buf *contents,
+                                struct err *e)
 {
     (void)values;
     (void)who;
@@ -67,13 +68,13 @@ static bool complete_as(void *arg, struct str name, const struct json *known,
     return buf_cstr(values, "[\"paris\",\"park\",\"party\",\"test\",\"123\"]");
 }
 
-#define RESOURCE(id, mime, field, value)                                           \
-    {                                                                              \
-        .shown = {.uri = id, .title = id, .mime_type = mime}, .read = read_static, \
-        .arg = (void *)(uintptr_t)&(const struct content)                          \
-        {                                                                          \
-            mime, field, value                                                     \
-        }                                                                          \
+#define RESOURCE(id, mime, field, value)                                               \
+    {                                                                                  \
+        .shown = {.uri = id, .title = id, .mime_type = mime},                          \
+        .read = fixture_read_static, .arg = (void *)(uintptr_t)&(const struct content) \
+        {                                                                              \
+            mime, field, value                                                         \
+        }                                                                              \
     }
 
 static const struct resource_extra resources[] = {
@@ -95,7 +96,7 @@ static const struct resource_extra resources[] = {
 
 /* ---- prompts ---------------------------------------------------------------- */
 
-static void put_text(struct json_writer *w, struct str text)
+static void fixture_put_text(struct json_writer *w, struct str text)
 {
     json_open_object(w);
     json_pair_cstr(w, "role", "user");
@@ -123,14 +124,13 @@ static bool get_with_arguments(void *arg, const struct json *arguments,
 {
     (void)arg;
     (void)who;
-    scoped_buf struct buf text;
-    buf_init(&text, WORK_MAX);
+    scoped_buf struct buf text = buf_of(WORK_MAX);
     buf_printf(&text, "Prompt with arguments: arg1='%.*s', arg2='%.*s'",
                STR_ARGS(json_str(json_get(arguments, "arg1"))),
                STR_ARGS(json_str(json_get(arguments, "arg2"))));
     struct json_writer w = json_writer(messages);
     json_open_array(&w);
-    put_text(&w, buf_view(&text));
+    fixture_put_text(&w, buf_view(&text));
     json_close(&w);
     return buf_check(&text, "the prompt", e);
 }
@@ -157,7 +157,7 @@ static bool get_with_resource(void *arg, const struct json *arguments,
     json_close(&w);
     json_close(&w);
     json_close(&w);
-    put_text(&w, STR("Please process the embedded resource above."));
+    fixture_put_text(&w, STR("Please process the embedded resource above."));
     json_close(&w);
     return true;
 }
@@ -173,7 +173,7 @@ static bool get_by_asking(void *arg, const struct json *arguments,
         return false;
     struct json_writer w = json_writer(messages);
     json_open_array(&w);
-    put_text(&w, json_str(json_get(json_get(answer, "content"), "context")));
+    fixture_put_text(&w, json_str(json_get(json_get(answer, "content"), "context")));
     json_close(&w);
     return true;
 }

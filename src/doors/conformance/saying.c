@@ -54,10 +54,9 @@ bool say_failure(void *arg, const struct json *arguments, const struct caller *w
     return fixture_say(out, "%s", (const char *)arg);
 }
 
-static void tell(const struct caller *who, const char *what)
+static void listeners_tell(const struct caller *who, const char *what)
 {
-    scoped_buf struct buf data;
-    buf_init(&data, LINE_MAX);
+    scoped_buf struct buf data = buf_of(LINE_MAX);
     struct json_writer w = json_writer(&data);
     json_put_cstr(&w, what);
     client_log(who->client, CLIENT_INFO, "conformance", buf_view(&data));
@@ -68,13 +67,13 @@ bool say_logs(void *arg, const struct json *arguments, const struct caller *who,
 {
     (void)arg;
     (void)arguments;
-    tell(who, "Tool execution started");
+    listeners_tell(who, "Tool execution started");
     if (!fixture_wait(who, 50, e))
         return false;
-    tell(who, "Tool processing data");
+    listeners_tell(who, "Tool processing data");
     if (!fixture_wait(who, 50, e))
         return false;
-    tell(who, "Tool execution completed");
+    listeners_tell(who, "Tool execution completed");
     return fixture_say(out, "Three log messages were sent.");
 }
 

@@ -8,8 +8,8 @@
 #define ENTRY_MAX ((size_t)1 << 20)
 
 /* In the user's own trail: the call's record, where one waits, is in the vault's. */
-static void record(struct ward *w, const struct json *entry, bool allow,
-                   enum approval_memory memory, const char *by)
+static void decision_record(struct ward *w, const struct json *entry, bool allow,
+                            enum approval_memory memory, const char *by)
 {
     struct err none = {0};
     struct ward_event told;
@@ -75,15 +75,14 @@ bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
                  enum approval_memory memory, const char *by, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, ENTRY_MAX);
+    scoped_buf struct buf text = buf_of(ENTRY_MAX);
     struct ward *w = guard_ward(g, NULL, e);
     if (!w || !approvals_decide(a, id, allow, memory, by, &text, e))
         return false;
     const struct json *entry = json_read(buf_view(&text), arena, e);
     if (!entry)
         return false;
-    record(w, entry, allow, memory, by);
+    decision_record(w, entry, allow, memory, by);
     if (str_is(json_str(json_get(entry, "kind")), "install"))
         return decide_install(c, watch, entry, allow, e);
     return !allow || memory != APPROVAL_ALWAYS || allow_always(w, entry, by, e);

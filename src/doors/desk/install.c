@@ -10,8 +10,7 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
                       struct err *e)
 {
     char now[25];
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_TEXT);
+    scoped_buf struct buf text = buf_of(BUF_TEXT);
     struct json_writer out = json_writer(&text);
     os_format_utc(os_real_ms(), now);
     json_open_object(&out);

@@ -34,8 +34,7 @@ static void file_of(struct str token, char out[static CRYPTO_HASH_HEX + sizeof L
 static int64_t end_of(int dir, const char *name)
 {
     struct err none = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     if (!os_read_file(dir, name, &text, NULL, &none))
         return 0;
     return strtoll(buf_cz(&text), NULL, 10);
@@ -47,7 +46,8 @@ struct tidying {
     unsigned left;
 };
 
-static bool tidy(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool links_tidy(void *arg, const char *name, const struct os_stat *st,
+                       struct err *e)
 {
     (void)e;
     struct tidying *t = arg;
@@ -65,7 +65,7 @@ static bool make_link(int dir, char token[static CRYPTO_TOKEN], struct err *e)
 {
     char name[CRYPTO_HASH_HEX + sizeof LINK], end[32];
     struct tidying t = {.dir = dir, .now_ms = os_real_ms()};
-    if (!os_walk(dir, tidy, &t, e))
+    if (!os_walk(dir, links_tidy, &t, e))
         return false;
     if (t.left >= LINKS_MAX)
         return err_set(e, ERR_BUSY,
@@ -100,8 +100,7 @@ void links_serve(int dir, const char *url)
 void links_unserve(int dir, const char *url)
 {
     struct err none = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     /* A later server's stays. */
     if (os_read_file(dir, SERVING, &text, NULL, &none) && str_is(buf_view(&text), url))
         (void)os_drop(dir, SERVING, &none);
@@ -110,8 +109,7 @@ void links_unserve(int dir, const char *url)
 bool desk_link(const char *url, char out[static DESK_LINK_MAX], struct err *e)
 {
     char token[CRYPTO_TOKEN];
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     scoped_fd int dir = links_open(e);
     if (dir < 0)
         return false;

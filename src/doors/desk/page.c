@@ -24,7 +24,7 @@ EMBED(page_js, "build/web/page.js");
 
 /* ---- answering --------------------------------------------------------------- */
 
-static void put_headers(struct http_response *rs)
+static void page_put_headers(struct http_response *rs)
 {
     static const char *const fields[][2] = {
         {"Content-Security-Policy",
@@ -90,7 +90,7 @@ static struct str read_cookie(struct http_request *rq)
     return count == 1 && http_header_count(rq, "Cookie") == 1 ? found : STR("");
 }
 
-static bool same_hash(struct str text, const unsigned char *hash)
+static bool page_same_hash(struct str text, const unsigned char *hash)
 {
     unsigned char own[CRYPTO_BLAKE2B];
     crypto_blake2b(text, own);
@@ -109,7 +109,8 @@ static int find_seat(struct desk *d, struct http_request *rq)
     pthread_mutex_lock(&d->lock);
     for (unsigned i = 0; i < DESK_SEATS_MAX; i++) {
         const struct seat *s = &d->seats[i];
-        if (s->until_ns > now && same_hash(cookie, s->cookie) && same_hash(key, s->key))
+        if (s->until_ns > now && page_same_hash(cookie, s->cookie) &&
+            page_same_hash(key, s->key))
             found = (int)i;
     }
     pthread_mutex_unlock(&d->lock);
@@ -131,7 +132,7 @@ static void take_seat(struct desk *d, struct str cookie, struct str key)
     pthread_mutex_unlock(&d->lock);
 }
 
-static void record(struct desk *d, const char *event)
+static void desk_record(struct desk *d, const char *event)
 {
     struct err none = {0};
     struct ward_event told;
@@ -144,19 +145,19 @@ static void record(struct desk *d, const char *event)
 }
 
 /* At most one a second: a client that reaches the page without a link fills no disk. */
-static void record_refusal(struct desk *d)
+static void page_record_refusal(struct desk *d)
 {
     uint64_t now_ns = os_mono_ns(), before = atomic_load(&d->refused_ns);
     if ((!before || now_ns - before >= REFUSED_NS) &&
         atomic_compare_exchange_strong(&d->refused_ns, &before, now_ns))
-        record(d, "page refused");
+        desk_record(d, "page refused");
 }
 
 static void enter(struct desk *d, const struct json *said, struct http_response *rs)
 {
     char cookie[CRYPTO_TOKEN], key[CRYPTO_TOKEN], field[200];
     if (!links_take(d->links, json_str(json_get(said, "link")))) {
-        record_refusal(d);
+        page_record_refusal(d);
         say_json(rs, 403, "error",
                  "this link was used, or is over: 'cloche approvals link' makes another");
         return;
@@ -169,7 +170,7 @@ static void enter(struct desk *d, const struct json *said, struct http_response 
                           "SameSite=Strict%s",
                    cookie, DESK_SEAT_S, !strncmp(d->url, "https:", 6) ? "; Secure" : "");
     (void)http_set_header(rs, "Set-Cookie", field);
-    record(d, "page opened");
+    desk_record(d, "page opened");
     say_json(rs, 200, "key", key);
 }
 
@@ -197,7 +198,7 @@ bool desk_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
     return true;
 }
 
-static bool decide(struct desk *d, const struct json *said, struct err *e)
+static bool page_decide(struct desk *d, const struct json *said, struct err *e)
 {
     const struct json *allow = json_get(said, "allow");
     struct str remember = json_str(json_get(said, "remember"));
@@ -238,7 +239,7 @@ static bool permit(struct desk *d, const struct json *said, struct err *e)
 }
 
 /* For all vaults; what is installed for one alone is the terminal's. */
-static bool switch_tool(struct desk *d, const struct json *said, struct err *e)
+static bool page_switch_tool(struct desk *d, const struct json *said, struct err *e)
 {
     const struct json *on = json_get(said, "enabled");
     if (!json_is(on, JSON_BOOL))
@@ -252,7 +253,7 @@ static bool switch_tool(struct desk *d, const struct json *said, struct err *e)
 static const struct deed_row {
     const char *name;
     bool (*run)(struct desk *d, const struct json *said, struct err *e);
-} deeds[] = {{"decide", decide}, {"permit", permit}, {"switch", switch_tool}};
+} deeds[] = {{"decide", page_decide}, {"permit", permit}, {"switch", page_switch_tool}};
 
 static void do_deed(struct desk *d, struct str name, const struct json *said, int seat,
                     struct http_response *rs)
@@ -282,7 +283,8 @@ static bool has_type(struct http_request *rq, const char *type)
 /* ---- installing -------------------------------------------------------------- */
 
 /* An array of lines, each of which may be a stranger's words. */
-static void put_lines(struct json_writer *w, const char *key, const struct buf *lines)
+static void page_put_lines(struct json_writer *w, const char *key,
+                           const struct buf *lines)
 {
     struct str rest = buf_view(lines);
     json_key(w, key);
@@ -290,8 +292,7 @@ static void put_lines(struct json_writer *w, const char *key, const struct buf *
     while (rest.n) {
         const char *end = memchr(rest.at, '\n', rest.n);
         size_t n = end ? (size_t)(end - rest.at) : rest.n;
-        scoped_buf struct buf spelt;
-        buf_init(&spelt, 8 * n + 64);
+        scoped_buf struct buf spelt = buf_of(8 * n + 64);
         str_spell((struct str){rest.at, n}, &spelt);
         json_put_str(w, buf_view(&spelt));
         n += end != NULL;
@@ -317,16 +318,17 @@ static void tell_package(const struct tool_package *p, const struct tool_notes *
     }
     if (t && !t->signer && tool_package_key(p)[0])
         json_pair_cstr(&w, "key", tool_package_key(p));
-    put_lines(&w, "warnings", &notes->warnings);
+    page_put_lines(&w, "warnings", &notes->warnings);
     if (e->code) {
         put_spelt(&w, "error", str_of(e->msg));
-        put_lines(&w, "errors", &notes->errors);
+        page_put_lines(&w, "errors", &notes->errors);
     }
     json_close(&w);
 }
 
 /* The body is a ZIP. `?replace=yes`: also in the place of a tool of that name. */
-static void install(struct desk *d, struct http_request *rq, struct http_response *rs)
+static void page_install(struct desk *d, struct http_request *rq,
+                         struct http_response *rs)
 {
     struct err e = {0};
     struct tool_notes notes;
@@ -366,7 +368,8 @@ static void tell_file(struct str name, struct http_response *rs)
     http_say(rs, 404, "there is no such file");
 }
 
-static void tell_state(struct desk *d, struct http_request *rq, struct http_response *rs)
+static void page_send_state(struct desk *d, struct http_request *rq,
+                            struct http_response *rs)
 {
     char now[24];
     struct err e = {0};
@@ -400,7 +403,7 @@ static void do_post(struct desk *d, struct http_request *rq, struct str name, in
 }
 
 /* A person's deeds and what he sees; the request is of this machine. */
-static void answer(struct desk *d, struct http_request *rq, struct http_response *rs)
+static void desk_answer(struct desk *d, struct http_request *rq, struct http_response *rs)
 {
     struct str name = http_part(rq, 1), method = http_method(rq);
     if (!name.at)
@@ -426,29 +429,30 @@ static void answer(struct desk *d, struct http_request *rq, struct http_response
         say_json(rs, 401, "error",
                  "the way in is a link: 'cloche approvals link' makes one");
     else if (gets)
-        tell_state(d, rq, rs);
+        page_send_state(d, rq, rs);
     else if (str_is(name, "install"))
-        install(d, rq, rs);
+        page_install(d, rq, rs);
     else
         do_post(d, rq, name, seat, rs);
 }
 
-static void work(void *arg, struct http_request *rq, void *none, struct http_response *rs)
+static void desk_work(void *arg, struct http_request *rq, void *none,
+                      struct http_response *rs)
 {
     (void)none;
     if (http_is_local(rq))
-        answer(arg, rq, rs);
+        desk_answer(arg, rq, rs);
     else
         say_json(
             rs, 403, "error",
             "this page is for browsers of the account that the server runs under, on "
             "its machine");
-    put_headers(rs);
+    page_put_headers(rs);
 }
 
 /* In the page's own words, too, where the server has refused it before. */
-static void refused(void *none, const struct http_request *rq, const char *why,
-                    struct http_response *rs)
+static void desk_refused(void *none, const struct http_request *rq, const char *why,
+                         struct http_response *rs)
 {
     (void)none, (void)rq;
     say_json(rs, rs->status, "error", why);
@@ -475,8 +479,11 @@ struct http_route desk_root_route(void)
 
 struct http_route desk_route(struct desk *d)
 {
-    return (struct http_route){
-        .path = DESK_PATH "/", .arg = d, .head = true, .work = work, .refused = refused};
+    return (struct http_route){.path = DESK_PATH "/",
+                               .arg = d,
+                               .head = true,
+                               .work = desk_work,
+                               .refused = desk_refused};
 }
 
 /* ---- opening --------------------------------------------------------------------- */

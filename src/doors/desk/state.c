@@ -8,16 +8,14 @@
 
 void put_spelt(struct json_writer *w, const char *key, struct str text)
 {
-    scoped_buf struct buf spelt;
-    buf_init(&spelt, TEXT_MAX);
+    scoped_buf struct buf spelt = buf_of(TEXT_MAX);
     str_spell(text, &spelt);
     json_pair_str(w, key, buf_view(&spelt));
 }
 
 static void put_approval(const struct json *x, struct json_writer *w)
 {
-    scoped_buf struct buf shown;
-    buf_init(&shown, TEXT_MAX);
+    scoped_buf struct buf shown = buf_of(TEXT_MAX);
     approvals_tell_shown(json_get(x, "shown"), &shown);
     json_open_object(w);
     json_pair(w, "id", json_get(x, "id"));
@@ -27,8 +25,7 @@ static void put_approval(const struct json *x, struct json_writer *w)
     json_pair(w, "waiting", json_get(x, "waiting"));
     json_pair(w, "choices", json_get(x, "choices"));
     json_pair(w, "tools", json_get(x, "tools"));
-    scoped_buf struct buf asker;
-    buf_init(&asker, TEXT_MAX);
+    scoped_buf struct buf asker = buf_of(TEXT_MAX);
     approvals_tell_entry_asker(x, &asker);
     json_pair_str(w, "caller", buf_view(&asker));
     put_spelt(w, "question", json_str(json_get(x, "question")));
@@ -39,8 +36,7 @@ static void put_approval(const struct json *x, struct json_writer *w)
 static bool put_approvals(struct desk *d, struct json_writer *w, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(4 * LIST_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, LIST_MAX);
+    scoped_buf struct buf text = buf_of(LIST_MAX);
     if (!approvals_list(d->o.approvals, &text, e))
         return false;
     struct json_iter it = json_iter(json_read(buf_view(&text), a, e));
@@ -52,7 +48,8 @@ static bool put_approvals(struct desk *d, struct json_writer *w, struct err *e)
     return !e->code;
 }
 
-static void put_tool(const struct tool *t, const struct policy *p, struct json_writer *w)
+static void state_put_tool(const struct tool *t, const struct policy *p,
+                           struct json_writer *w)
 {
     static const char *const access[] = {"none", "read", "write", "readwrite"};
     enum tool_access files = t->execution.access;
@@ -91,7 +88,7 @@ static bool put_tools(struct desk *d, struct json_writer *w, struct err *e)
     json_key(w, "tools");
     json_open_array(w);
     for (size_t i = 0; ok && i < all.count; i++)
-        put_tool(all.tools[i], p, w);
+        state_put_tool(all.tools[i], p, w);
     json_close(w);
     if (ok && d->o.catalogue)
         tool_list_release(d->o.catalogue, &all);

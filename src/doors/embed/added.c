@@ -164,7 +164,7 @@ void cloche_call_fail(struct cloche_call *c, enum cloche_code code, const char *
 }
 
 /* Calls it; `out` has its answer. */
-static bool call(const struct added *x, struct cloche_call *c, struct err *e)
+static bool added_call(const struct added *x, struct cloche_call *c, struct err *e)
 {
     if (buf_cz(&c->arguments) && buf_check(&c->arguments, "the arguments", e)) {
         x->fn(x->arg, c);
@@ -177,8 +177,8 @@ static bool call(const struct added *x, struct cloche_call *c, struct err *e)
     return !e->code && buf_check(c->out, "the answer", e);
 }
 
-static struct cloche_call begin(const struct added *x, const struct caller *who,
-                                struct buf *out)
+static struct cloche_call added_begin(const struct added *x, const struct caller *who,
+                                      struct buf *out)
 {
     struct cloche_call c = {.who = who, .kind = x->kind, .out = out};
     buf_init(&c.arguments, BUF_ANSWER);
@@ -188,41 +188,41 @@ static struct cloche_call begin(const struct added *x, const struct caller *who,
 static bool run_tool(void *arg, const struct json *arguments, const struct caller *who,
                      struct answer *out, struct err *e)
 {
-    struct cloche_call c = begin(arg, who, &out->json);
+    struct cloche_call c = added_begin(arg, who, &out->json);
     struct json_writer w = json_writer(&c.arguments);
     json_put(&w, arguments);
-    return call(arg, &c, e);
+    return added_call(arg, &c, e);
 }
 
 static bool read_resource(void *arg, struct str uri, const struct json *values,
                           const struct caller *who, struct buf *contents, struct err *e)
 {
-    struct cloche_call c = begin(arg, who, contents);
+    struct cloche_call c = added_begin(arg, who, contents);
     struct json_writer w = json_writer(&c.arguments);
     json_open_object(&w);
     json_put_pairs(&w, values, (const char *const[]){"uri", NULL});
     json_pair_str(&w, "uri", uri);
     json_close(&w);
-    return call(arg, &c, e);
+    return added_call(arg, &c, e);
 }
 
 static bool get_prompt(void *arg, const struct json *arguments, const struct caller *who,
                        struct buf *messages, struct err *e)
 {
-    struct cloche_call c = begin(arg, who, messages);
+    struct cloche_call c = added_begin(arg, who, messages);
     struct json_writer w = json_writer(&c.arguments);
     if (arguments)
         json_put(&w, arguments);
     else
         buf_cstr(&c.arguments, "{}");
-    return call(arg, &c, e);
+    return added_call(arg, &c, e);
 }
 
 /* ---- adding -------------------------------------------------------------------- */
 
 /* NULL: there are too many of this kind. */
-static struct added *add(struct cloche_options *o, enum added_kind kind, size_t count,
-                         cloche_fn *fn, void *arg)
+static struct added *added_new(struct cloche_options *o, enum added_kind kind,
+                               size_t count, cloche_fn *fn, void *arg)
 {
     if (count == ADDED_MAX) {
         err_set(&o->wrong, ERR_LIMIT,
@@ -234,7 +234,7 @@ static struct added *add(struct cloche_options *o, enum added_kind kind, size_t 
     return x;
 }
 
-static char *copy(const char *text)
+static char *text_copy(const char *text)
 {
     return text ? mem_strdup(text) : NULL;
 }
@@ -244,15 +244,15 @@ void cloche_options_tool(struct cloche_options *o, const char *name, const char 
                          const char *output_schema, unsigned flags, cloche_fn *fn,
                          void *arg)
 {
-    struct added *x = add(o, ADDED_TOOL, o->tool_count, fn, arg);
+    struct added *x = added_new(o, ADDED_TOOL, o->tool_count, fn, arg);
     if (!x)
         return;
     o->tools[o->tool_count++] =
-        (struct action_extra){.shown = {.name = copy(name),
-                                        .title = copy(title ? title : name),
-                                        .description = copy(description),
-                                        .input_schema = copy(input_schema),
-                                        .output_schema = copy(output_schema),
+        (struct action_extra){.shown = {.name = text_copy(name),
+                                        .title = text_copy(title ? title : name),
+                                        .description = text_copy(description),
+                                        .input_schema = text_copy(input_schema),
+                                        .output_schema = text_copy(output_schema),
                                         .read_only = flags & CLOCHE_TOOL_READS,
                                         .destructive = flags & CLOCHE_TOOL_DESTROYS,
                                         .idempotent = flags & CLOCHE_TOOL_IDEMPOTENT,
@@ -265,14 +265,14 @@ void cloche_options_resource(struct cloche_options *o, const char *uri, const ch
                              const char *description, const char *mime_type,
                              cloche_fn *fn, void *arg)
 {
-    struct added *x = add(o, ADDED_RESOURCE, o->resource_count, fn, arg);
+    struct added *x = added_new(o, ADDED_RESOURCE, o->resource_count, fn, arg);
     if (!x)
         return;
     o->resources[o->resource_count++] =
-        (struct resource_extra){.shown = {.uri = copy(uri),
-                                          .name = copy(name),
-                                          .description = copy(description),
-                                          .mime_type = copy(mime_type)},
+        (struct resource_extra){.shown = {.uri = text_copy(uri),
+                                          .name = text_copy(name),
+                                          .description = text_copy(description),
+                                          .mime_type = text_copy(mime_type)},
                                 .read = read_resource,
                                 .arg = x};
 }
@@ -300,14 +300,14 @@ void cloche_options_prompt(struct cloche_options *o, const char *name,
                            const char *description, const char *arguments, cloche_fn *fn,
                            void *arg)
 {
-    struct added *x = add(o, ADDED_PROMPT, o->prompt_count, fn, arg);
+    struct added *x = added_new(o, ADDED_PROMPT, o->prompt_count, fn, arg);
     if (!x)
         return;
     size_t count;
     const struct prompt_argument *list = read_names(arguments, &count);
     o->prompts[o->prompt_count++] =
-        (struct prompt_extra){.shown = {.name = copy(name),
-                                        .description = copy(description),
+        (struct prompt_extra){.shown = {.name = text_copy(name),
+                                        .description = text_copy(description),
                                         .arguments = list,
                                         .argument_count = count},
                               .get = get_prompt,

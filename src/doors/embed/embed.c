@@ -36,7 +36,7 @@ static char *find_guests(void)
     return NULL;
 }
 
-static bool open_parts(struct cloche *c, struct err *e)
+static bool embed_open_parts(struct cloche *c, struct err *e)
 {
     struct cloche_options *o = c->options;
     struct actions_options options = {0};
@@ -75,7 +75,7 @@ struct cloche *cloche_open(const struct cloche_options *o, struct cloche_error *
     if (o && o->wrong.code)
         err_set(&why, o->wrong.code, "%s", o->wrong.msg);
     else
-        (void)open_parts(c, &why);
+        (void)embed_open_parts(c, &why);
     if (told(e, &why) != CLOCHE_OK) {
         cloche_close(c);
         return NULL;
@@ -221,7 +221,7 @@ void cloche_cancel_free(struct cloche_cancel *cancel)
 
 /* ---- calls --------------------------------------------------------------------- */
 
-static void *call_action(void *arg)
+static void *embed_call_action(void *arg)
 {
     struct job *j = arg;
     const struct action *action = action_named(j->c->actions, j->name);
@@ -257,7 +257,7 @@ enum cloche_code cloche_call_tool(struct cloche *c, struct cloche_caller *who,
                       .out = &answer,
                       .e = &why};
     buf_clear(&out->buf);
-    if (run_on_guest_stack(call_action, &job)) {
+    if (run_on_guest_stack(embed_call_action, &job)) {
         buf_done(&out->buf);
         out->buf = answer.json;
         (void)buf_cz(&out->buf);
@@ -276,8 +276,7 @@ enum cloche_code cloche_evaluate(struct cloche *c, struct cloche_caller *who,
                                  struct cloche_error *e)
 {
     struct err why = {0};
-    scoped_buf struct buf arguments;
-    buf_init(&arguments, BUF_ANSWER);
+    scoped_buf struct buf arguments = buf_of(BUF_ANSWER);
     struct json_writer w = json_writer(&arguments);
     json_open_object(&w);
     json_pair_cstr(&w, "code", code);
@@ -301,7 +300,7 @@ static enum cloche_code hand_out(struct cloche_text *out, struct err *why,
     return told(e, why);
 }
 
-static void put_schema(struct json_writer *w, const char *key, const char *text)
+static void embed_put_schema(struct json_writer *w, const char *key, const char *text)
 {
     struct err none = {0};
     scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
@@ -324,8 +323,8 @@ enum cloche_code cloche_tools(struct cloche *c, struct cloche_text *out,
         json_pair_cstr(&w, "name", list[i].name);
         json_pair_cstr(&w, "title", list[i].title);
         json_pair_cstr(&w, "description", list[i].description);
-        put_schema(&w, "inputSchema", list[i].input_schema);
-        put_schema(&w, "outputSchema", list[i].output_schema);
+        embed_put_schema(&w, "inputSchema", list[i].input_schema);
+        embed_put_schema(&w, "outputSchema", list[i].output_schema);
         json_close(&w);
     }
     json_close(&w);

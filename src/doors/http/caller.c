@@ -186,7 +186,7 @@ static bool check_origin(struct http_request *rq)
               "in Host, or one that the server was told to allow");
 }
 
-static bool admit(struct http_request *rq)
+static bool request_admit(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
     if (!o->admit) {
@@ -212,5 +212,5 @@ static bool admit(struct http_request *rq)
 
 bool caller_check(struct http_request *rq)
 {
-    return check_host(rq) && check_origin(rq) && admit(rq);
+    return check_host(rq) && check_origin(rq) && request_admit(rq);
 }

@@ -92,7 +92,7 @@ bool request_refuse(struct http_request *rq, int status, const char *why)
 /* ---- looks at a whole head ---------------------------------------------- */
 
 /* How much of the path the route has: 0, or more for the better of two. */
-static size_t matches(const struct http_route *route, struct str path)
+static size_t route_match(const struct http_route *route, struct str path)
 {
     size_t n = strlen(route->path);
     if (n == 0)
@@ -105,12 +105,12 @@ static size_t matches(const struct http_route *route, struct str path)
 }
 
 /* Before anything is refused, because a refusal is told as its route tells them. */
-static void find_route(struct http_request *rq)
+static void connection_find_route(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
     size_t best = 0;
     for (size_t i = 0; i < o->n_routes; i++) {
-        size_t n = matches(&o->routes[i], rq->target->path);
+        size_t n = route_match(&o->routes[i], rq->target->path);
         if (n > best) {
             best = n;
             rq->route = &o->routes[i];
@@ -122,8 +122,7 @@ static void find_route(struct http_request *rq)
 static bool request_refuse_unknown(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LINE);
+    scoped_buf struct buf text = buf_of(BUF_LINE);
     buf_cstr(&text, "there is nothing at this path; there are");
     for (size_t i = 0; i < o->n_routes; i++) {
         struct str path = str_of(o->routes[i].path);
@@ -181,7 +180,7 @@ static bool check_length(struct http_request *rq)
 
 /* A page may send a body of no type to any server without asking; one that says what it
  * holds, only where that server lets it. */
-static bool check_type(struct http_request *rq)
+static bool request_check_type(struct http_request *rq)
 {
     struct str length = http_header(rq, "Content-Length");
     bool empty = !http_header(rq, "Transfer-Encoding").at &&
@@ -225,17 +224,17 @@ static bool screen(struct http_request *rq)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST, fault);
     if (rq->bad_target)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST, rq->bad_target);
-    find_route(rq);
+    connection_find_route(rq);
     if (!caller_check(rq))
         return false;
     if (atomic_load(&s->stopping))
         return request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
-    return request_check_path(rq) && check_length(rq) && check_type(rq);
+    return request_check_path(rq) && check_length(rq) && request_check_type(rq);
 }
 
 /* ---- the body ----------------------------------------------------------- */
 
-static void collect(struct http_request *rq, const char *at, size_t n)
+static void body_collect(struct http_request *rq, const char *at, size_t n)
 {
     struct http_server *s = rq->server;
     if (!buf_put(&rq->body, at, n)) {
@@ -332,7 +331,7 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
         return rq->stage == STAGE_ANSWERED ? send_answer(rq) : dispatch(rq);
 
     if (rq->stage == STAGE_BODY) {
-        collect(rq, upload, *upload_size);
+        body_collect(rq, upload, *upload_size);
         if (rq->stage == STAGE_LEFT)
             return MHD_NO;
     } else {

@@ -28,7 +28,7 @@ static struct line **line_find(struct http_server *s, uint64_t share)
     return at;
 }
 
-static struct line *need(struct http_server *s, uint64_t share)
+static struct line *line_need(struct http_server *s, uint64_t share)
 {
     struct line **at = line_find(s, share);
     if (!*at) {
@@ -54,7 +54,7 @@ bool fair_put(struct http_server *s, struct http_request *rq)
     unsigned most = rq->share ? s->o.queue_max / 4 + 1 : s->o.queue_max;
     if (s->queued >= s->o.queue_max || (x && x->queued >= most))
         return false;
-    x = need(s, rq->share);
+    x = line_need(s, rq->share);
     rq->next_queued = NULL;
     if (x->last)
         x->last->next_queued = rq;
@@ -123,7 +123,7 @@ void fair_done(struct http_server *s, uint64_t share)
 void fair_again(struct http_server *s, uint64_t share)
 {
     s->running++;
-    need(s, share)->running++;
+    line_need(s, share)->running++;
 }
 
 /* ---- places for those who wait for a person ------------------------------ */
@@ -158,7 +158,7 @@ bool fair_hold(struct http_server *s, struct http_request *rq, size_t n)
     if (rq->body_held <= SMALL_BODY)
         return all <= most;
     pthread_mutex_lock(&s->lock);
-    struct line *x = need(s, rq->share);
+    struct line *x = line_need(s, rq->share);
     x->held += rq->body_held - rq->body_share;
     rq->body_share = rq->body_held;
     bool has_half = rq->share && x->held > most / 2;

@@ -41,7 +41,7 @@ struct link {
 
 /* ---- lists ---------------------------------------------------------------- */
 
-static void append(struct link_list *l, struct link *k)
+static void link_append(struct link_list *l, struct link *k)
 {
     k->later = NULL;
     k->earlier = l->last;
@@ -56,7 +56,7 @@ static void unlink_from(struct link_list *l, struct link *k)
 }
 
 /* The library sees its end, and lets go of it. */
-static void cut(struct link *k)
+static void link_cut(struct link *k)
 {
     if (!k->is_cut)
         (void)shutdown(k->fd, SHUT_RDWR);
@@ -122,7 +122,7 @@ static void links_evict(struct http_server *s)
         return;
     for (struct link *k = s->links.idle.first; k; k = k->later) {
         if (!k->is_cut) {
-            cut(k);
+            link_cut(k);
             return;
         }
     }
@@ -154,8 +154,8 @@ static void link_begin(struct http_server *s, struct MHD_Connection *c, void **c
     pthread_mutex_lock(&s->links.lock);
     links_evict(s);
     if (is_greedy(s, k))
-        cut(k);
-    append(&s->links.idle, k);
+        link_cut(k);
+    link_append(&s->links.idle, k);
     bool first = s->links.count++ == 0;
     pthread_mutex_unlock(&s->links.lock);
     if (first) /* the watcher looks once a second from now on */
@@ -199,7 +199,7 @@ void link_head(struct http_request *rq)
     struct link_set *set = &rq->server->links;
     pthread_mutex_lock(&set->lock);
     unlink_from(&set->idle, k);
-    append(&set->busy, k);
+    link_append(&set->busy, k);
     k->is_idle = false;
     k->head_ns = 0;
     k->body_ns = os_mono_ns();
@@ -230,7 +230,7 @@ void link_rest(struct http_request *rq)
         return;
     pthread_mutex_lock(&set->lock);
     unlink_from(&set->busy, k);
-    append(&set->idle, k);
+    link_append(&set->idle, k);
     k->is_idle = true;
     k->has_ended = false;
     k->marked = UINT64_MAX;
@@ -293,10 +293,10 @@ bool links_sweep(struct http_server *s)
     pthread_mutex_lock(&s->links.lock);
     for (struct link *k = s->links.idle.first; k; k = k->later)
         if (!k->is_cut && is_useless(k, now))
-            cut(k);
+            link_cut(k);
     for (struct link *k = s->links.busy.first; k; k = k->later)
         if (!k->is_cut && body_is_late(k, now))
-            cut(k);
+            link_cut(k);
     bool any = s->links.count > 0;
     pthread_mutex_unlock(&s->links.lock);
     return any;

@@ -33,7 +33,8 @@ static void leave_flight(struct http_server *s, struct http_request *rq)
 }
 
 /* The lock is held before and after, not while it is fired. */
-static void fire(struct http_server *s, struct http_request *rq, struct cancel *which)
+static void cancel_fire_pinned(struct http_server *s, struct http_request *rq,
+                               struct cancel *which)
 {
     rq->pins++;
     pthread_mutex_unlock(&s->lock);
@@ -48,7 +49,7 @@ void pool_fire(struct http_server *s, struct http_request *rq)
     if (rq->gone)
         return;
     rq->gone = true;
-    fire(s, rq, &rq->cancel);
+    cancel_fire_pinned(s, rq, &rq->cancel);
 }
 
 void pool_pin(struct http_server *s, struct http_request *rq)
@@ -88,7 +89,7 @@ void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left
         } else {
             rq->out = true;
             rq->pins++; /* over both */
-            fire(s, rq, &rq->expelled);
+            cancel_fire_pinned(s, rq, &rq->expelled);
             pool_fire(s, rq);
             rq->pins--;
             pthread_cond_broadcast(&s->quiet);

@@ -168,7 +168,7 @@ static void rouse(struct http_stream *st)
     st->asleep = false;
 }
 
-static void lose(struct http_stream *st)
+static void stream_lose(struct http_stream *st)
 {
     st->phase = PHASE_LOST;
     buf_done(&st->out);
@@ -192,7 +192,7 @@ static void stream_flush(struct http_stream *st)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN) {
-            lose(st);
+            stream_lose(st);
             break;
         }
         if (n < 0)
@@ -207,7 +207,7 @@ static void stream_flush(struct http_stream *st)
 }
 
 /* After anything was put or sent. */
-static void settle(struct http_stream *st)
+static void stream_settle(struct http_stream *st)
 {
     bool waits = st->out.n > 0;
     if (st->carried) {
@@ -246,14 +246,14 @@ bool http_stream_put(struct http_stream *st, struct str bytes)
 {
     pthread_mutex_lock(&st->lock);
     if (st->phase == PHASE_OPEN && st->out.n - st->sent >= HTTP_STREAM_WAITING)
-        lose(st);
+        stream_lose(st);
     if (st->phase == PHASE_OPEN && bytes.n) {
         put_chunk(st, bytes);
         if (st->out.failed)
-            lose(st);
+            stream_lose(st);
         else if (!st->waits || st->carried)
             stream_flush(st);
-        settle(st);
+        stream_settle(st);
     }
     bool open = st->phase == PHASE_OPEN;
     pthread_mutex_unlock(&st->lock);
@@ -272,7 +272,7 @@ void http_stream_end(struct http_stream *st)
         st->moved_ns = os_mono_ns();
         if (!st->waits || st->carried)
             stream_flush(st);
-        settle(st);
+        stream_settle(st);
     }
     pthread_mutex_unlock(&st->lock);
 
@@ -294,7 +294,7 @@ void streams_expel(struct http_server *s)
             continue;
         pthread_mutex_lock(&st->lock);
         if (st->phase < PHASE_LOST)
-            lose(st);
+            stream_lose(st);
         pthread_mutex_unlock(&st->lock);
     }
     pthread_mutex_unlock(&hub->lock);
@@ -313,7 +313,7 @@ static ssize_t carry_rest(struct http_stream *st, char *to, size_t max)
         buf_done(&st->out);
         buf_init(&st->out, PUT_MAX);
         st->sent = 0;
-        settle(st);
+        stream_settle(st);
     }
     return (ssize_t)n;
 }
@@ -348,7 +348,7 @@ static void carried_off(void *arg)
     struct http_stream *st = arg;
     pthread_mutex_lock(&st->lock);
     if (st->phase == PHASE_OPEN || st->phase == PHASE_ENDING)
-        lose(st);
+        stream_lose(st);
     pthread_mutex_unlock(&st->lock);
     struct stream_hub *hub = &st->server->hub;
     pthread_mutex_lock(&hub->lock);
@@ -416,14 +416,14 @@ static void on_event(struct http_stream *st, uint32_t events)
                 (events & (EPOLLERR | EPOLLHUP));
     if (!over && !st->carried && (events & EPOLLOUT)) {
         stream_flush(st);
-        settle(st);
+        stream_settle(st);
     }
     /* A client that closes its side while we send is gone; after the end we wait for
      * that. */
     if ((events & EPOLLRDHUP) && !over) {
         over = true;
         if (st->carried)
-            lose(st);
+            stream_lose(st);
     }
     if (!over && st->phase == PHASE_LINGER)
         over = drained(st->fd);
@@ -455,7 +455,7 @@ static void give_up_late(struct stream_hub *hub)
             continue;
         pthread_mutex_lock(&st->lock);
         if (st->phase < PHASE_LOST)
-            lose(st);
+            stream_lose(st);
         pthread_mutex_unlock(&st->lock);
     }
     pthread_mutex_unlock(&hub->lock);
@@ -612,7 +612,7 @@ static bool begin_sending(struct http_stream *st, struct http_response *rs)
         if (rs->body.n)
             put_chunk(st, buf_view(&rs->body));
         stream_flush(st);
-        settle(st);
+        stream_settle(st);
     }
     pthread_mutex_unlock(&st->lock);
     return watched;

@@ -131,7 +131,7 @@ static const char *read_target(struct target *t, struct str text, char *to)
     return why ? why : read_query(t, text, &to);
 }
 
-static size_t count(const char *text, char c)
+static size_t count_char(const char *text, char c)
 {
     size_t n = 0;
     for (; *text; text++)
@@ -142,7 +142,7 @@ static size_t count(const char *text, char c)
 struct target *target_parse(const char *text, const char **why)
 {
     size_t n = strlen(text);
-    size_t pairs = strchr(text, '?') ? count(text, '&') + 1 : 0;
+    size_t pairs = strchr(text, '?') ? count_char(text, '&') + 1 : 0;
     pairs = pairs < TARGET_QUERY_MAX ? pairs : TARGET_QUERY_MAX;
     /* The library bounds what it hands over: at most 16 KiB. */
     size_t tables = sizeof(struct target) + pairs * sizeof(struct pair);

@@ -165,8 +165,7 @@ void asks_answer(struct asks *a, const struct session *from, const struct json *
 static bool send(struct talk *t, const struct ask *q, const struct client_question *what,
                  struct err *e)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, 2 * ASK_ANSWER_MAX);
+    scoped_buf struct buf line = buf_of(2 * ASK_ANSWER_MAX);
     struct json_writer w = json_writer(&line);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));
@@ -186,8 +185,7 @@ static bool send(struct talk *t, const struct ask *q, const struct client_questi
 /* A question that nobody waits for any more. */
 static void take_back(struct talk *t, const struct ask *q, const char *why)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_LINE);
+    scoped_buf struct buf line = buf_of(BUF_LINE);
     struct json_writer w = json_writer(&line);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));

@@ -14,8 +14,7 @@ static void run_batch(struct call *c, const struct front *f, struct reply *r)
     struct buf *whole = r->out;
     struct json_iter it = json_iter(c->batch);
     while (json_next(&it)) {
-        scoped_buf struct buf one;
-        buf_init(&one, whole->ceiling);
+        scoped_buf struct buf one = buf_of(whole->ceiling);
         struct reply part = {.out = &one};
         struct exchange x = {.m = c->m, .env = &env, .reply = &part, .era = ERA_LEGACY};
         if (str_is(json_str(json_get(it.value, "method")), "initialize")) {

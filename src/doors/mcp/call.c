@@ -134,8 +134,7 @@ static bool run_unknown(const struct call *c, const struct caller *who,
 {
     (void)out;
     struct str name = json_str(json_get(c->params, "name"));
-    scoped_buf struct buf meant;
-    buf_init(&meant, BUF_LINE);
+    scoped_buf struct buf meant = buf_of(BUF_LINE);
     c->m->backend.unknown(c->m->backend.arg, who, name, &meant);
     if (meant.n)
         return err_set(e, ERR_NOT_FOUND, "Unknown tool: %.*s; %s",
@@ -210,8 +209,7 @@ static void put_failure(const struct call *c, struct reply *r, const struct err 
         put_error(c, r, err_kind(ERR_BUG)->jsonrpc, e->msg);
         return;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, sizeof e->msg + 100);
+    scoped_buf struct buf text = buf_of(sizeof e->msg + 100);
     enum err_code code = e->code;
     buf_printf(&text, "%s: %s", err_kind(code)->name, e->msg);
     struct json_writer w = result_open(r->out, c->id, c->era);
@@ -227,8 +225,7 @@ static void answer_put_part(struct json_writer *w, const struct call *c,
 {
     const char *version = c->session.version;
     bool links = !version || !str_is(str_of(version), VERSION_BATCHES);
-    scoped_buf struct buf note;
-    buf_init(&note, BUF_LINE);
+    scoped_buf struct buf note = buf_of(BUF_LINE);
     buf_printf(&note,
                a->whole[0]
                    ? "(This is a part of the answer. The whole, %zu bytes of JSON, "

@@ -98,7 +98,7 @@ static void drop_watch(struct changes *c, struct watch *w)
 
 /* ---- listeners; the lock is held ----------------------------------------- */
 
-static void mark(struct listener *l)
+static void listener_mark(struct listener *l)
 {
     struct changes *c = l->changes;
     if (l->dirty || !l->started)
@@ -207,8 +207,7 @@ static void put_meta(const struct listener *l, struct json_writer *w)
 
 static bool listener_send(struct listener *l, const char *method, const char *uri)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * (FOLLOWED_URI_MAX + LISTENER_ID_MAX));
+    scoped_buf struct buf text = buf_of(8 * (FOLLOWED_URI_MAX + LISTENER_ID_MAX));
     struct json_writer w = notice_open(&text, method, NULL);
     put_meta(l, &w);
     if (uri)
@@ -220,8 +219,7 @@ static bool listener_send(struct listener *l, const char *method, const char *ur
 
 static bool say_task(struct listener *l, const struct watch *w)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TASK_NOTICE_MAX);
+    scoped_buf struct buf text = buf_of(TASK_NOTICE_MAX);
     struct json_writer out = notice_open(&text, "notifications/tasks", NULL);
     put_meta(l, &out);
     bool there = task_put_notice(&l->changes->m->tasks, str_of(w->topic->uri + 1),
@@ -365,7 +363,7 @@ static void mark_lists(struct changes *c, unsigned bit, const char *workspace)
     for (struct listener *l = c->first; l; l = l->after)
         if ((l->hears & bit) && may_hear(l, workspace)) {
             l->pending |= bit;
-            mark(l);
+            listener_mark(l);
         }
 }
 
@@ -374,7 +372,7 @@ static void mark_topic(const struct topic *t, const char *workspace)
     for (struct watch *w = t->first; w; w = w->after)
         if (may_hear(w->listener, workspace)) {
             w->pending = true;
-            mark(w->listener);
+            listener_mark(w->listener);
         }
 }
 
@@ -428,8 +426,7 @@ void changes_task(struct changes *c, const char *id)
 
 static bool take_id(struct listener *l, const struct json *id, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LISTENER_ID_MAX);
+    scoped_buf struct buf text = buf_of(LISTENER_ID_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, id);
     if (text.failed)
@@ -566,7 +563,7 @@ static void give_sign(void *arg)
     pthread_mutex_lock(&l->changes->lock);
     if (!l->dead && !l->sink.beat(l->sink.arg)) {
         l->dead = true;
-        mark(l);
+        listener_mark(l);
     }
     pthread_mutex_unlock(&l->changes->lock);
 }
@@ -590,7 +587,7 @@ void listener_start(struct listener *l, const struct sink *sink, struct listener
     for (const struct watch *w = l->watches; w && !pending; w = w->next)
         pending = w->pending;
     if (pending)
-        mark(l);
+        listener_mark(l);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -623,8 +620,7 @@ static bool is_of(const struct listener *l, const struct session *session)
 void changes_cancel(struct changes *c, const struct session *session,
                     const struct json *id)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LISTENER_ID_MAX);
+    scoped_buf struct buf text = buf_of(LISTENER_ID_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, id);
     struct listener *gone = NULL;
@@ -734,8 +730,7 @@ void changes_init(struct changes *c, struct mcp *m)
 /* Its request is answered, at last. */
 static void say_end(struct listener *l)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * LISTENER_ID_MAX);
+    scoped_buf struct buf text = buf_of(8 * LISTENER_ID_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));

@@ -124,7 +124,7 @@ static void channel_forget(struct channels *s, struct channel *c)
     free(v);
 }
 
-static struct channel **bucket(struct channels *s, const struct session *session)
+static struct channel **channel_bucket(struct channels *s, const struct session *session)
 {
     return &s->buckets[(session->id[0] | (unsigned)session->id[1] << 8) & (BUCKETS - 1)];
 }
@@ -140,7 +140,7 @@ static struct channel *keeper(struct channels *s, const struct channel *c, size_
 {
     struct channel *oldest = NULL;
     *events = *bytes = 0;
-    for (struct channel *o = *bucket(s, &c->session); o; o = o->next) {
+    for (struct channel *o = *channel_bucket(s, &c->session); o; o = o->next) {
         if (!is_of(o, &c->session) || !o->events)
             continue;
         *events += o->events;
@@ -224,7 +224,7 @@ static bool make_place(struct channels *s, const struct session *session,
 {
     unsigned n = 0;
     struct channel **spare = NULL;
-    for (struct channel **at = bucket(s, session); *at; at = &(*at)->next) {
+    for (struct channel **at = channel_bucket(s, session); *at; at = &(*at)->next) {
         if (!is_of(*at, session))
             continue;
         n++;
@@ -249,7 +249,7 @@ static struct channel *channel_new(struct channels *s, const struct session *ses
         return NULL;
     size_t n = who ? strnlen(who, WHO_MAX) : 0;
     struct channel *c = mem_new(sizeof *c + n + 1);
-    struct channel **head = bucket(s, session);
+    struct channel **head = channel_bucket(s, session);
     c->session = *session;
     c->number = ++s->numbers;
     c->of_call = c->running = !who;
@@ -308,8 +308,7 @@ static bool channel_send(struct channels *s, struct channel *c, struct str messa
 {
     if (c->lost)
         return false;
-    scoped_buf struct buf text;
-    buf_init(&text, event_max(message.n));
+    scoped_buf struct buf text = buf_of(event_max(message.n));
     uint64_t number = c->last + 1;
     buf_printf(&text, "id: %" PRIx64 "-%" PRIu64 "\n", c->number, number);
     events_data(&text, message);
@@ -344,7 +343,7 @@ struct channel *channels_open(struct channels *s, const struct session *session,
         put_primer(c, &rs->body);
         if (!connect_line(s, c, rq, rs)) {
             c->running = false;
-            channel_drop(s, bucket(s, session), &ends); /* it stands first */
+            channel_drop(s, channel_bucket(s, session), &ends); /* it stands first */
             c = NULL;
         }
     }
@@ -419,7 +418,7 @@ static bool read_place(struct str text, uint64_t *number, uint64_t *event)
 static struct channel *channel_find(struct channels *s, const struct session *session,
                                     uint64_t number)
 {
-    struct channel *c = s->buckets ? *bucket(s, session) : NULL;
+    struct channel *c = s->buckets ? *channel_bucket(s, session) : NULL;
     while (c && !(is_of(c, session) && c->number == number))
         c = c->next;
     return c;
@@ -461,7 +460,7 @@ static void listen_anew(struct channels *s, const struct session *session,
     events_head(rs);
     put_primer(c, &rs->body);
     if (!connect_line(s, c, rq, rs))
-        channel_drop(s, bucket(s, session), ends); /* it stands first */
+        channel_drop(s, channel_bucket(s, session), ends); /* it stands first */
 }
 
 void channels_listen(struct channels *s, const struct session *session, const char *who,
@@ -490,7 +489,8 @@ void channels_listen(struct channels *s, const struct session *session, const ch
 static struct channel *listener(struct channels *s, const struct session *session)
 {
     struct channel *away = NULL;
-    for (struct channel *c = s->buckets ? *bucket(s, session) : NULL; c; c = c->next) {
+    for (struct channel *c = s->buckets ? *channel_bucket(s, session) : NULL; c;
+         c = c->next) {
         if (c->of_call || !is_of(c, session))
             continue;
         if (c->line)
@@ -535,7 +535,7 @@ void channels_end_session(struct channels *s, const struct session *session)
 {
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
-    for (struct channel **at = s->buckets ? bucket(s, session) : NULL; at && *at;)
+    for (struct channel **at = s->buckets ? channel_bucket(s, session) : NULL; at && *at;)
         if (is_of(*at, session))
             channel_drop(s, at, &ends);
         else

@@ -25,8 +25,7 @@ void client_read(struct client_claim *out, const struct json *info)
 /* The header says this, decoded? */
 static bool header_names(struct str header, struct str value)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, header.n + 64);
+    scoped_buf struct buf text = buf_of(header.n + 64);
     return header_decode(header, &text) && str_eq(buf_view(&text), value);
 }
 

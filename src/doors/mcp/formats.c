@@ -3,21 +3,6 @@
  */
 #include "mcp/outlet.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_hex(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /* `n` digits at the beginning, which are passed over; else -1. */
 static int take_number(struct str *s, size_t n)
 {
@@ -25,7 +10,7 @@ static int take_number(struct str *s, size_t n)
     if (s->n < n)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(s->at[i]))
+        if (!char_is_digit(s->at[i]))
             return -1;
         number = 10 * number + (s->at[i] - '0');
     }
@@ -102,14 +87,15 @@ static bool is_uri(struct str s)
     size_t colon = 0;
     while (colon < s.n && s.at[colon] != ':')
         colon++;
-    if (!s.n || !is_letter(s.at[0]) || colon == s.n)
+    if (!s.n || !char_is_letter(s.at[0]) || colon == s.n)
         return false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.at[i];
-        bool common = is_letter(c) || is_digit(c);
+        bool common = char_is_letter(c) || char_is_digit(c);
         if (i < colon && !common && !strchr("+-.", c))
             return false;
-        if (c == '%' && (s.n - i < 3 || !is_hex(s.at[i + 1]) || !is_hex(s.at[i + 2])))
+        if (c == '%' &&
+            (s.n - i < 3 || char_hex(s.at[i + 1]) < 0 || char_hex(s.at[i + 2]) < 0))
             return false;
         if (!common && (!c || !strchr("-._~:/?#[]@!$&'()*+,;=%", c)))
             return false;
@@ -124,7 +110,7 @@ static bool is_host(struct str s)
     bool edge = true; /* of a label: no dot, and no hyphen */
     for (size_t i = 0; i < s.n; i++) {
         char c = s.at[i];
-        if (!is_letter(c) && !is_digit(c) && (signed char)c >= 0 &&
+        if (!char_is_letter(c) && !char_is_digit(c) && (signed char)c >= 0 &&
             (edge || (c != '.' && c != '-')))
             return false;
         edge = c == '.';

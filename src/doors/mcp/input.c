@@ -17,8 +17,8 @@ static int64_t now_ms(const struct input *in)
 /* Hashes all of the request but the parts that change from round to round. */
 static void request_hash(const struct call *c, char out[static CRYPTO_HASH_HEX])
 {
-    scoped_buf struct buf text;
-    buf_init(&text, SIZE_MAX / 4); /* no longer than the message was, by a factor */
+    scoped_buf struct buf text =
+        buf_of(SIZE_MAX / 4); /* no longer than the message was, by a factor */
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     json_put_str(&w, c->method);
@@ -36,8 +36,7 @@ static void request_hash(const struct call *c, char out[static CRYPTO_HASH_HEX])
 
 static void question_hash(struct question *q)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, INPUT_MEMORY * 2);
+    scoped_buf struct buf text = buf_of(INPUT_MEMORY * 2);
     buf_cstr(&text, q->is.method);
     buf_char(&text, ' ');
     struct json_writer w = json_writer(&text);
@@ -76,11 +75,10 @@ static const struct json *open_state(struct input *in, struct str sealed, struct
 }
 
 /* Last of all: a state that is refused for another reason stays good. */
-static bool spend(const struct input *in, const struct json *state, struct err *e)
+static bool state_spend(const struct input *in, const struct json *state, struct err *e)
 {
     struct err why = {0};
-    scoped_buf struct buf id;
-    buf_init(&id, SPENT_ID + 4);
+    scoped_buf struct buf id = buf_of(SPENT_ID + 4);
     int64_t until_ms = json_int(json_get(state, "until"), 0);
     if (!crypto_base64url_read(json_str(json_get(state, "id")), &id, &why) ||
         id.n != SPENT_ID)
@@ -103,7 +101,7 @@ static bool take_state(struct input *in, struct str sealed, struct err *e)
     request_hash(in->call, hash);
     if (!str_is(json_str(json_get(state, "request")), hash))
         return refuse_state(e, "was made for another request than this one");
-    if (!spend(in, state, e))
+    if (!state_spend(in, state, e))
         return false;
     in->answers = json_get(state, "answers");
     in->asked = json_get(state, "asked");
@@ -339,8 +337,7 @@ void input_put_questions(struct json_writer *w, const struct question *questions
 
 bool input_put(const struct input *in, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf state;
-    buf_init(&state, 2 * INPUT_STATE_MAX);
+    scoped_buf struct buf state = buf_of(2 * INPUT_STATE_MAX);
     if (!put_state(in, &state, e))
         return false;
     struct json_writer w = result_open_as(out, in->call->id, "input_required");

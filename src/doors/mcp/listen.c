@@ -13,7 +13,7 @@ static const struct {
              {"promptsListChanged", HEARS_PROMPTS},
              {"resourcesListChanged", HEARS_RESOURCES}};
 
-static bool check_names(const struct json *names, const char *what, struct err *e)
+static bool listen_check_names(const struct json *names, const char *what, struct err *e)
 {
     if (!json_is(names, JSON_ARRAY) || json_length(names) > FOLLOWED_MAX)
         return err_set(e, ERR_INVALID,
@@ -45,8 +45,8 @@ static bool read_filter(const struct json *filter, unsigned *hears, struct err *
     }
     const struct json *uris = json_get(filter, "resourceSubscriptions");
     const struct json *tasks = json_get(filter, "taskIds");
-    return (!uris || check_names(uris, "resourceSubscriptions", e)) &&
-           (!tasks || check_names(tasks, "taskIds", e));
+    return (!uris || listen_check_names(uris, "resourceSubscriptions", e)) &&
+           (!tasks || listen_check_names(tasks, "taskIds", e));
 }
 
 /* ---- the acknowledgement ------------------------------------------------ */
@@ -56,8 +56,7 @@ static bool follow_one(const struct call *c, const struct caller *who, struct li
 {
     const struct library *lib = &c->m->backend.library;
     struct err ignored = {0}; /* it is left out of what is agreed to */
-    scoped_buf struct buf canonical;
-    buf_init(&canonical, (size_t)4 * FOLLOWED_URI_MAX);
+    scoped_buf struct buf canonical = buf_of((size_t)4 * FOLLOWED_URI_MAX);
     return lib->follow && lib->follow(lib->arg, who, uri, &canonical, &ignored) &&
            listener_follow(l, uri, buf_view(&canonical), &ignored);
 }
@@ -127,8 +126,7 @@ static void listen_run(struct call *c, const struct front *f, struct reply *r)
             listen_refuse(c, r, &e);
         return;
     }
-    scoped_buf struct buf first;
-    buf_init(&first, (size_t)8 * FOLLOWED_MAX * FOLLOWED_URI_MAX);
+    scoped_buf struct buf first = buf_of((size_t)8 * FOLLOWED_MAX * FOLLOWED_URI_MAX);
     struct json_writer w =
         notice_open(&first, "notifications/subscriptions/acknowledged", c->id);
     put_agreed(&w, c, &who, l, c->hears);
@@ -169,8 +167,7 @@ static bool subscribe(const struct call *c, const struct caller *who, struct ans
 {
     const struct library *lib = &c->m->backend.library;
     struct str uri = json_str(json_get(c->params, "uri"));
-    scoped_buf struct buf canonical;
-    buf_init(&canonical, (size_t)4 * FOLLOWED_URI_MAX);
+    scoped_buf struct buf canonical = buf_of((size_t)4 * FOLLOWED_URI_MAX);
     return (lib->follow ? lib->follow(lib->arg, who, uri, &canonical, e)
                         : err_set(e, ERR_NOT_FOUND, "there are no resources")) &&
            changes_follow(&c->m->changes, &c->session, uri, buf_view(&canonical), e) &&

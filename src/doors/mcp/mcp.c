@@ -10,8 +10,7 @@
 static void tell_sessions(void *arg, const struct alert *alert)
 {
     struct mcp *m = arg;
-    scoped_buf struct buf line;
-    buf_init(&line, ALERT_MAX);
+    scoped_buf struct buf line = buf_of(ALERT_MAX);
     put_log_of_alert(&line, alert);
     if (!line.failed)
         channels_tell_all(&m->channels, alert->caller, alert_level(alert),

@@ -9,7 +9,7 @@
 /* ---- reading ------------------------------------------------------------ */
 
 /* Strings and whole numbers; null is for JSON-RPC's own use. */
-static bool is_id(const struct json *id)
+static bool message_is_id(const struct json *id)
 {
     if (json_is(id, JSON_STRING))
         return true;
@@ -17,7 +17,7 @@ static bool is_id(const struct json *id)
     return isfinite(n) && n == floor(n);
 }
 
-static void take_response(struct exchange *x, const struct json *response)
+static void message_take_response(struct exchange *x, const struct json *response)
 {
     x->reply->status = 202;
     if (!x->env->http || era_check_header(x))
@@ -53,12 +53,12 @@ static void classify(struct exchange *x, const struct json *root)
     }
     const struct json *id = json_get(root, "id");
     const struct json *method = json_get(root, "method");
-    if (is_id(id))
+    if (message_is_id(id))
         x->id = id;
     if (!str_is(json_str(json_get(root, "jsonrpc")), "2.0")) {
         reply_error(x, RPC_REQUEST, "Invalid Request: \"jsonrpc\" must be \"2.0\"");
     } else if (!method && (json_get(root, "result") || json_get(root, "error"))) {
-        take_response(x, root);
+        message_take_response(x, root);
     } else if (!json_is(method, JSON_STRING)) {
         reply_error(x, RPC_REQUEST,
                     "Invalid Request: \"method\" must be a string, not %s",
@@ -100,11 +100,11 @@ static struct call *take_batch(struct mcp *m, struct arena *arena,
 
 /* A request that is JSON, but more than we take, hears so by its id: nobody else could
  * tell its client which of them it was. */
-static void refuse_text(struct str text, const struct err *e, struct exchange *x)
+static void message_refuse_text(struct str text, const struct err *e, struct exchange *x)
 {
     scoped(arena_free) struct arena *arena = arena_new(MESSAGE_ARENA);
     const struct json *id = json_read_key(text, "id", arena);
-    x->id = is_id(id) ? id : NULL;
+    x->id = message_is_id(id) ? id : NULL;
     if (x->id || e->code == ERR_LIMIT)
         reply_error(x, RPC_REQUEST, "Invalid Request: %s", e->msg);
     else
@@ -119,7 +119,7 @@ struct call *take_message(struct mcp *m, struct str text, const struct envelope 
     const struct json *root = json_read(text, arena, &e);
     if (!root) {
         struct exchange x = {.m = m, .env = env, .reply = r, .era = ERA_LEGACY};
-        refuse_text(text, &e, &x);
+        message_refuse_text(text, &e, &x);
         return NULL;
     }
     struct call *c = json_is(root, JSON_ARRAY) ? take_batch(m, arena, root, env, r)

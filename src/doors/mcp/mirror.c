@@ -56,7 +56,7 @@ struct walk {
     size_t depth;
 };
 
-static bool is_token(struct str s)
+static bool mirror_is_token(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (!isalnum((unsigned char)s.at[i]) &&
@@ -79,7 +79,8 @@ static bool is_primitive(const struct json *schema)
     return str_is(type, "string") || str_is(type, "integer") || str_is(type, "boolean");
 }
 
-static bool refuse(const struct walk *w, struct str name, const char *why, struct err *e)
+static bool mirror_refuse(const struct walk *w, struct str name, const char *why,
+                          struct err *e)
 {
     return err_set(e, ERR_BUG, ANNOTATION " '%.*s' of the tool %s %s",
                    STR_ARGS(str_cut(name, 60)), w->tool->name, why);
@@ -91,12 +92,14 @@ static bool take_annotation(struct walk *w, const struct json *schema,
 {
     struct str name = json_str(value);
     const struct step *top = &w->steps[w->depth - 1];
-    if (!is_token(name))
-        return refuse(w, name, "is not a header's name", e);
+    if (!mirror_is_token(name))
+        return mirror_refuse(w, name, "is not a header's name", e);
     if (top->region != IN_SCHEMA || !top->named)
-        return refuse(w, name, "stands at what cannot be reached by properties alone", e);
+        return mirror_refuse(w, name,
+                             "stands at what cannot be reached by properties alone", e);
     if (!is_primitive(schema))
-        return refuse(w, name, "stands at what is no string, integer or boolean", e);
+        return mirror_refuse(w, name, "stands at what is no string, integer or boolean",
+                             e);
 
     struct mirror *m = mem_new(sizeof *m);
     m->tool = w->tool;
@@ -106,7 +109,7 @@ static bool take_annotation(struct walk *w, const struct json *schema,
             continue;
         if (m->depth == MIRROR_DEPTH) {
             mirror_free(m);
-            return refuse(w, name, "lies too deep", e);
+            return mirror_refuse(w, name, "lies too deep", e);
         }
         m->path[m->depth] = mem_new(s->property.n + 1);
         memcpy(m->path[m->depth++], s->property.at, s->property.n);
@@ -116,7 +119,7 @@ static bool take_annotation(struct walk *w, const struct json *schema,
     memcpy(m->header + sizeof PREFIX - 1, name.at, name.n);
     if (header_is_taken(w, m->header)) {
         mirror_free(m);
-        return refuse(w, name, "is there twice", e);
+        return mirror_refuse(w, name, "is there twice", e);
     }
     m->next = w->mirrors->first;
     w->mirrors->first = m;
@@ -196,7 +199,7 @@ bool header_decode(struct str header, struct buf *out)
 }
 
 /* Numbers by value, 42.0 is 42; only those that a double holds exactly. */
-static bool is_number(struct str text, const struct json *value)
+static bool mirror_is_number(struct str text, const struct json *value)
 {
     scoped(arena_free) struct arena *arena = arena_new(4 * PARAM_MAX);
     struct err ignored = {0};
@@ -214,14 +217,14 @@ static bool says_the_same(struct str text, const struct json *value)
     case JSON_BOOL:
         return str_is(text, json_bool(value, false) ? "true" : "false");
     case JSON_NUMBER:
-        return is_number(text, value);
+        return mirror_is_number(text, value);
     default: /* what has no text cannot be repeated either */
         return false;
     }
 }
 
-static bool check_one(struct exchange *x, const struct mirror *m,
-                      const struct json *value)
+static bool mirror_check_one(struct exchange *x, const struct mirror *m,
+                             const struct json *value)
 {
     const struct envelope *env = x->env;
     size_t count = 0;
@@ -241,8 +244,7 @@ static bool check_one(struct exchange *x, const struct mirror *m,
                            "Header mismatch: %s is missing; it must repeat the argument "
                            "'%s'",
                            m->header, place);
-    scoped_buf struct buf text;
-    buf_init(&text, there.n + PARAM_MAX);
+    scoped_buf struct buf text = buf_of(there.n + PARAM_MAX);
     if (count == 1 && header_decode(there, &text) &&
         says_the_same(buf_view(&text), value))
         return true;
@@ -260,7 +262,7 @@ bool mirrors_check(struct exchange *x, const struct action *tool,
         const struct json *value = arguments;
         for (size_t i = 0; i < m->depth; i++)
             value = json_get(value, m->path[i]);
-        if (!check_one(x, m, value))
+        if (!mirror_check_one(x, m, value))
             return false;
     }
     return true;

@@ -55,7 +55,7 @@ static void drop_first(struct outbox *o)
     free(p);
 }
 
-static void append(struct outbox *o, struct buf *line)
+static void outbox_append(struct outbox *o, struct buf *line)
 {
     struct piece *p = mem_new(sizeof *p);
     p->line = *line;
@@ -116,7 +116,7 @@ static enum wrote write_piece(const struct outbox *o, struct piece *p)
 
 /* Writes what waits for as long as it is taken; the lock is held before and after.
  * false: the rest has to wait. */
-static bool drain(struct outbox *o)
+static bool outbox_drain(struct outbox *o)
 {
     while (o->first && !o->broken) {
         struct piece *p = o->first; /* nobody else takes it while we write */
@@ -151,7 +151,7 @@ static void *write_patiently(void *arg)
         pthread_mutex_unlock(&o->lock);
         (void)takes_more(o->fd, LOOK_MS);
         pthread_mutex_lock(&o->lock);
-        if (o->ending || drain(o)) {
+        if (o->ending || outbox_drain(o)) {
             o->stuck = o->writing = false;
             pthread_cond_broadcast(&o->changed);
         }
@@ -171,7 +171,7 @@ static void outbox_hand_over(struct outbox *o)
     o->stuck = o->started;
     if (!o->started) {
         (void)break_now(o);
-        (void)drain(o);
+        (void)outbox_drain(o);
         o->writing = false;
     }
     pthread_cond_broadcast(&o->changed);
@@ -193,10 +193,10 @@ bool outbox_put(struct outbox *o, struct buf *line, enum outbox_weight weight)
     pthread_mutex_lock(&o->lock);
     bool ok = may_wait(o, weight);
     if (ok) {
-        append(o, line);
+        outbox_append(o, line);
         if (!o->writing) {
             o->writing = true;
-            if (drain(o))
+            if (outbox_drain(o))
                 o->writing = false;
             else
                 outbox_hand_over(o);

@@ -37,7 +37,8 @@ static bool sends_json(const struct http_request *rq)
     return type.at && str_same(next_part(&type, ';'), STR("application/json"));
 }
 
-static bool accepts(const struct http_request *rq, const char *type, const char *family)
+static bool request_accepts(const struct http_request *rq, const char *type,
+                            const char *family)
 {
     struct str accept = http_header(rq, "Accept");
     while (accept.n) {
@@ -52,7 +53,7 @@ static bool accepts(const struct http_request *rq, const char *type, const char 
 
 static bool accepts_events(const struct http_request *rq)
 {
-    return accepts(rq, "text/event-stream", "text/*");
+    return request_accepts(rq, "text/event-stream", "text/*");
 }
 
 /* Clients must accept both forms of an answer; those that name only one of them, or
@@ -60,7 +61,7 @@ static bool accepts_events(const struct http_request *rq)
 static bool accepts_answer(const struct http_request *rq)
 {
     return http_header(rq, "Accept").n == 0 ||
-           accepts(rq, "application/json", "application/*") || accepts_events(rq);
+           request_accepts(rq, "application/json", "application/*") || accepts_events(rq);
 }
 
 /* ---- messages ----------------------------------------------------------- */
@@ -261,8 +262,7 @@ struct ear {
 static bool ear_say(void *arg, struct str message)
 {
     const struct ear *ear = arg;
-    scoped_buf struct buf event;
-    buf_init(&event, message.n + 64);
+    scoped_buf struct buf event = buf_of(message.n + 64);
     events_data(&event, message);
     return !event.failed && http_stream_put(ear->http, buf_view(&event));
 }
@@ -293,7 +293,7 @@ struct opening {
     struct http_response *rs;
 };
 
-static void attach(void *arg, struct listener *l, struct str first)
+static void http_attach(void *arg, struct listener *l, struct str first)
 {
     const struct opening *o = arg;
     struct ear *ear = mem_new(sizeof *ear);
@@ -316,7 +316,7 @@ static void begin_listening(struct call *c, struct http_request *rq,
     struct opening o = {c->m, rq, rs};
     struct reply r = {.out = &rs->body};
     struct front front = {
-        .who = who, .grant = http_admitted(rq), .attach = attach, .attach_arg = &o};
+        .who = who, .grant = http_admitted(rq), .attach = http_attach, .attach_arg = &o};
     call_run(c, &front, &r);
     if (!r.attached)
         reply_finish(&r, rs);
@@ -344,8 +344,7 @@ static void exchange_work(void *arg, struct http_request *rq, void *left,
         begin_listening(c, rq, rs, who);
         return;
     }
-    scoped_buf struct buf out;
-    buf_init(&out, rs->body.ceiling);
+    scoped_buf struct buf out = buf_of(rs->body.ceiling);
     struct reply r = {.out = &out};
     struct post post;
     post_begin(&post, c, rq, rs);
@@ -386,8 +385,8 @@ static const struct json *id_of(const struct http_request *rq, struct arena *are
 }
 
 /* Also what does not come so far speaks JSON-RPC. */
-static void refused(void *arg, const struct http_request *rq, const char *why,
-                    struct http_response *rs)
+static void request_refused(void *arg, const struct http_request *rq, const char *why,
+                            struct http_response *rs)
 {
     (void)arg;
     if (!str_is(http_method(rq), "POST") || (rs->status != 503 && rs->status != 413))
@@ -410,5 +409,5 @@ struct http_route mcp_route(struct mcp *m)
                                .work = exchange_work,
                                .drop = exchange_drop,
                                .stop = stop,
-                               .refused = refused};
+                               .refused = request_refused};
 }

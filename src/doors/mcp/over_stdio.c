@@ -89,8 +89,7 @@ static bool stdio_put_line(struct stdio *s, struct buf *line, enum outbox_weight
 static bool say_line(void *arg, struct str message, enum outlet_weight weight)
 {
     struct stdio *s = arg;
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     return buf_str(&line, message) &&
            stdio_put_line(s, &line, weight == OUTLET_LIGHT ? OUTBOX_LIGHT : OUTBOX_HEAVY);
 }
@@ -154,7 +153,7 @@ static bool tell_line(void *arg, struct str message)
     return say_line(arg, message, OUTLET_HEAVY);
 }
 
-static void attach(void *arg, struct listener *l, struct str first)
+static void stdio_attach(void *arg, struct listener *l, struct str first)
 {
     struct sink sink = {.say = tell_line, .arg = arg};
     (void)tell_line(arg, first);
@@ -163,8 +162,7 @@ static void attach(void *arg, struct listener *l, struct str first)
 
 static void refuse_line(struct stdio *s)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct envelope env = {.session = &s->session};
     struct json_writer w = unread_open(&line, &env, RPC_REQUEST);
     json_pair_cstr(&w, "message", "Invalid Request: a message is larger than 16 MiB");
@@ -175,8 +173,7 @@ static void refuse_line(struct stdio *s)
 
 static void refuse_call(struct stdio *s, struct call *c)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct reply r = {.out = &line};
     call_refuse(c, ERR_BUSY,
                 "too many calls are waiting; this one did not run, try again", &r);
@@ -185,8 +182,7 @@ static void refuse_call(struct stdio *s, struct call *c)
 
 static void stdio_run_call(struct stdio *s, struct call *c)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct reply r = {.out = &line};
     struct running running = {.s = s};
     struct outlet outlet = {.say = running_send,
@@ -194,7 +190,7 @@ static void stdio_run_call(struct stdio *s, struct call *c)
                             .resume = running_resume,
                             .arg = &running};
     struct front front = {
-        .who = "stdio", .outlet = &outlet, .attach = attach, .attach_arg = s};
+        .who = "stdio", .outlet = &outlet, .attach = stdio_attach, .attach_arg = s};
     call_run(c, &front, &r);
     if (line.n)
         (void)stdio_put_line(s, &line, OUTBOX_ANSWER);
@@ -226,7 +222,7 @@ static void wait_turn(struct stdio *s, struct waiter *self)
 
 enum watched { WATCHED_INPUT, WATCHED_KICK, WATCHED_END };
 
-static bool watch(struct stdio *s, int fd, enum watched what, uint32_t events)
+static bool stdio_watch(struct stdio *s, int fd, enum watched what, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.u32 = what};
     return fd >= 0 && epoll_ctl(s->watch, EPOLL_CTL_ADD, fd, &event) == 0;
@@ -246,14 +242,14 @@ static void watch_init(struct stdio *s)
 {
     s->watch = epoll_create1(EPOLL_CLOEXEC);
     s->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (s->watch < 0 || !watch(s, s->kick, WATCHED_KICK, EPOLLIN) ||
-        !watch(s, s->o.in, WATCHED_INPUT, EPOLLONESHOT) ||
-        !watch(s, s->lines.wake, WATCHED_END, EPOLLIN) ||
-        (s->o.has_stop && !watch(s, s->o.stop, WATCHED_END, EPOLLIN))) {
+    if (s->watch < 0 || !stdio_watch(s, s->kick, WATCHED_KICK, EPOLLIN) ||
+        !stdio_watch(s, s->o.in, WATCHED_INPUT, EPOLLONESHOT) ||
+        !stdio_watch(s, s->lines.wake, WATCHED_END, EPOLLIN) ||
+        (s->o.has_stop && !stdio_watch(s, s->o.stop, WATCHED_END, EPOLLIN))) {
         watch_done(s);
         return;
     }
-    (void)watch(s, s->o.out, WATCHED_END, 0); /* errors alone; a file has none */
+    (void)stdio_watch(s, s->o.out, WATCHED_END, 0); /* errors alone; a file has none */
 }
 
 static void arm(struct stdio *s)
@@ -339,8 +335,7 @@ static struct call *next_queued(struct stdio *s)
 
 static struct call *stdio_take_line(struct stdio *s, struct str text)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, LINE_CEILING);
+    scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct reply r = {.out = &line};
     struct sink sink = {.say = tell_line, .arg = s};
     struct envelope env = {.session = &s->session, .sink = &sink};
@@ -463,7 +458,7 @@ static void wait_a_look(struct stdio *s)
 
 /* Until all that was read is answered; calls that take too long, or whose
  * answers nobody would read, are cancelled. */
-static void drain(struct stdio *s)
+static void stdio_drain(struct stdio *s)
 {
     pthread_mutex_lock(&s->lock);
     while (!s->ended)
@@ -491,8 +486,7 @@ static void put_alert(void *arg, const struct alert *alert)
     unsigned least = sessions_log_least(&s->m->sessions, &s->session);
     if (!atomic_load(&s->m->greeted) || (least != LOG_UNASKED && level < least))
         return;
-    scoped_buf struct buf line;
-    buf_init(&line, ALERT_MAX);
+    scoped_buf struct buf line = buf_of(ALERT_MAX);
     put_log_of_alert(&line, alert);
     if (!line.failed)
         (void)stdio_put_line(s, &line, OUTBOX_LIGHT);
@@ -508,7 +502,7 @@ static void stdio_flush(struct stdio *s)
             outbox_break(&s->outbox);
 }
 
-static bool serve(struct stdio *s, struct err *e)
+static bool stdio_serve(struct stdio *s, struct err *e)
 {
     int failed = 0;
     watch_init(s);
@@ -518,7 +512,7 @@ static bool serve(struct stdio *s, struct err *e)
     unsigned n = s->n_threads;
     pthread_mutex_unlock(&s->lock);
     if (n >= 2)
-        drain(s); /* fewer threads than wished for do */
+        stdio_drain(s); /* fewer threads than wished for do */
     else
         lines_stop(&s->lines);
     /* By those that are joined here no more are made: no call runs any more. */
@@ -570,7 +564,7 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
         b->listen(b->arg, put_alert, &s, true);
     bool ok = lines_init(&s.lines, s.o.in, s.o.out, s.o.has_stop ? s.o.stop : -1,
                          MCP_LINE_MAX, e) &&
-              serve(&s, e);
+              stdio_serve(&s, e);
     changes_end(&m->changes);
     if (b->listen)
         b->listen(b->arg, put_alert, &s, false);

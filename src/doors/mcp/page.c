@@ -11,14 +11,13 @@ static void put_cursor(const char *method, struct str place, struct buf *out)
 {
     char sum[CRYPTO_SUM_HEX];
     crypto_sum_hex(str_of(method), place, sum);
-    scoped_buf struct buf plain;
-    buf_init(&plain, PLACE_MAX + SUM);
+    scoped_buf struct buf plain = buf_of(PLACE_MAX + SUM);
     buf_put(&plain, sum, SUM);
     buf_str(&plain, place);
     (void)crypto_base64(plain.at, plain.n, out);
 }
 
-static bool read_cursor(const char *method, struct str cursor, struct buf *place)
+static bool page_read_cursor(const char *method, struct str cursor, struct buf *place)
 {
     struct err ignored = {0};
     char sum[CRYPTO_SUM_HEX];
@@ -40,7 +39,7 @@ bool page_after(const struct json *params, const char *method, struct buf *place
     if (!cursor || json_is(cursor, JSON_NULL))
         return true;
     return (json_is(cursor, JSON_STRING) &&
-            read_cursor(method, json_str(cursor), place)) ||
+            page_read_cursor(method, json_str(cursor), place)) ||
            err_set(e, ERR_INVALID,
                    "Invalid params: unknown cursor; %s takes the nextCursor of its last "
                    "page, or none",
@@ -60,8 +59,7 @@ void page_put(struct json_writer *w, const char *method, const char *key, struct
     json_pair_raw(w, key, rows);
     if (!next.n)
         return;
-    scoped_buf struct buf cursor;
-    buf_init(&cursor, CURSOR_MAX);
+    scoped_buf struct buf cursor = buf_of(CURSOR_MAX);
     put_cursor(method, next, &cursor);
     json_pair_str(w, "nextCursor", buf_view(&cursor));
 }

@@ -31,8 +31,7 @@ static bool is_open(struct post *p)
 
 static bool put_event(struct post *p, struct str message)
 {
-    scoped_buf struct buf event;
-    buf_init(&event, message.n + 64);
+    scoped_buf struct buf event = buf_of(message.n + 64);
     events_data(&event, message);
     return !event.failed && http_stream_put(p->http, buf_view(&event));
 }
@@ -48,7 +47,7 @@ static bool post_send(void *arg, struct str message, enum outlet_weight weight)
     return ok;
 }
 
-static void beat(void *arg)
+static void post_beat(void *arg)
 {
     struct post *p = arg;
     pthread_mutex_lock(&p->lock);
@@ -92,7 +91,7 @@ void post_begin(struct post *p, const struct call *call, struct http_request *rq
                        .has_channel = call->session.there && call->era == ERA_LEGACY,
                        .accepts = call->events,
                        .outlet = {.say = post_send,
-                                  .beat = beat,
+                                  .beat = post_beat,
                                   .let_go = let_go,
                                   .rest = post_rest,
                                   .resume = post_resume,

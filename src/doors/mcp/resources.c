@@ -9,8 +9,7 @@ static bool run_list(const struct call *c, const struct caller *who, struct answ
                      struct err *e)
 {
     const struct library *l = &c->m->backend.library;
-    scoped_buf struct buf place;
-    buf_init(&place, PLACE_MAX);
+    scoped_buf struct buf place = buf_of(PLACE_MAX);
     if (!page_after(c->params, c->errand->method, &place, e))
         return false;
     return l->list ? l->list(l->arg, who, LIST_RESOURCES, buf_view(&place), &out->json,

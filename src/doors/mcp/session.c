@@ -32,7 +32,7 @@ static struct seat *seat(struct sessions *s, uint32_t name)
 }
 
 /* The ids are random: any of their bits do. */
-static uint32_t *bucket(struct sessions *s, const unsigned char id[static 16])
+static uint32_t *session_bucket(struct sessions *s, const unsigned char id[static 16])
 {
     return &s->buckets[(id[0] | (unsigned)id[1] << 8) & (BUCKETS - 1)];
 }
@@ -62,7 +62,7 @@ static uint32_t lookup(struct sessions *s, const unsigned char id[static 16])
 {
     if (!s->seats)
         return 0;
-    uint32_t name = *bucket(s, id);
+    uint32_t name = *session_bucket(s, id);
     while (name && memcmp(seat(s, name)->session.id, id, 16) != 0)
         name = seat(s, name)->chain;
     return name;
@@ -71,7 +71,7 @@ static uint32_t lookup(struct sessions *s, const unsigned char id[static 16])
 static void session_drop_named(struct sessions *s, uint32_t name)
 {
     struct seat *t = seat(s, name);
-    uint32_t *link = bucket(s, t->session.id);
+    uint32_t *link = session_bucket(s, t->session.id);
     while (*link != name)
         link = &seat(s, *link)->chain;
     *link = t->chain;
@@ -122,7 +122,7 @@ void sessions_add(struct sessions *s, int64_t now_ms, struct session *out)
         s->free = seat(s, name)->chain;
     else
         name = ++s->used;
-    uint32_t *head = bucket(s, out->id);
+    uint32_t *head = session_bucket(s, out->id);
     *seat(s, name) =
         (struct seat){.session = *out, .kept.log_least = LOG_UNASKED, .chain = *head};
     *head = name;

@@ -54,8 +54,7 @@ static bool allowance(double *left, uint64_t *since_ns, double burst, double rat
 /* Called with the lock held, as all below it. */
 static void put_progress(struct talk *t, double done, double total, struct str message)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, 16 * WORD_MAX);
+    scoped_buf struct buf line = buf_of(16 * WORD_MAX);
     struct json_writer w = notification_open(&line, "notifications/progress");
     json_pair(&w, "progressToken", t->call->progress_token);
     json_pair_number(&w, "progress", done);
@@ -143,8 +142,7 @@ enum client_level alert_level(const struct alert *alert)
 
 void put_log_of_alert(struct buf *out, const struct alert *alert)
 {
-    scoped_buf struct buf data;
-    buf_init(&data, ALERT_MAX);
+    scoped_buf struct buf data = buf_of(ALERT_MAX);
     struct json_writer w = json_writer(&data);
     json_open_object(&w);
     json_pair_cstr(&w, "message", alert->message);
@@ -171,8 +169,7 @@ static void put_lost(struct talk *t)
     char text[80];
     (void)snprintf(text, sizeof text, "\"%u log messages were left out: too many\"",
                    t->lost);
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_LINE);
+    scoped_buf struct buf line = buf_of(BUF_LINE);
     put_log(&line, CLIENT_WARNING, "cloche", str_of(text));
     t->lost = 0;
     (void)talk_send(t, &line, OUTLET_LIGHT);
@@ -182,8 +179,7 @@ static void talk_log(void *arg, enum client_level level, const char *logger,
                      struct str data)
 {
     struct talk *t = arg;
-    scoped_buf struct buf line;
-    buf_init(&line, LOG_MAX);
+    scoped_buf struct buf line = buf_of(LOG_MAX);
     put_log(&line, level, logger, data);
     pthread_mutex_lock(&t->lock);
     if (t->over) {

@@ -111,7 +111,7 @@ static void stop_passing(struct task *t)
 
 /* ---- the table; the lock is held ------------------------------------------ */
 
-static void touch(struct task *t, enum status status, const char *message)
+static void task_touch(struct task *t, enum status status, const char *message)
 {
     t->status = status;
     t->changed_ms = os_real_ms();
@@ -136,7 +136,7 @@ static void tasks_sweep(struct tasks *ts)
             at = &t->next;
         } else if (!t->done) {
             if (!cancel_fired(&t->call->own)) {
-                touch(t, FAILED, "its time is over");
+                task_touch(t, FAILED, "its time is over");
                 cancel_fire(&t->call->own);
             }
             at = &t->next;
@@ -159,7 +159,7 @@ static struct task *task_find(struct tasks *ts, struct str id, const char *princ
     return t;
 }
 
-static void unlist(struct tasks *ts, struct task *t)
+static void task_unlist(struct tasks *ts, struct task *t)
 {
     struct task **at = &ts->first;
     while (*at != t)
@@ -189,8 +189,7 @@ static bool tasks_have_room(const struct tasks *ts, const char *principal)
 /* Takes the value of `member` out of the whole response; the rest of it is known. */
 static bool take_member(struct task *t, const struct json *id, const char *member)
 {
-    scoped_buf struct buf head;
-    buf_init(&head, t->answer.n + 64);
+    scoped_buf struct buf head = buf_of(t->answer.n + 64);
     struct json_writer w = json_writer(&head);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));
@@ -212,7 +211,7 @@ static void refuse_result(struct task *t, const char *why)
     json_pair_int(&w, "code", err_kind(ERR_LIMIT)->jsonrpc);
     json_pair_cstr(&w, "message", why);
     json_close(&w);
-    touch(t, FAILED, why);
+    task_touch(t, FAILED, why);
 }
 
 /* The lock is held: it is a task, and has run. */
@@ -221,12 +220,12 @@ static void keep_result(struct tasks *ts, struct task *t)
     if (task_is_over(t)) {
         buf_clear(&t->answer);
     } else if (take_member(t, t->call->id, "result")) {
-        touch(t, COMPLETED, "");
+        task_touch(t, COMPLETED, "");
     } else if (take_member(t, t->call->id, "error")) {
-        touch(t, FAILED, "it ended with an error of the protocol");
+        task_touch(t, FAILED, "it ended with an error of the protocol");
     } else {
         buf_clear(&t->answer);
-        touch(t, CANCELLED, "it was cancelled");
+        task_touch(t, CANCELLED, "it was cancelled");
     }
     if (ts->bytes + t->answer.n > TASKS_BYTES)
         refuse_result(t, "it ran, but so many results are kept that there is no room for "
@@ -328,7 +327,7 @@ static struct task *task_new(struct tasks *ts, struct call *c, const struct fron
     return t;
 }
 
-static bool enqueue(struct tasks *ts, struct task *t)
+static bool task_enqueue(struct tasks *ts, struct task *t)
 {
     pthread_mutex_lock(&ts->lock);
     tasks_sweep(ts);
@@ -422,7 +421,7 @@ static void task_hand_over(struct tasks *ts, struct task *t, struct reply *r)
 static void take_answer(struct tasks *ts, struct task *t, struct reply *r)
 {
     pthread_mutex_lock(&ts->lock);
-    unlist(ts, t);
+    task_unlist(ts, t);
     pthread_mutex_unlock(&ts->lock);
     r->status = t->http_status;
     struct buf empty = *r->out;
@@ -453,7 +452,7 @@ bool task_run(struct call *c, const struct front *f, struct reply *r)
     struct cancel *request = c->cancel == &c->own ? NULL : c->cancel;
     c->cancel = &c->own;
     c->task = t;
-    if (!enqueue(ts, t)) {
+    if (!task_enqueue(ts, t)) {
         c->cancel = request ? request : &c->own;
         c->task = NULL;
         task_free(t);
@@ -545,7 +544,7 @@ static bool await_answers(struct tasks *ts, struct task *t, const struct cancel 
 {
     uint64_t until_ns = os_mono_ns() + ts->input_ms * 1000000ull;
     struct timespec look;
-    touch(t, INPUT_REQUIRED, "it waits for answers");
+    task_touch(t, INPUT_REQUIRED, "it waits for answers");
     while (!all_answered(t)) {
         if (cancel_fired(&t->call->own) || cancel_fired(stop))
             return err_set(e, ERR_CANCELLED, "cancelled while it waited for an answer");
@@ -582,7 +581,7 @@ bool task_ask(struct task *t, const struct client_question *questions, size_t n,
     if (!ok)
         t->asked = first; /* nobody is asked any more */
     if (!task_is_over(t))
-        touch(t, WORKING, "");
+        task_touch(t, WORKING, "");
     pthread_mutex_unlock(&ts->lock);
     changes_task(&ts->m->changes, t->id);
     return ok;
@@ -597,8 +596,7 @@ static void take_response(struct task *t, struct str key, const struct json *ans
         if (q->answer || !str_is(key, q->is.key) ||
             !answer_check(str_of(q->is.method), q->params, answer, &ignored))
             continue;
-        scoped_buf struct buf text;
-        buf_init(&text, TASK_INPUT_MAX);
+        scoped_buf struct buf text = buf_of(TASK_INPUT_MAX);
         struct json_writer w = json_writer(&text);
         json_put(&w, answer);
         if (!text.failed)
@@ -701,7 +699,8 @@ void tasks_update(struct exchange *x)
         while (json_next(&it))
             take_response(t, it.key, it.value);
         bool more = !all_answered(t);
-        touch(t, more ? INPUT_REQUIRED : WORKING, more ? "it waits for answers" : "");
+        task_touch(t, more ? INPUT_REQUIRED : WORKING,
+                   more ? "it waits for answers" : "");
     }
     pthread_mutex_unlock(&x->m->tasks.lock);
     if (fits)
@@ -717,7 +716,7 @@ void tasks_cancel(struct exchange *x)
     if (!t)
         return;
     if (!task_is_over(t)) {
-        touch(t, CANCELLED, "it was cancelled by its client");
+        task_touch(t, CANCELLED, "it was cancelled by its client");
         cancel_fire(&t->call->own);
     }
     char id[CRYPTO_TOKEN];
@@ -755,8 +754,8 @@ void tasks_expel(struct tasks *ts, bool (*stays)(void *arg, const void *left), v
         if (!t->grant || stays(arg, t->grant))
             continue;
         if (t->detached && !task_is_over(t))
-            touch(t, FAILED,
-                  "the credential that it was begun with is not good any more");
+            task_touch(t, FAILED,
+                       "the credential that it was begun with is not good any more");
         cancel_fire(&t->call->own);
     }
     pthread_mutex_unlock(&ts->lock);

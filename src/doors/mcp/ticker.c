@@ -57,7 +57,7 @@ static void ticker_sleep_until(struct ticker *t, uint64_t ns)
     (void)pthread_cond_clockwait(&t->changed, &t->lock, CLOCK_MONOTONIC, &until);
 }
 
-static void beat(struct ticker *t, struct beat *b)
+static void ticker_beat(struct ticker *t, struct beat *b)
 {
     take_out(t, b);
     put_last(t, b);
@@ -92,7 +92,7 @@ static void *tick(void *arg)
         else if (t->first->due_ns > os_mono_ns())
             ticker_sleep_until(t, t->first->due_ns);
         else
-            beat(t, t->first);
+            ticker_beat(t, t->first);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;

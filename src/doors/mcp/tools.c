@@ -12,8 +12,9 @@ struct tools_page {
 };
 
 /* Read and written again: compact, and on one line. `mirrors`: for an input's. */
-static bool put_schema(struct json_writer *w, const char *key, const char *text,
-                       const struct action *of, struct mirrors *mirrors, struct err *e)
+static bool tools_put_schema(struct json_writer *w, const char *key, const char *text,
+                             const struct action *of, struct mirrors *mirrors,
+                             struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(ARENA_CALL);
     struct err why = {0};
@@ -25,16 +26,17 @@ static bool put_schema(struct json_writer *w, const char *key, const char *text,
     return !mirrors || mirrors_read(mirrors, of, schema, e);
 }
 
-static bool put_tool(struct json_writer *w, const struct action *a,
-                     struct mirrors *mirrors, struct err *e)
+static bool tools_put(struct json_writer *w, const struct action *a,
+                      struct mirrors *mirrors, struct err *e)
 {
     json_open_object(w);
     json_pair_cstr(w, "name", a->name);
     json_pair_cstr(w, "title", a->title);
     json_pair_cstr(w, "description", a->description);
-    if (!put_schema(w, "inputSchema", a->input_schema, a, mirrors, e))
+    if (!tools_put_schema(w, "inputSchema", a->input_schema, a, mirrors, e))
         return false;
-    if (a->output_schema && !put_schema(w, "outputSchema", a->output_schema, a, NULL, e))
+    if (a->output_schema &&
+        !tools_put_schema(w, "outputSchema", a->output_schema, a, NULL, e))
         return false;
     json_key(w, "annotations");
     json_open_object(w);
@@ -58,8 +60,7 @@ bool tools_open(struct mcp *m, struct err *e)
 {
     size_t n;
     const struct action *list = m->backend.list(m->backend.arg, &n);
-    scoped_buf struct buf ignored;
-    buf_init(&ignored, PAGE_MAX);
+    scoped_buf struct buf ignored = buf_of(PAGE_MAX);
     struct json_writer w = json_writer(&ignored);
     m->tools = mem_new(sizeof *m->tools);
     pthread_mutex_init(&m->tools->lock, NULL);
@@ -67,7 +68,7 @@ bool tools_open(struct mcp *m, struct err *e)
     buf_init(&m->tools->next, PLACE_MAX);
     json_open_array(&w);
     for (size_t i = 0; i < n; i++) {
-        if (!put_tool(&w, &list[i], &m->mirrors, e))
+        if (!tools_put(&w, &list[i], &m->mirrors, e))
             return false;
         buf_printf(&m->names, "%s%s", i ? ", " : "", list[i].name);
     }
@@ -97,7 +98,7 @@ static bool take_tool(void *arg, const struct action *a, struct err *e)
     struct page *p = arg;
     buf_clear(p->next);
     buf_cstr(p->next, a->name);
-    return put_tool(&p->w, a, NULL, e);
+    return tools_put(&p->w, a, NULL, e);
 }
 
 static bool show_all(const struct backend *b, struct page *p, struct err *e)
@@ -127,7 +128,7 @@ static bool make_page(const struct backend *b, const struct caller *who, struct 
     return ok && buf_check(rows, "the list of tools", e);
 }
 
-static void put_page(struct exchange *x, struct str rows, struct str next)
+static void tools_put_page(struct exchange *x, struct str rows, struct str next)
 {
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     page_put(&w, "tools/list", "tools", rows, next);
@@ -145,7 +146,7 @@ static bool put_first(struct exchange *x, const struct caller *who, struct err *
               make_page(b, who, STR(""), &t->rows, &t->next, e);
     t->state = state;
     if (t->made)
-        put_page(x, buf_view(&t->rows), buf_view(&t->next));
+        tools_put_page(x, buf_view(&t->rows), buf_view(&t->next));
     pthread_mutex_unlock(&t->lock);
     return e->code == ERR_NONE;
 }
@@ -158,7 +159,7 @@ static bool put_further(struct exchange *x, const struct caller *who, struct str
     buf_init(&next, PLACE_MAX);
     if (!make_page(&x->m->backend, who, after, &rows, &next, e))
         return false;
-    put_page(x, buf_view(&rows), buf_view(&next));
+    tools_put_page(x, buf_view(&rows), buf_view(&next));
     return true;
 }
 
@@ -167,8 +168,7 @@ void tools_list(struct exchange *x)
     struct err e = {0};
     unsigned vault = sessions_vault(&x->m->sessions, x->env->session);
     struct caller who = {.name = "list", .grant = x->env->grant, .vault = &vault};
-    scoped_buf struct buf after;
-    buf_init(&after, 2 * PLACE_MAX);
+    scoped_buf struct buf after = buf_of(2 * PLACE_MAX);
     if (!page_begin(x, "tools/list", &after))
         return;
     bool ok =

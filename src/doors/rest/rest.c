@@ -54,8 +54,7 @@ static bool open_stream(struct exchange *x)
 
 static void put_event(struct exchange *x, const char *event, struct str data)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, ANSWER_MAX + 100);
+    scoped_buf struct buf text = buf_of(ANSWER_MAX + 100);
     buf_printf(&text, "event: %s\ndata: ", event);
     buf_str(&text, data);
     buf_cstr(&text, "\n\n");
@@ -80,7 +79,7 @@ static void log_event(void *arg, enum client_level level, const char *logger,
 /* ---- a request --------------------------------------------------------------- */
 
 /* It can be told nothing more, but its worker can be spared while a person is waited for. */
-static bool rest(void *arg, struct err *e)
+static bool exchange_rest(void *arg, struct err *e)
 {
     const struct exchange *x = arg;
     return http_park(x->rq, e);
@@ -93,10 +92,10 @@ static void resume(void *arg)
 }
 
 static const struct client_ways ways = {
-    .hears = hears, .log = log_event, .rest = rest, .resume = resume};
+    .hears = hears, .log = log_event, .rest = exchange_rest, .resume = resume};
 
 /* A refusal before anything was said is an answer like all others. */
-static void answer(struct exchange *x, bool ok)
+static void exchange_answer(struct exchange *x, bool ok)
 {
     if (x->stream || (x->out.events && ok))
         put_event(x, ok ? "result" : "error", buf_view(&x->out.body));
@@ -109,7 +108,8 @@ static void answer(struct exchange *x, bool ok)
 }
 
 /* Nothing to do before a worker has it. */
-static void work(void *arg, struct http_request *rq, void *none, struct http_response *rs)
+static void rest_work(void *arg, struct http_request *rq, void *none,
+                      struct http_response *rs)
 {
     (void)none;
     char name[CALLER_NAME];
@@ -134,12 +134,12 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
                                     .if_none_match = field(rq, "If-None-Match"),
                                     .body = http_body(rq)};
     buf_init(&x.out.body, ANSWER_MAX);
-    answer(&x, workspaces_request(arg, &request, &who, &x.out));
+    exchange_answer(&x, workspaces_request(arg, &request, &who, &x.out));
 }
 
 /* The server's own refusals for these paths are problem documents as well. */
-static void refused(void *arg, const struct http_request *rq, const char *why,
-                    struct http_response *rs)
+static void rest_refused(void *arg, const struct http_request *rq, const char *why,
+                         struct http_response *rs)
 {
     (void)arg;
     static const struct {
@@ -168,8 +168,8 @@ void rest_routes(struct workspaces *w, struct http_route routes[static REST_ROUT
                                     .arg = w,
                                     .head = true,
                                     .slashes = true,
-                                    .work = work,
-                                    .refused = refused};
+                                    .work = rest_work,
+                                    .refused = rest_refused};
     routes[1] = routes[0];
     routes[1].path = "/openapi.json";
     routes[2] = routes[0];

@@ -12,8 +12,8 @@ static void put_next(const struct route_answer *out, struct buf *next)
     }
 }
 
-static bool answer(void *arg, const struct action_request *asked,
-                   struct action_reply *reply, struct err *e)
+static bool code_answer(void *arg, const struct action_request *asked,
+                        struct action_reply *reply, struct err *e)
 {
     struct workspaces *w = arg;
     struct route_request rq = {
@@ -29,5 +29,5 @@ static bool answer(void *arg, const struct action_request *asked,
 
 void requests_by_code(struct workspaces *w)
 {
-    actions_on_request(w->actions, answer, w);
+    actions_on_request(w->actions, code_answer, w);
 }

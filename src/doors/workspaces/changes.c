@@ -15,8 +15,7 @@ void workspaces_tell(struct workspaces *w, const struct workspaces_change *chang
 
 static void tell_view(struct workspaces *w, const struct view *v)
 {
-    scoped_buf struct buf uri;
-    buf_init(&uri, (size_t)32 << 10);
+    scoped_buf struct buf uri = buf_of(BUF_TEXT);
     view_put_uri(v, &uri);
     workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_ONE,
                                                    .workspace = v->workspace.at,
@@ -44,8 +43,7 @@ static void tell_notes(struct workspaces *w, const struct vault_change *c)
 
 static void tell_everything(struct workspaces *w, const char *workspace)
 {
-    scoped_buf struct buf uri;
-    buf_init(&uri, (size_t)4 << 10);
+    scoped_buf struct buf uri = buf_of(BUF_PAGE);
     buf_cstr(&uri, VIEW_SCHEME);
     uri_escape(str_of(workspace), &uri);
     buf_char(&uri, '/');
@@ -58,8 +56,7 @@ static void tell_everything(struct workspaces *w, const char *workspace)
 static void tell_functions(struct workspaces *w, const char *workspace)
 {
     static const char *const parts[] = {"", "/declarations"};
-    scoped_buf struct buf uri;
-    buf_init(&uri, (size_t)4 << 10);
+    scoped_buf struct buf uri = buf_of(BUF_PAGE);
     for (size_t i = 0; i < LENGTH(parts); i++) {
         buf_clear(&uri);
         buf_printf(&uri, FUNCTIONS_URI "%s", parts[i]);

@@ -126,8 +126,7 @@ bool workspaces_complete(struct workspaces *w, const struct caller *who,
                          const struct workspaces_completion *c, struct buf *completion,
                          struct err *e)
 {
-    scoped_buf struct buf values;
-    buf_init(&values, CANDIDATES_MAX);
+    scoped_buf struct buf values = buf_of(CANDIDATES_MAX);
     if (!(c->of_prompt ? gather_prompt : gather_variable)(w, who, c, &values, e) ||
         !buf_check(&values, "the names", e))
         return false;

@@ -51,8 +51,7 @@ static bool put_name(struct buf *args, struct str note, struct err *e)
 static bool hash_now(struct route_call *c, struct str note, struct str *hash,
                      struct err *e)
 {
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     const struct json *now =
         put_name(&args, note, e) ? route_ask(c, "notes.get", buf_view(&args), e) : NULL;
     *hash = json_str(json_get(now, "content_hash"));
@@ -60,8 +59,8 @@ static bool hash_now(struct route_call *c, struct str note, struct str *hash,
 }
 
 /* Several tags: the one that is the note's. */
-static bool choose(struct route_call *c, struct str note, struct str list,
-                   struct str *out, struct err *e)
+static bool condition_choose(struct route_call *c, struct str note, struct str list,
+                             struct str *out, struct err *e)
 {
     if (!hash_now(c, note, out, e))
         return false;
@@ -118,7 +117,8 @@ bool condition_read(struct route_call *c, struct str note, struct condition *out
     if (!list.n || !next_tag(&rest, &tag, &weak))
         return true;
     if (weak || next_tag(&rest, &second, &other))
-        return choose(c, note, list, &out->hash, e) && check_both(c, out->hash, body, e);
+        return condition_choose(c, note, list, &out->hash, e) &&
+               check_both(c, out->hash, body, e);
     out->hash = tag;
     return check_both(c, tag, body, e);
 }

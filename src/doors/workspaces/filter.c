@@ -270,8 +270,8 @@ static bool no_such_operator(struct str place, struct str name, struct err *e)
 
 /* ---- walking the filter --------------------------------------------------------------- */
 
-static bool push(struct writer *w, const struct json *value, struct frame frame,
-                 struct err *e)
+static bool writer_push(struct writer *w, const struct json *value, struct frame frame,
+                        struct err *e)
 {
     if (w->depth == QUERY_DEPTH)
         return err_set(e, ERR_LIMIT, "body.filter is nested more than %u deep",
@@ -298,13 +298,13 @@ static bool put_operator(struct writer *w, struct frame *f, struct str place,
         if (!json_is(f->it.value, JSON_OBJECT))
             return wrong_value(&q, "an object with operators", e);
         buf_cstr(w->where, "NOT coalesce(");
-        return push(w, f->it.value,
-                    (struct frame){.join = " AND ",
-                                   .end = ",0)",
-                                   .of_field = true,
-                                   .operand = f->operand,
-                                   .place = f->place},
-                    e);
+        return writer_push(w, f->it.value,
+                           (struct frame){.join = " AND ",
+                                          .end = ",0)",
+                                          .of_field = true,
+                                          .operand = f->operand,
+                                          .place = f->place},
+                           e);
     }
     for (size_t i = 0; i < LENGTH(operators); i++)
         if (str_is(name, operators[i].name))
@@ -322,13 +322,13 @@ static bool put_field(struct writer *w, struct frame *f, struct str place, struc
         return put_equal(&q, e);
     if (!json_length(f->it.value))
         return no_such_operator(place, STR(""), e);
-    return push(w, f->it.value,
-                (struct frame){.join = " AND ",
-                               .end = "",
-                               .of_field = true,
-                               .operand = o,
-                               .place = f->it.key},
-                e);
+    return writer_push(w, f->it.value,
+                       (struct frame){.join = " AND ",
+                                      .end = "",
+                                      .of_field = true,
+                                      .operand = o,
+                                      .place = f->it.key},
+                       e);
 }
 
 static bool put_joined(struct writer *w, const struct frame *f, const char *join,
@@ -338,7 +338,8 @@ static bool put_joined(struct writer *w, const struct frame *f, const char *join
     if (!json_is(list, JSON_ARRAY) || !json_length(list))
         return err_set(e, ERR_INVALID, "%.*s must be an array of at least one filter",
                        STR_ARGS(place));
-    return push(w, list, (struct frame){.join = join, .end = "", .place = f->it.key}, e);
+    return writer_push(w, list,
+                       (struct frame){.join = join, .end = "", .place = f->it.key}, e);
 }
 
 /* A member of an object of the filter. */
@@ -358,15 +359,17 @@ static bool put_member(struct writer *w, struct frame *f, struct err *e)
         return err_set(e, ERR_INVALID, "%.*s must be a filter, an object",
                        STR_ARGS(place));
     buf_cstr(w->where, "NOT coalesce(");
-    return push(w, f->it.value,
-                (struct frame){.join = " AND ", .end = ",0)", .place = f->it.key}, e);
+    return writer_push(w, f->it.value,
+                       (struct frame){.join = " AND ", .end = ",0)", .place = f->it.key},
+                       e);
 }
 
 static bool put_element(struct writer *w, struct frame *f, struct err *e)
 {
     if (json_is(f->it.value, JSON_OBJECT))
-        return push(w, f->it.value,
-                    (struct frame){.join = " AND ", .end = "", .place = f->place}, e);
+        return writer_push(w, f->it.value,
+                           (struct frame){.join = " AND ", .end = "", .place = f->place},
+                           e);
     return err_set(e, ERR_INVALID,
                    "%.*s: each of its elements must be a filter, an object",
                    STR_ARGS(f->place));
@@ -379,8 +382,9 @@ static bool put_filter(struct writer *w, const struct json *filter, struct err *
     else if (!json_is(filter, JSON_OBJECT))
         return err_set(e, ERR_INVALID, "body.filter must be an object, not %s",
                        json_type_name(json_type(filter)));
-    if (!push(w, filter,
-              (struct frame){.join = " AND ", .end = "", .place = STR("body.filter")}, e))
+    if (!writer_push(
+            w, filter,
+            (struct frame){.join = " AND ", .end = "", .place = STR("body.filter")}, e))
         return false;
     while (w->depth) {
         struct frame *f = &w->frames[w->depth - 1];

@@ -4,11 +4,10 @@
 #include "workspaces/internal.h"
 
 /* Decodes into the arena. */
-static bool decode(struct str s, bool form, struct str *out, struct arena *a,
-                   struct err *e)
+static bool locator_decode(struct str s, bool form, struct str *out, struct arena *a,
+                           struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LOCATOR_MAX);
+    scoped_buf struct buf text = buf_of(LOCATOR_MAX);
     if (!part_decode(s, form, &text))
         return err_set(
             e, ERR_INVALID,
@@ -40,7 +39,7 @@ static bool read_path(struct str path, struct locator *t, struct arena *a, struc
     path.at++, path.n--;
     while (path.n) {
         struct str s;
-        if (!decode(locator_next(&path, '/'), false, &s, a, e))
+        if (!locator_decode(locator_next(&path, '/'), false, &s, a, e))
             return false;
         if (!s.n || str_is(s, ".") || str_is(s, ".."))
             return err_set(e, ERR_INVALID,
@@ -62,7 +61,8 @@ static bool read_query(struct str query, struct locator *t, struct arena *a,
         struct locator_parameter p;
         if (!name.n)
             continue;
-        if (!decode(name, true, &p.name, a, e) || !decode(value, true, &p.value, a, e))
+        if (!locator_decode(name, true, &p.name, a, e) ||
+            !locator_decode(value, true, &p.value, a, e))
             return false;
         for (size_t i = 0; i < t->parameter_count; i++)
             if (str_eq(t->parameters[i].name, p.name))
@@ -103,11 +103,10 @@ static size_t count_segments(struct str pattern)
     return n;
 }
 
-static bool join(const struct str *parts, size_t n, struct str *out, struct arena *a,
-                 struct err *e)
+static bool path_join(const struct str *parts, size_t n, struct str *out, struct arena *a,
+                      struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, LOCATOR_MAX);
+    scoped_buf struct buf text = buf_of(LOCATOR_MAX);
     for (size_t i = 0; i < n; i++)
         if ((i && !buf_char(&text, '/')) || !buf_str(&text, parts[i]))
             break;
@@ -136,7 +135,7 @@ bool locator_fits(const struct locator *t, const char *pattern, struct str *valu
             return false;
         if (part.at[0] == '{') {
             must(count < max);
-            if (!join(t->segments + at, n, &values[count++], a, e))
+            if (!path_join(t->segments + at, n, &values[count++], a, e))
                 return false;
         }
         at += n;

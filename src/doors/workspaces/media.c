@@ -36,7 +36,7 @@ static unsigned weight_of(struct str parameters)
 }
 
 /* How exactly a range means the type: 0 not at all, 3 by its full name. */
-static unsigned fits(struct str range, const char *type)
+static unsigned media_fit(struct str range, const char *type)
 {
     size_t family = (size_t)(strchr(type, '/') - type);
     if (str_same(range, str_of(type)))
@@ -54,7 +54,7 @@ unsigned media_wanted(struct str accept, const char *type)
         return 1000;
     while (accept.n) {
         struct str range = next_part(&accept, ',');
-        unsigned exact = fits(next_part(&range, ';'), type);
+        unsigned exact = media_fit(next_part(&range, ';'), type);
         if (exact > best || (exact && exact == best && weight_of(range) > wanted)) {
             best = exact;
             wanted = weight_of(range);

@@ -34,8 +34,8 @@ static void put_schema_ref(struct json_writer *w, const char *name)
 }
 
 /* `also`: another type that it may have, plain text (NULL: none). */
-static void put_content(struct json_writer *w, const char *schema, const char *also,
-                        bool patch)
+static void openapi_put_content(struct json_writer *w, const char *schema,
+                                const char *also, bool patch)
 {
     const char *types[] = {"application/json",
                            patch ? "application/merge-patch+json" : NULL};
@@ -57,8 +57,9 @@ static void put_content(struct json_writer *w, const char *schema, const char *a
 
 /* ---- parameters ------------------------------------------------------------- */
 
-static void put_parameter(struct json_writer *w, const char *in, struct str name,
-                          const char *description, struct str schema, bool required)
+static void openapi_put_parameter(struct json_writer *w, const char *in, struct str name,
+                                  const char *description, struct str schema,
+                                  bool required)
 {
     json_open_object(w);
     json_pair_str(w, "name", name);
@@ -91,32 +92,34 @@ static void put_path_parameters(struct json_writer *w, const char *pattern)
     for (const char *at = strchr(pattern, '{'); at; at = strchr(at + 1, '{')) {
         struct str name = {at + 1, strcspn(at + 1, "}")};
         bool number = str_is(name, "revision");
-        put_parameter(w, "path", name, describe_variable(name),
-                      number ? STR("{\"type\":\"integer\",\"minimum\":1}")
-                             : STR("{\"type\":\"string\"}"),
-                      true);
+        openapi_put_parameter(w, "path", name, describe_variable(name),
+                              number ? STR("{\"type\":\"integer\",\"minimum\":1}")
+                                     : STR("{\"type\":\"string\"}"),
+                              true);
     }
 }
 
-static void put_parameters(struct json_writer *w, const struct route *r)
+static void openapi_put_parameters(struct json_writer *w, const struct route *r)
 {
     static const char text[] = "{\"type\":\"string\"}";
     json_key(w, "parameters");
     json_open_array(w);
     put_path_parameters(w, r->pattern);
     for (const struct route_parameter *p = r->parameters; p && p->name; p++)
-        put_parameter(w, "query", str_of(p->name), p->description, str_of(p->schema),
-                      false);
+        openapi_put_parameter(w, "query", str_of(p->name), p->description,
+                              str_of(p->schema), false);
     if (r->flags & ROUTE_IF_MATCH)
-        put_parameter(w, "header", STR("If-Match"),
-                      r->flags & ROUTE_NEEDS_MATCH
-                          ? "the ETag of the version that was read; * takes any. Needed, "
-                            "unless the body has content_hash"
-                          : "the ETag of the version that is meant",
-                      str_of(text), false);
+        openapi_put_parameter(
+            w, "header", STR("If-Match"),
+            r->flags & ROUTE_NEEDS_MATCH
+                ? "the ETag of the version that was read; * takes any. Needed, "
+                  "unless the body has content_hash"
+                : "the ETag of the version that is meant",
+            str_of(text), false);
     if (!strcmp(r->method, "GET"))
-        put_parameter(w, "header", STR("If-None-Match"),
-                      "an ETag: 304, where it is still that", str_of(text), false);
+        openapi_put_parameter(w, "header", STR("If-None-Match"),
+                              "an ETag: 304, where it is still that", str_of(text),
+                              false);
     json_close(w);
 }
 
@@ -131,7 +134,7 @@ static void put_header(struct json_writer *w, const char *name, const char *desc
     json_close(w);
 }
 
-static void put_headers(struct json_writer *w, const struct route *r)
+static void openapi_put_headers(struct json_writer *w, const struct route *r)
 {
     bool note = !strcmp(r->answer, "Note");
     json_key(w, "headers");
@@ -153,12 +156,12 @@ static void put_success(struct json_writer *w, const struct route *r)
     json_key(w, status);
     json_open_object(w);
     json_pair_cstr(w, "description", r->summary);
-    put_headers(w, r);
-    put_content(w, r->answer,
-                r->flags & ROUTE_MARKDOWN_OUT ? "text/markdown"
-                : r->flags & ROUTE_EVENTS     ? "text/event-stream"
-                                              : NULL,
-                false);
+    openapi_put_headers(w, r);
+    openapi_put_content(w, r->answer,
+                        r->flags & ROUTE_MARKDOWN_OUT ? "text/markdown"
+                        : r->flags & ROUTE_EVENTS     ? "text/event-stream"
+                                                      : NULL,
+                        false);
     json_close(w);
     if (!strcmp(r->method, "GET"))
         json_pair_raw(w, "304", STR("{\"description\":\"It is what you have.\"}"));
@@ -197,7 +200,7 @@ static void put_responses(struct json_writer *w, const struct route *r)
         json_pair_cstr(
             w, "description",
             "The code failed, and this says where; the status is its error's.");
-        put_content(w, r->answer, NULL, false);
+        openapi_put_content(w, r->answer, NULL, false);
         json_close(w);
     } else {
         put_ref(w, "responses", STR("Problem"));
@@ -222,13 +225,14 @@ static void put_operation(struct json_writer *w, const struct route *r)
     json_close(w);
     json_pair_cstr(w, "summary", r->summary);
     json_pair_cstr(w, "description", text->description);
-    put_parameters(w, r);
+    openapi_put_parameters(w, r);
     if (r->body) {
         json_key(w, "requestBody");
         json_open_object(w);
         json_pair_bool(w, "required", true);
-        put_content(w, r->body, r->flags & ROUTE_MARKDOWN_IN ? "text/markdown" : NULL,
-                    !strcmp(method, "patch"));
+        openapi_put_content(w, r->body,
+                            r->flags & ROUTE_MARKDOWN_IN ? "text/markdown" : NULL,
+                            !strcmp(method, "patch"));
         json_close(w);
     }
     put_responses(w, r);

@@ -43,8 +43,7 @@ static void say(struct prompting *p, struct str text)
 /* Embeds what a resource holds, or the part of it that is told as `text`. */
 static void embed(struct prompting *p, const struct view *v, struct str text)
 {
-    scoped_buf struct buf uri;
-    buf_init(&uri, (size_t)32 << 10);
+    scoped_buf struct buf uri = buf_of(BUF_TEXT);
     view_put_uri(v, &uri);
     begin_message(p, "resource");
     json_key(p->out, "resource");
@@ -60,8 +59,7 @@ static void embed(struct prompting *p, const struct view *v, struct str text)
 /* A part that cannot be read is reported; the prompt is of use without it. */
 static void regret(struct prompting *p, const char *what, const struct err *why)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 1000);
+    scoped_buf struct buf text = buf_of(BUF_LINE);
     buf_printf(&text, "(%s could not be added here: %s)", what, why->msg);
     say(p, buf_view(&text));
 }
@@ -87,7 +85,7 @@ static void fill_list(struct json_writer *w, const void *arg)
 }
 
 /* The row as the resource tells it, without properties. */
-static void put_row(const struct json *row, struct json_writer *w)
+static void prompt_put_row(const struct json *row, struct json_writer *w)
 {
     json_open_object(w);
     json_pair(w, "id", json_get(row, "id"));
@@ -99,15 +97,15 @@ static void put_row(const struct json *row, struct json_writer *w)
 }
 
 /* As many rows as there is room for: *shown of them. */
-static void put_rows(struct prompting *p, const struct json *rows, size_t room,
-                     struct buf *text, size_t *shown)
+static void prompt_put_rows(struct prompting *p, const struct json *rows, size_t room,
+                            struct buf *text, size_t *shown)
 {
     struct json_writer w = json_writer(text);
     json_open_array(&w);
     struct json_iter it = json_iter(rows);
     *shown = 0;
     while (text->n < room && json_next(&it)) {
-        put_row(it.value, &w);
+        prompt_put_row(it.value, &w);
         ++*shown;
     }
     json_close(&w);
@@ -118,10 +116,10 @@ static void embed_list(struct prompting *p, const struct json *rows, size_t room
 {
     scoped_buf struct buf text, rest;
     buf_init(&text, (size_t)4 << 20);
-    buf_init(&rest, 1000);
+    buf_init(&rest, BUF_LINE);
     size_t shown, count = json_length(rows);
     struct view v = {.kind = VIEW_LIST, .workspace = p->workspace};
-    put_rows(p, rows, room, &text, &shown);
+    prompt_put_rows(p, rows, room, &text, &shown);
     embed(p, &v, buf_view(&text));
     if (shown == count && count < ROWS_MAX)
         return;
@@ -133,7 +131,8 @@ static void embed_list(struct prompting *p, const struct json *rows, size_t room
     say(p, buf_view(&rest));
 }
 
-static const struct json *list_notes(struct prompting *p, struct str type, struct err *e)
+static const struct json *prompt_list_notes(struct prompting *p, struct str type,
+                                            struct err *e)
 {
     struct listed l = {type};
     return view_call(p->work, "notes.list", fill_list, &l, p->a, e);
@@ -169,8 +168,7 @@ static void embed_notes(struct prompting *p, const struct json *rows)
 
 static void say_task(struct prompting *p, const char *sentence, const char *how)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)16 << 10);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     buf_printf(&text, "%s\n\nThe workspace is \"%.*s\". %s", sentence,
                STR_ARGS(p->workspace), how);
     say(p, buf_view(&text));
@@ -186,7 +184,7 @@ static bool summarize(struct prompting *p, const struct json *arguments, struct 
         "The index follows: one row a note. Read single notes (get_note, or their "
         "resource ieapp://{workspace_id}/notes/{note_id}) where titles and tags do not "
         "say enough, and name the notes that you speak of by their ids.");
-    const struct json *rows = list_notes(p, type, e);
+    const struct json *rows = prompt_list_notes(p, type, e);
     if (rows)
         embed_list(p, rows, p->left);
     return rows != NULL;
@@ -195,13 +193,13 @@ static bool summarize(struct prompting *p, const struct json *arguments, struct 
 /* The folder may be spelt in small letters. */
 static const struct json *list_class(struct prompting *p, struct str type, struct err *e)
 {
-    const struct json *rows = list_notes(p, type, e);
+    const struct json *rows = prompt_list_notes(p, type, e);
     char *small = rows && !json_length(rows) ? str_cz(type, p->a, e) : NULL;
     if (!small)
         return rows;
     for (char *c = small; *c; c++)
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c);
-    return list_notes(p, str_of(small), e);
+    return prompt_list_notes(p, str_of(small), e);
 }
 
 static bool analyze(struct prompting *p, const struct json *arguments, struct err *e)
@@ -239,8 +237,7 @@ static void say_answer(struct prompting *p, const char *title, const char *call,
         regret(p, title, &why);
         return;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, p->left + 1000);
+    scoped_buf struct buf text = buf_of(p->left + 1000);
     struct json_writer w = json_writer(&text);
     buf_printf(&text, "%s:\n\n", title);
     json_put(&w, answer);
@@ -264,8 +261,7 @@ static bool related(struct prompting *p, const struct json *arguments, struct er
                        STR_ARGS(p->workspace), STR_ARGS(str_cut(wanted, 100)));
     if (!note)
         return false;
-    scoped_buf struct buf sentence;
-    buf_init(&sentence, 4096);
+    scoped_buf struct buf sentence = buf_of(BUF_PAGE);
     buf_printf(
         &sentence,
         "Given a note ID, find all related notes via links and shared tags.\n\nThe "
@@ -290,8 +286,7 @@ static bool tell_functions(struct prompting *p, const struct json *arguments,
                            struct err *e)
 {
     (void)arguments;
-    scoped_buf struct buf text;
-    buf_init(&text, DATA_MAX);
+    scoped_buf struct buf text = buf_of(DATA_MAX);
     if (!work_functions(p->work, WORK_FUNCTIONS_PROMPT, &text, e))
         return false;
     say(p, buf_view(&text));

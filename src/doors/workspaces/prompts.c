@@ -90,8 +90,7 @@ bool prompts_list_rows(struct workspaces *w, struct str after, struct buf *rows,
 
 static bool unknown_argument(const struct prompt_shown *p, struct str name, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, 200);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; i < p->argument_count; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", p->arguments[i].name);
     return err_set(e, ERR_INVALID,
@@ -138,8 +137,7 @@ static bool check_arguments(const struct prompt_shown *p, const struct json *arg
 
 static bool no_such_prompt(const struct workspaces *w, struct str name, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, 250);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; i < prompt_count(w) && !names.failed; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", prompt_at(w, i)->name);
     return err_set(e, ERR_NOT_FOUND, "there is no prompt '%.*s'; there %s%s",

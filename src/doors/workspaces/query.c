@@ -61,8 +61,7 @@ static bool find_property(struct question *q, struct str key, size_t *number,
     if (q->property_count == QUERY_PROPERTIES)
         return err_set(e, ERR_LIMIT, "body names more than %u different properties",
                        QUERY_PROPERTIES);
-    scoped_buf struct buf path;
-    buf_init(&path, key.n + 8);
+    scoped_buf struct buf path = buf_of(key.n + 8);
     if (is_odd_key(key))
         buf_str(&path, key);
     else
@@ -75,8 +74,7 @@ static bool find_property(struct question *q, struct str key, size_t *number,
 
 static bool no_such_field(struct str place, struct str name, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, 400);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     for (size_t i = 0; i < LENGTH(fields); i++)
         buf_printf(&names, "%s, ", fields[i].name);
     return err_set(
@@ -121,8 +119,8 @@ void question_put_number(struct buf *out, const struct operand *o)
 /* ---- the order -------------------------------------------------------------------------- */
 
 /* Two columns a key: is there none (those come last), and the value. */
-static bool put_key(struct question *q, struct str name, bool down, struct buf *columns,
-                    struct buf *after, struct err *e)
+static bool query_put_key(struct question *q, struct str name, bool down,
+                          struct buf *columns, struct buf *after, struct err *e)
 {
     struct operand o;
     if (q->key_count == QUERY_KEYS)
@@ -153,7 +151,7 @@ static bool put_named_key(struct question *q, struct str name, struct buf *colum
     bool down = str_starts(name, "-");
     if (down)
         name.at++, name.n--;
-    return put_key(q, name, down, columns, after, e);
+    return query_put_key(q, name, down, columns, after, e);
 }
 
 /* {"properties.Due": "asc"} */
@@ -167,7 +165,7 @@ static bool put_worded_keys(struct question *q, const struct json *object,
         if (!down && !str_is(word, "asc") && json_int(it.value, 0) != 1)
             return err_set(e, ERR_INVALID, "body.sort.%.*s must be \"asc\" or \"desc\"",
                            STR_ARGS(str_cut(it.key, 60)));
-        if (!put_key(q, it.key, down, columns, after, e))
+        if (!query_put_key(q, it.key, down, columns, after, e))
             return false;
     }
     return true;
@@ -261,9 +259,10 @@ static bool put_mark(struct question *q, struct str after, struct buf *sql, stru
     return true;
 }
 
-static bool put_question(struct question *q, const struct buf *where,
-                         const struct buf *columns, struct buf *later, struct str after,
-                         int64_t limit, struct buf *sql, struct err *e)
+static bool query_put_question(struct question *q, const struct buf *where,
+                               const struct buf *columns, struct buf *later,
+                               struct str after, int64_t limit, struct buf *sql,
+                               struct err *e)
 {
     /* Used twice, it would be written down as a whole first. */
     buf_cstr(sql, "WITH q AS NOT MATERIALIZED(");
@@ -295,16 +294,17 @@ bool query_write(const struct json *filter, const struct json *sort, struct str 
 {
     struct question q = {.params = &out->params};
     scoped_buf struct buf columns, later, where;
-    buf_init(&columns, 8192);
-    buf_init(&later, 8192);
-    buf_init(&where, 32768);
-    buf_init(&q.order, 1024);
+    buf_init(&columns, BUF_PAGE);
+    buf_init(&later, BUF_PAGE);
+    buf_init(&where, BUF_TEXT);
+    buf_init(&q.order, BUF_LINE);
     buf_char(&out->params, '[');
     bool ok =
         filter_write(&q, filter, &where, e) && put_keys(&q, sort, &columns, &later, e);
     if (ok && !q.key_count)
-        ok = put_key(&q, STR("updated_at"), true, &columns, &later, e);
-    ok = ok && put_question(&q, &where, &columns, &later, after, limit, &out->sql, e);
+        ok = query_put_key(&q, STR("updated_at"), true, &columns, &later, e);
+    ok = ok &&
+         query_put_question(&q, &where, &columns, &later, after, limit, &out->sql, e);
     buf_char(&out->params, ']');
     buf_done(&q.order);
     return ok && buf_check(&out->params, "the query's values", e);

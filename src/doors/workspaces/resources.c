@@ -27,8 +27,7 @@ static bool read_result(struct workspaces *w, const struct caller *who, struct s
                         const struct json *values, struct buf *contents, struct err *e)
 {
     (void)values;
-    scoped_buf struct buf text;
-    buf_init(&text, RESULT_MAX + 1);
+    scoped_buf struct buf text = buf_of(RESULT_MAX + 1);
     if (!actions_resource(w->actions, who, uri, &text, e))
         return false;
     put_contents(contents, uri, "application/json", buf_view(&text));
@@ -40,8 +39,7 @@ static bool read_declarations(struct workspaces *w, const struct caller *who,
                               struct buf *contents, struct err *e)
 {
     (void)w, (void)who, (void)values;
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)4 << 20);
+    scoped_buf struct buf text = buf_of((size_t)4 << 20);
     if (!actions_api(ACTIONS_API_TYPES, STR(""), &text, e))
         return false;
     put_contents(contents, uri, "text/x-typescript", buf_view(&text));
@@ -53,8 +51,7 @@ static bool read_audit(struct workspaces *w, const struct caller *who, struct st
                        const struct json *values, struct buf *contents, struct err *e)
 {
     struct str workspace = json_str(json_get(values, "workspace_id"));
-    scoped_buf struct buf text;
-    buf_init(&text, RESULT_MAX);
+    scoped_buf struct buf text = buf_of(RESULT_MAX);
     struct work *work = work_begin(w->actions, who, workspace, "resources/read audit", e);
     bool ok = work && work_audit(work, &(struct audit_filter){0}, &text, e);
     if (work)
@@ -69,8 +66,7 @@ static bool read_functions(struct workspaces *w, const struct caller *who, struc
 {
     struct str workspace = json_str(json_get(values, "workspace_id"));
     bool types = str_ends(uri, "/declarations");
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)4 << 20);
+    scoped_buf struct buf text = buf_of((size_t)4 << 20);
     struct work *work =
         work_begin(w->actions, who, workspace, "resources/read functions", e);
     bool ok =
@@ -170,7 +166,8 @@ const struct resource_shown *template_named(const struct workspaces *w, struct s
 
 /* Its place in the tables, and the values of a template's variables; SIZE_MAX: it is none
  * of these, but may be a view. What is spelt out goes before any template. */
-static size_t find(const struct workspaces *w, struct str uri, struct buf *values)
+static size_t resource_find(const struct workspaces *w, struct str uri,
+                            struct buf *values)
 {
     for (size_t i = OWN_AT; i < static_count(w); i++)
         if (!template_is(static_at(w, i)->uri) && str_is(uri, static_at(w, i)->uri)) {
@@ -200,8 +197,7 @@ static bool read_view(struct workspaces *w, const struct caller *who, struct str
                       const struct view *v, struct buf *contents, struct err *e)
 {
     const char *mime_type;
-    scoped_buf struct buf text;
-    buf_init(&text, contents->ceiling);
+    scoped_buf struct buf text = buf_of(contents->ceiling);
     if (!view_show(w, who, v, &text, &mime_type, e))
         return false;
     put_contents(contents, uri, mime_type, buf_view(&text));
@@ -224,12 +220,11 @@ bool workspaces_read(struct workspaces *w, const struct caller *who, struct str 
     if (uri.n > URI_MAX)
         return no_such(uri, e);
     scoped(arena_free) struct arena *a = arena_new(16 * URI_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * URI_MAX);
+    scoped_buf struct buf text = buf_of(4 * URI_MAX);
     struct view view;
     if (view_read_uri(uri, a, &view))
         return read_view(w, who, uri, &view, contents, e);
-    size_t i = find(w, uri, &text);
+    size_t i = resource_find(w, uri, &text);
     if (i == SIZE_MAX)
         return no_such(uri, e);
     const struct json *values = json_read(buf_view(&text), a, e);
@@ -293,8 +288,7 @@ static bool list_resources(struct workspaces *w, const struct caller *who,
     struct str behind = after.n ? (struct str){after.at + 1, after.n - 1} : after;
     bool in_workspaces = after.n && after.at[0] == 'w';
     size_t room = WORKSPACES_PAGE;
-    scoped_buf struct buf place;
-    buf_init(&place, URI_MAX);
+    scoped_buf struct buf place = buf_of(URI_MAX);
     if (!in_workspaces && !list_static(w, false, behind, &room, out, &place, e))
         return false;
     bool more = place.n > 0;
@@ -345,14 +339,13 @@ bool workspaces_follow(struct workspaces *w, const struct caller *who, struct st
                        struct buf *canonical, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(16 * URI_MAX);
-    scoped_buf struct buf values;
-    buf_init(&values, 4 * URI_MAX);
+    scoped_buf struct buf values = buf_of(4 * URI_MAX);
     struct view view;
     if (uri.n > URI_MAX)
         return no_such(uri, e);
     if (view_read_uri(uri, a, &view))
         return view_follow(w, who, &view, canonical, e);
-    size_t i = find(w, uri, &values);
+    size_t i = resource_find(w, uri, &values);
     if (i == SIZE_MAX)
         return no_such(uri, e);
     buf_str(canonical, uri);

@@ -24,7 +24,7 @@ static void asking_done(struct asking *q)
 }
 #define scoped_asking __attribute__((cleanup(asking_done)))
 
-static void begin(struct asking *q)
+static void asking_begin(struct asking *q)
 {
     buf_init(&q->text, FUNCTION_TEXT);
     q->w = json_writer(&q->text);
@@ -32,12 +32,13 @@ static void begin(struct asking *q)
 }
 
 /* The function that the path names. */
-static void put_name(struct route_call *c, struct asking *q)
+static void function_put_name(struct route_call *c, struct asking *q)
 {
     json_pair_str(&q->w, "name", c->values[1]);
 }
 
-static void put_text(struct route_call *c, struct asking *q, const char *parameter)
+static void function_put_text(struct route_call *c, struct asking *q,
+                              const char *parameter)
 {
     struct str text = route_text(c, parameter);
     if (text.n)
@@ -45,7 +46,8 @@ static void put_text(struct route_call *c, struct asking *q, const char *paramet
 }
 
 /* "a,b" as an array. */
-static void put_list(struct route_call *c, struct asking *q, const char *parameter)
+static void function_put_list(struct route_call *c, struct asking *q,
+                              const char *parameter)
 {
     struct str rest = route_text(c, parameter);
     if (!rest.n)
@@ -85,15 +87,15 @@ static bool put_from(struct route_call *c, struct asking *q, const char *paramet
     return true;
 }
 
-static bool put_number(struct route_call *c, struct asking *q, const char *parameter,
-                       int64_t max, struct err *e)
+static bool asking_put_number(struct route_call *c, struct asking *q,
+                              const char *parameter, int64_t max, struct err *e)
 {
     return put_from(c, q, parameter, 1, max, e);
 }
 
 /* Puts the body's members; where the path names the function, a name in it becomes `name_as`
  * (NULL: not at all). */
-static void put_body(struct route_call *c, struct asking *q, const char *name_as)
+static void asking_put_body(struct route_call *c, struct asking *q, const char *name_as)
 {
     struct json_iter it = json_iter(c->body);
     while (json_next(&it)) {
@@ -109,7 +111,7 @@ static void put_body(struct route_call *c, struct asking *q, const char *name_as
 }
 
 /* Members that a problem document has in a form of its own. */
-static bool is_told(struct str key)
+static bool function_is_told(struct str key)
 {
     static const char *const told[] = {"success", "error",    "type", "title",
                                        "status",  "instance", "code", "retry"};
@@ -138,12 +140,11 @@ static bool answer_refused(struct route_call *c, const struct json *said,
     int status = other ? c->refusal : err_kind(why.code)->http;
     workspaces_problem(c->out, status, &why, c->rq->target);
     c->out->body.n--; /* its last brace: more comes */
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTION_TEXT);
+    scoped_buf struct buf text = buf_of(FUNCTION_TEXT);
     struct json_writer w = json_writer(&text);
     struct json_iter it = json_iter(said);
     while (json_next(&it)) {
-        if (is_told(it.key))
+        if (function_is_told(it.key))
             continue;
         buf_clear(&text);
         json_put(&w, it.value);
@@ -156,8 +157,8 @@ static bool answer_refused(struct route_call *c, const struct json *said,
 }
 
 /* The action's answer; NULL: it was refused, and that is answered, or *e. */
-static const struct json *ask(struct route_call *c, struct asking *q, const char *action,
-                              struct err *e)
+static const struct json *asking_send(struct route_call *c, struct asking *q,
+                                      const char *action, struct err *e)
 {
     unsigned vault = actions_vault_number(c->actions, c->who, c->values[0], e);
     struct caller who = *c->who;
@@ -197,13 +198,13 @@ static bool give(struct route_call *c, const struct json *value, struct err *e)
 static bool ask_and_give(struct route_call *c, struct asking *q, const char *action,
                          struct err *e)
 {
-    return give(c, ask(c, q, action, e), e);
+    return give(c, asking_send(c, q, action, e), e);
 }
 
 /* ---- versions as entity tags ------------------------------------------------------------ */
 
 /* "VERSION-ID": of another function that has its name by now it is another. */
-static struct str tag_of(const struct json *function, char out[static TAG_MAX])
+static struct str function_tag(const struct json *function, char out[static TAG_MAX])
 {
     (void)snprintf(
         out, TAG_MAX, "%lld-%.*s",
@@ -212,29 +213,29 @@ static struct str tag_of(const struct json *function, char out[static TAG_MAX])
     return str_of(out);
 }
 
-static bool put_tag(struct route_call *c, const struct json *said, struct err *e)
+static bool function_put_tag(struct route_call *c, const struct json *said, struct err *e)
 {
     char tag[TAG_MAX];
     const struct json *function = json_get(said, "function");
-    return !function || route_etag(c, tag_of(function, tag), e);
+    return !function || route_etag(c, function_tag(function, tag), e);
 }
 
 /* If-Match becomes the expected version. */
-static bool put_condition(struct route_call *c, struct asking *q, struct err *e)
+static bool asking_put_condition(struct route_call *c, struct asking *q, struct err *e)
 {
     scoped_asking struct asking now = {0};
     char tag[TAG_MAX];
     struct str list = str_trim(c->rq->if_match);
     if (!list.n || str_is(list, "*"))
         return true;
-    begin(&now);
-    put_name(c, &now);
-    const struct json *said = ask(c, &now, "get_custom_function", e);
+    asking_begin(&now);
+    function_put_name(c, &now);
+    const struct json *said = asking_send(c, &now, "get_custom_function", e);
     if (!said)
         return false;
     const struct json *function = json_get(said, "function");
     c->refusal = 412;
-    if (!condition_names(list, tag_of(function, tag), false))
+    if (!condition_names(list, function_tag(function, tag), false))
         return err_set(e, ERR_CONFLICT,
                        "the function has another version than If-Match says: it is "
                        "\"%s\" now, and nothing was changed",
@@ -248,8 +249,8 @@ static bool put_condition(struct route_call *c, struct asking *q, struct err *e)
 static bool ask_for_one(struct route_call *c, struct asking *q, const char *action,
                         struct err *e)
 {
-    const struct json *said = ask(c, q, action, e);
-    return give(c, said, e) && (!said || put_tag(c, said, e));
+    const struct json *said = asking_send(c, q, action, e);
+    return give(c, said, e) && (!said || function_put_tag(c, said, e));
 }
 
 /* ---- the routes ----------------------------------------------------------------------------- */
@@ -261,24 +262,24 @@ static const struct json *ask_for_functions(struct route_call *c, int64_t limit,
                                             struct str cursor, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_text(c, &q, "query");
-    put_list(c, &q, "tags");
-    put_text(c, &q, "createdBy");
-    put_text(c, &q, "sort");
-    put_text(c, &q, "order");
-    put_text(c, &q, "usedSince");
-    put_text(c, &q, "unusedSince");
+    asking_begin(&q);
+    function_put_text(c, &q, "query");
+    function_put_list(c, &q, "tags");
+    function_put_text(c, &q, "createdBy");
+    function_put_text(c, &q, "sort");
+    function_put_text(c, &q, "order");
+    function_put_text(c, &q, "usedSince");
+    function_put_text(c, &q, "unusedSince");
     if (!put_from(c, &q, "minUsage", 0, INT64_MAX, e) ||
         !put_from(c, &q, "maxUsage", 0, INT64_MAX, e))
         return NULL;
     if (cursor.n)
         json_pair_str(&q.w, "cursor", cursor);
     json_pair_int(&q.w, "limit", limit);
-    return ask(c, &q, "list_custom_functions", e);
+    return asking_send(c, &q, "list_custom_functions", e);
 }
 
-/* A refusal is answered by ask(), in place of what is there. */
+/* A refusal is answered by asking_send(), in place of what is there. */
 bool route_list_functions(struct route_call *c, struct err *e)
 {
     int64_t limit;
@@ -304,8 +305,7 @@ bool route_list_functions(struct route_call *c, struct err *e)
 static bool put_function_location(struct route_call *c, const struct json *said,
                                   struct err *e)
 {
-    scoped_buf struct buf path;
-    buf_init(&path, ROUTE_FIELD_SIZE);
+    scoped_buf struct buf path = buf_of(ROUTE_FIELD_SIZE);
     buf_cstr(&path, "/workspaces/");
     uri_escape(c->values[0], &path);
     buf_cstr(&path, "/functions/");
@@ -319,54 +319,56 @@ static bool put_function_location(struct route_call *c, const struct json *said,
 static bool ask_to_keep(struct route_call *c, struct asking *q, const char *action,
                         struct err *e)
 {
-    const struct json *said = ask(c, q, action, e);
+    const struct json *said = asking_send(c, q, action, e);
     if (said && json_bool(json_get(said, "dryRun"), false))
         c->out->status = 200;
     else if (said && !put_function_location(c, said, e))
         return false;
-    return give(c, said, e) && (!said || put_tag(c, said, e));
+    return give(c, said, e) && (!said || function_put_tag(c, said, e));
 }
 
 bool route_register_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_body(c, &q, NULL);
+    asking_begin(&q);
+    asking_put_body(c, &q, NULL);
     return ask_to_keep(c, &q, "register_custom_function", e);
 }
 
 bool route_get_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_name(c, &q);
-    return put_number(c, &q, "version", UINT32_MAX, e) &&
+    asking_begin(&q);
+    function_put_name(c, &q);
+    return asking_put_number(c, &q, "version", UINT32_MAX, e) &&
            ask_for_one(c, &q, "get_custom_function", e);
 }
 
 bool route_update_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_name(c, &q);
-    put_body(c, &q, "newName");
-    return put_condition(c, &q, e) && ask_to_keep(c, &q, "update_custom_function", e);
+    asking_begin(&q);
+    function_put_name(c, &q);
+    asking_put_body(c, &q, "newName");
+    return asking_put_condition(c, &q, e) &&
+           ask_to_keep(c, &q, "update_custom_function", e);
 }
 
 bool route_delete_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_name(c, &q);
+    asking_begin(&q);
+    function_put_name(c, &q);
     return put_flag(c, &q, "force", e) && put_flag(c, &q, "dryRun", e) &&
-           put_condition(c, &q, e) && ask_and_give(c, &q, "delete_custom_function", e);
+           asking_put_condition(c, &q, e) &&
+           ask_and_give(c, &q, "delete_custom_function", e);
 }
 
 bool route_delete_functions(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_list(c, &q, "names");
+    asking_begin(&q);
+    function_put_list(c, &q, "names");
     return put_flag(c, &q, "force", e) && put_flag(c, &q, "dryRun", e) &&
            ask_and_give(c, &q, "delete_custom_function", e);
 }
@@ -374,54 +376,55 @@ bool route_delete_functions(struct route_call *c, struct err *e)
 bool route_validate_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_body(c, &q, NULL);
+    asking_begin(&q);
+    asking_put_body(c, &q, NULL);
     return ask_and_give(c, &q, "validate_custom_function", e);
 }
 
 bool route_test_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_name(c, &q);
-    put_body(c, &q, NULL);
+    asking_begin(&q);
+    function_put_name(c, &q);
+    asking_put_body(c, &q, NULL);
     return ask_and_give(c, &q, "test_custom_function", e);
 }
 
 bool route_duplicate_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_name(c, &q);
-    put_body(c, &q, NULL);
+    asking_begin(&q);
+    function_put_name(c, &q);
+    asking_put_body(c, &q, NULL);
     return ask_to_keep(c, &q, "duplicate_custom_function", e);
 }
 
 bool route_rollback_function(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_name(c, &q);
-    put_body(c, &q, NULL);
-    return put_condition(c, &q, e) && ask_for_one(c, &q, "rollback_custom_function", e);
+    asking_begin(&q);
+    function_put_name(c, &q);
+    asking_put_body(c, &q, NULL);
+    return asking_put_condition(c, &q, e) &&
+           ask_for_one(c, &q, "rollback_custom_function", e);
 }
 
 bool route_function_versions(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_name(c, &q);
-    return put_number(c, &q, "from", UINT32_MAX, e) &&
-           put_number(c, &q, "to", UINT32_MAX, e) &&
+    asking_begin(&q);
+    function_put_name(c, &q);
+    return asking_put_number(c, &q, "from", UINT32_MAX, e) &&
+           asking_put_number(c, &q, "to", UINT32_MAX, e) &&
            ask_and_give(c, &q, "custom_function_versions", e);
 }
 
 bool route_function_stats(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
+    asking_begin(&q);
     if (c->values[1].n)
-        put_name(c, &q);
+        function_put_name(c, &q);
     return ask_and_give(c, &q, "custom_function_stats", e);
 }
 
@@ -429,9 +432,9 @@ bool route_function_stats(struct route_call *c, struct err *e)
 bool route_export_functions(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_list(c, &q, "names");
-    const struct json *said = ask(c, &q, "export_custom_functions", e);
+    asking_begin(&q);
+    function_put_list(c, &q, "names");
+    const struct json *said = asking_send(c, &q, "export_custom_functions", e);
     if (said)
         buf_str(&c->out->body, json_str(json_get(said, "text")));
     return e->code == ERR_NONE;
@@ -440,10 +443,10 @@ bool route_export_functions(struct route_call *c, struct err *e)
 bool route_import_functions(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
+    asking_begin(&q);
     json_pair_str(&q.w, "text", c->rq->body);
-    put_text(c, &q, "conflict");
-    put_list(c, &q, "names");
+    function_put_text(c, &q, "conflict");
+    function_put_list(c, &q, "names");
     return put_flag(c, &q, "dryRun", e) &&
            ask_and_give(c, &q, "import_custom_functions", e);
 }
@@ -451,40 +454,40 @@ bool route_import_functions(struct route_call *c, struct err *e)
 bool route_list_backups(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
+    asking_begin(&q);
     json_pair_bool(&q.w, "list", true);
-    const struct json *said = ask(c, &q, "backup_custom_functions", e);
+    const struct json *said = asking_send(c, &q, "backup_custom_functions", e);
     return give(c, json_get(said, "backups"), e);
 }
 
 bool route_backup_functions(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
+    asking_begin(&q);
     return ask_and_give(c, &q, "backup_custom_functions", e);
 }
 
 bool route_restore_functions(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    put_body(c, &q, NULL);
+    asking_begin(&q);
+    asking_put_body(c, &q, NULL);
     return ask_and_give(c, &q, "restore_custom_functions", e);
 }
 
 bool route_list_templates(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
-    const struct json *said = ask(c, &q, "custom_function_templates", e);
+    asking_begin(&q);
+    const struct json *said = asking_send(c, &q, "custom_function_templates", e);
     return give(c, json_get(said, "templates"), e);
 }
 
 bool route_get_template(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
-    begin(&q);
+    asking_begin(&q);
     json_pair_str(&q.w, "template", c->values[1]);
-    put_text(c, &q, "name");
+    function_put_text(c, &q, "name");
     return ask_and_give(c, &q, "custom_function_templates", e);
 }

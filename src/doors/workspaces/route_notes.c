@@ -28,12 +28,11 @@ static bool put_list_options(struct route_call *c, const struct route_page *page
     return buf_check(out, "the options", e);
 }
 
-static bool put_list(struct route_call *c, struct route_page *page, const void *arg,
-                     struct err *e)
+static bool route_put_list(struct route_call *c, struct route_page *page, const void *arg,
+                           struct err *e)
 {
     const struct row_fields *wanted = arg;
-    scoped_buf struct buf options;
-    buf_init(&options, (size_t)64 << 10);
+    scoped_buf struct buf options = buf_of(BUF_TEXT);
     if (!put_list_options(c, page, wanted, &options, e))
         return false;
     const struct json *rows = route_ask(c, "notes.list", buf_view(&options), e);
@@ -52,7 +51,7 @@ bool route_list_notes(struct route_call *c, struct err *e)
 {
     struct row_fields wanted;
     int64_t limit;
-    const struct route_list list = {put_list, &wanted, ROUTE_LIMIT_MAX};
+    const struct route_list list = {route_put_list, &wanted, ROUTE_LIMIT_MAX};
     return row_read_fields(route_text(c, "fields"), &wanted, e) &&
            route_number(c, "limit", 0, 1, ROUTE_LIMIT_MAX, &limit, e) &&
            route_list(c, &list, limit, route_text(c, "cursor"), e);
@@ -62,8 +61,7 @@ bool route_list_notes(struct route_call *c, struct err *e)
 
 static const struct json *ask_note(struct route_call *c, struct str id, struct err *e)
 {
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     json_pair_str(&w, "identifier", id);
@@ -83,7 +81,7 @@ static const struct json *ask_note(struct route_call *c, struct str id, struct e
     return note;
 }
 
-static void put_links(const struct json *note, struct json_writer *w)
+static void route_put_links(const struct json *note, struct json_writer *w)
 {
     struct json_iter it = json_iter(json_get(note, "links"));
     json_key(w, "links");
@@ -106,7 +104,7 @@ static void put_note(const struct json *note, struct json_writer *w)
     json_open_object(w);
     row_put_members(note, w);
     json_pair(w, "markdown", json_get(note, "markdown"));
-    put_links(note, w);
+    route_put_links(note, w);
     if (json_get(note, "frontmatter_error"))
         json_pair(w, "frontmatter_error", json_get(note, "frontmatter_error"));
     json_close(w);
@@ -115,8 +113,7 @@ static void put_note(const struct json *note, struct json_writer *w)
 static bool put_note_path(struct route_call *c, const char *name, struct str id,
                           struct err *e)
 {
-    scoped_buf struct buf path;
-    buf_init(&path, 16384);
+    scoped_buf struct buf path = buf_of(BUF_PAGE);
     buf_cstr(&path, "/workspaces/");
     uri_escape(c->values[0], &path);
     buf_cstr(&path, "/notes/");
@@ -152,7 +149,7 @@ bool route_get_note(struct route_call *c, struct err *e)
 
 /* ---- making one ----------------------------------------------------------------- */
 
-static bool put_parts(struct route_call *c, struct json_writer *w, struct err *e)
+static bool route_put_parts(struct route_call *c, struct json_writer *w, struct err *e)
 {
     const struct json *class = json_get(c->body, "class"),
                       *type = json_get(c->body, "type");
@@ -182,13 +179,12 @@ static bool put_parts(struct route_call *c, struct json_writer *w, struct err *e
 
 bool route_create_note(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf args;
-    buf_init(&args, ARGUMENTS_MAX);
+    scoped_buf struct buf args = buf_of(ARGUMENTS_MAX);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     if (c->markdown.at)
         json_pair_str(&w, "markdown", c->markdown);
-    else if (!put_parts(c, &w, e))
+    else if (!route_put_parts(c, &w, e))
         return false;
     json_close(&w);
     if (!buf_check(&args, "the note", e))
@@ -203,8 +199,7 @@ bool route_create_note(struct route_call *c, struct err *e)
 bool route_put_note(struct route_call *c, struct err *e)
 {
     struct condition d;
-    scoped_buf struct buf args;
-    buf_init(&args, ARGUMENTS_MAX);
+    scoped_buf struct buf args = buf_of(ARGUMENTS_MAX);
     if (!condition_read(c, c->values[1], &d, e))
         return false;
     struct json_writer w = json_writer(&args);
@@ -238,8 +233,7 @@ bool route_delete_note(struct route_call *c, struct err *e)
     struct str confirm = route_text(c, "confirm");
     if (confirm.n && !str_is(confirm, "true") && !str_is(confirm, "false"))
         return err_set(e, ERR_INVALID, "the parameter confirm is true or false");
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     if (!condition_read(c, c->values[1], &d, e))
         return false;
     struct json_writer w = json_writer(&args);

@@ -27,9 +27,9 @@ static bool too_large(const struct route_call *c, struct err *e)
 }
 
 /* Puts a page in an arena of its own, so that a long list needs no more memory than its text. */
-static bool put_page(struct route_call *c, const struct route_list *list, int64_t limit,
-                     struct str cursor, struct json_writer *w, struct buf *next,
-                     struct err *e)
+static bool pages_put(struct route_call *c, const struct route_list *list, int64_t limit,
+                      struct str cursor, struct json_writer *w, struct buf *next,
+                      struct err *e)
 {
     struct arena *outer = c->arena;
     scoped(arena_free) struct arena *inner = arena_new(ROUTE_ARENA);
@@ -44,11 +44,10 @@ static bool put_page(struct route_call *c, const struct route_list *list, int64_
 static bool put_one_page(struct route_call *c, const struct route_list *list,
                          int64_t limit, struct str cursor, struct err *e)
 {
-    scoped_buf struct buf next;
-    buf_init(&next, ROUTE_FIELD_SIZE);
+    scoped_buf struct buf next = buf_of(ROUTE_FIELD_SIZE);
     struct json_writer w = route_writer(c);
     json_open_array(&w);
-    bool ok = put_page(c, list, limit, cursor, &w, &next, e);
+    bool ok = pages_put(c, list, limit, cursor, &w, &next, e);
     json_close(&w);
     return ok && (!next.n || route_next(c, buf_view(&next), e));
 }
@@ -58,8 +57,7 @@ static bool put_one_page(struct route_call *c, const struct route_list *list,
 static bool same_version(struct route_call *c, const struct whole *l, bool *same,
                          struct err *e)
 {
-    scoped_buf struct buf now;
-    buf_init(&now, VERSION_MAX);
+    scoped_buf struct buf now = buf_of(VERSION_MAX);
     *same = l->pages < 2 || !c->work;
     if (*same)
         return true;
@@ -72,8 +70,7 @@ static bool same_version(struct route_call *c, const struct whole *l, bool *same
 static bool put_pages(struct route_call *c, struct whole *l, struct err *e)
 {
     struct json_writer w = route_writer(c);
-    scoped_buf struct buf at;
-    buf_init(&at, ROUTE_FIELD_SIZE);
+    scoped_buf struct buf at = buf_of(ROUTE_FIELD_SIZE);
     buf_str(&at, l->cursor);
     l->pages = 0;
     buf_clear(&l->version);
@@ -82,7 +79,7 @@ static bool put_pages(struct route_call *c, struct whole *l, struct err *e)
     json_open_array(&w);
     do {
         l->pages++;
-        if (!put_page(c, l->list, l->list->at_once, buf_view(&at), &w, &l->next, e))
+        if (!pages_put(c, l->list, l->list->at_once, buf_view(&at), &w, &l->next, e))
             return false;
         if (c->out->body.failed)
             return too_large(c, e);
@@ -93,7 +90,7 @@ static bool put_pages(struct route_call *c, struct whole *l, struct err *e)
     return true;
 }
 
-static bool put_whole(struct route_call *c, struct whole *l, struct err *e)
+static bool pages_put_whole(struct route_call *c, struct whole *l, struct err *e)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         bool same;
@@ -119,7 +116,7 @@ bool route_list(struct route_call *c, const struct route_list *list, int64_t lim
     struct whole l = {.list = list, .cursor = cursor};
     buf_init(&l.next, ROUTE_FIELD_SIZE);
     buf_init(&l.version, VERSION_MAX);
-    bool ok = put_whole(c, &l, e);
+    bool ok = pages_put_whole(c, &l, e);
     buf_done(&l.next);
     buf_done(&l.version);
     return ok;

@@ -35,8 +35,7 @@ static bool put_history(struct route_call *c, struct route_page *page, const voi
 {
     (void)arg;
     int64_t after = 0;
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     if (page->cursor.n && !read_number(page->cursor, &after))
         return err_set(e, ERR_INVALID,
                        "cursor must be the one that Link gave, a revision's number");
@@ -75,8 +74,7 @@ static bool read_revision(const struct route_call *c, int64_t *out, struct err *
 bool route_revision(struct route_call *c, struct err *e)
 {
     int64_t number;
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     if (!read_revision(c, &number, e) ||
         !put_object(&args, c->values[1], "revision", number, NULL, 0, NULL, e))
         return false;
@@ -105,8 +103,7 @@ bool route_restore(struct route_call *c, struct err *e)
 {
     int64_t number;
     struct condition d;
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     if (!read_revision(c, &number, e) || !condition_read(c, c->values[1], &d, e) ||
         !put_object(&args, c->values[1], "revision", number, NULL, 0, &d, e))
         return false;

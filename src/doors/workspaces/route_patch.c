@@ -88,8 +88,7 @@ static bool change_section(struct patch *p, struct str key, const struct json *v
 {
     struct json_writer w;
     bool removed = json_is(value, JSON_NULL);
-    scoped_buf struct buf text;
-    buf_init(&text, CHANGES_MAX);
+    scoped_buf struct buf text = buf_of(CHANGES_MAX);
     if (!removed && !put_section_text(value, key, &text, e))
         return false;
     open_change(p, &w);
@@ -146,7 +145,7 @@ static bool change_text(struct patch *p, const struct json *properties, struct e
 /* ---- name and class ------------------------------------------------------------ */
 
 /* The first folder is the class, and the only one that a move changes. */
-static bool follow(struct patch *p, struct err *e)
+static bool patch_follow(struct patch *p, struct err *e)
 {
     const char *rest = memchr(p->id.at, '/', p->id.n);
     char *id = arena_printf(p->c->arena, e, "%.*s%.*s",
@@ -165,7 +164,7 @@ static bool change_place(struct patch *p, struct err *e)
     if (class) {
         open_change(p, &w);
         json_pair(&w, "new_type", class);
-        if (!close_change(p, &w, "notes.move", e) || (title && !follow(p, e)))
+        if (!close_change(p, &w, "notes.move", e) || (title && !patch_follow(p, e)))
             return false;
     }
     if (!title)
@@ -191,8 +190,7 @@ static bool read_note(struct patch *p, struct err *e)
     bool both = json_get(body, "title") && json_get(body, "class");
     if (!both && !json_length(json_get(body, "properties")))
         return true;
-    scoped_buf struct buf name;
-    buf_init(&name, (size_t)64 << 10);
+    scoped_buf struct buf name = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&name);
     json_put_str(&w, p->id);
     p->sections = buf_check(&name, "the note's name", e)
@@ -223,12 +221,11 @@ static bool list_changes(struct patch *p, struct err *e)
 }
 
 /* The id of the note as the answer of the last change tells it. */
-static const struct json *perform(struct patch *p, struct err *e)
+static const struct json *patch_perform(struct patch *p, struct err *e)
 {
     if (p->count == 1)
         return route_ask(p->c, p->last, buf_view(&p->change), e);
-    scoped_buf struct buf batch;
-    buf_init(&batch, CHANGES_MAX);
+    scoped_buf struct buf batch = buf_of(CHANGES_MAX);
     buf_printf(&batch, "{\"changes\":[%.*s]}", STR_ARGS(buf_view(&p->all)));
     const struct json *done = buf_check(&batch, "the changes", e)
                                   ? route_ask(p->c, "notes.batch", buf_view(&batch), e)
@@ -243,7 +240,7 @@ static bool patch(struct patch *p, struct err *e)
     if (!condition_read(c, c->values[1], &p->condition, e) || !read_note(p, e) ||
         !list_changes(p, e))
         return false;
-    const struct json *done = perform(p, e);
+    const struct json *done = patch_perform(p, e);
     if (!done)
         return condition_failed(c, &p->condition);
     struct str id = json_str(json_get(done, "new_id"));

@@ -9,8 +9,8 @@
 
 /* ---- queries --------------------------------------------------------------- */
 
-static bool put_question(const struct json *body, struct str after, int64_t limit,
-                         struct buf *args, struct err *e)
+static bool search_put_question(const struct json *body, struct str after, int64_t limit,
+                                struct buf *args, struct err *e)
 {
     struct query_text q;
     buf_init(&q.sql, QUERY_SQL_MAX);
@@ -34,8 +34,7 @@ static bool put_question(const struct json *body, struct str after, int64_t limi
 /* A page may also be empty because the cursor's note is gone. */
 static bool check_cursor(struct route_call *c, struct str cursor, struct err *e)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, (size_t)64 << 10);
+    scoped_buf struct buf name = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&name);
     json_put_str(&w, cursor);
     const struct json *note = buf_check(&name, "the cursor", e)
@@ -49,7 +48,7 @@ static bool check_cursor(struct route_call *c, struct str cursor, struct err *e)
                STR_ARGS(str_cut(cursor, 80)));
 }
 
-static bool read_cursor(const struct route_call *c, struct str *out, struct err *e)
+static bool search_read_cursor(const struct route_call *c, struct str *out, struct err *e)
 {
     *out = route_text(c, "cursor");
     struct str other = json_str(json_get(c->body, "cursor"));
@@ -65,8 +64,7 @@ static void look_for_class(struct route_call *c)
 {
     struct err none = {0};
     struct str class = json_str(json_get(json_get(c->body, "filter"), "class"));
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     json_pair_str(&w, "typeName", class);
@@ -76,13 +74,12 @@ static void look_for_class(struct route_call *c)
         (void)route_ask(c, "notes.list", buf_view(&args), &none);
 }
 
-static bool put_found(struct route_call *c, struct route_page *page, const void *arg,
-                      struct err *e)
+static bool search_put_found(struct route_call *c, struct route_page *page,
+                             const void *arg, struct err *e)
 {
     const struct row_fields *fields = arg;
-    scoped_buf struct buf args;
-    buf_init(&args, 2 * QUERY_PARAMS_MAX);
-    if (!put_question(c->body, page->cursor, page->limit, &args, e))
+    scoped_buf struct buf args = buf_of(2 * QUERY_PARAMS_MAX);
+    if (!search_put_question(c->body, page->cursor, page->limit, &args, e))
         return false;
     const struct json *found = route_ask(c, "notes.searchSQL", buf_view(&args), e);
     struct json_iter it = json_iter(json_get(found, "rows"));
@@ -107,9 +104,9 @@ bool route_query(struct route_call *c, struct err *e)
 {
     struct row_fields fields;
     struct str cursor;
-    const struct route_list list = {put_found, &fields, ROUTE_LIMIT_MAX};
+    const struct route_list list = {search_put_found, &fields, ROUTE_LIMIT_MAX};
     return row_read_field_names(json_get(c->body, "fields"), &fields, e) &&
-           read_cursor(c, &cursor, e) &&
+           search_read_cursor(c, &cursor, e) &&
            route_list(c, &list, json_int(json_get(c->body, "limit"), 0), cursor, e);
 }
 
@@ -142,8 +139,7 @@ static bool put_hits(struct route_call *c, struct route_page *page, const void *
                                            {"class", "type"},
                                            {"excerpt", "excerpt"},
                                            {"score", "score"}};
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     if (!put_hits_options(c, page, &args, e))
         return false;
     const struct json *rows = route_ask(c, "notes.search", buf_view(&args), e);
@@ -173,12 +169,11 @@ bool route_search(struct route_call *c, struct err *e)
 
 /* ---- links ------------------------------------------------------------------------ */
 
-static bool put_links(struct route_call *c, struct route_page *page, const void *arg,
-                      struct err *e)
+static bool search_put_links(struct route_call *c, struct route_page *page,
+                             const void *arg, struct err *e)
 {
     (void)arg;
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
     json_pair_int(&w, "limit", page->limit);
@@ -203,7 +198,7 @@ static bool put_links(struct route_call *c, struct route_page *page, const void 
 bool route_links(struct route_call *c, struct err *e)
 {
     int64_t limit;
-    const struct route_list list = {put_links, NULL, ROUTE_LIMIT_MAX};
+    const struct route_list list = {search_put_links, NULL, ROUTE_LIMIT_MAX};
     return route_number(c, "limit", 0, 1, ROUTE_LIMIT_MAX, &limit, e) &&
            route_list(c, &list, limit, route_text(c, "cursor"), e);
 }
@@ -217,8 +212,7 @@ bool route_classes(struct route_call *c, struct err *e)
 
 bool route_class(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, ROUTE_ANSWER);
+    scoped_buf struct buf all = buf_of(ROUTE_ANSWER);
     const struct json *rows =
         view_classes(c->work, &all, e) ? json_read(buf_view(&all), c->arena, e) : NULL;
     struct json_iter it = json_iter(rows);

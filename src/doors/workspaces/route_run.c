@@ -35,8 +35,7 @@ bool route_evaluate(struct route_call *c, struct err *e)
 
 bool route_run(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)32 << 20);
+    scoped_buf struct buf text = buf_of((size_t)32 << 20);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_str(&w, "workspace_id", c->values[0]);

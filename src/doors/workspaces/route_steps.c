@@ -68,8 +68,7 @@ bool route_etag(struct route_call *c, struct str hash, struct err *e)
 
 bool route_next(struct route_call *c, struct str cursor, struct err *e)
 {
-    scoped_buf struct buf link;
-    buf_init(&link, 16384);
+    scoped_buf struct buf link = buf_of(BUF_PAGE);
     buf_char(&link, '<');
     for (size_t i = 0; i < c->locator.count; i++) {
         buf_char(&link, '/');

@@ -56,8 +56,7 @@ bool route_exec(struct route_call *c, struct err *e)
 /* "default" is the one that a command runs in which names none. */
 bool route_stop_machine(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     if (!str_is(c->values[0], "default"))

@@ -17,8 +17,7 @@ static void put_workspace(const struct json *v, struct json_writer *w)
 /* The workspaces that the caller may know of; a script knows its own. */
 static const struct json *known(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, ROUTE_ANSWER);
+    scoped_buf struct buf text = buf_of(ROUTE_ANSWER);
     return actions_vaults(c->actions, c->who, &text, e)
                ? json_read(buf_view(&text), c->arena, e)
                : NULL;

@@ -212,8 +212,7 @@ static void list_methods(const char *pattern, struct buf *out)
 
 static bool wrong_method(struct route_call *c, const char *pattern, struct err *e)
 {
-    scoped_buf struct buf allow;
-    buf_init(&allow, 256);
+    scoped_buf struct buf allow = buf_of(BUF_NAME);
     list_methods(pattern, &allow);
     if (!route_header(c, "Allow", buf_view(&allow), e))
         return false;
@@ -227,7 +226,7 @@ static bool wrong_method(struct route_call *c, const char *pattern, struct err *
 }
 
 /* Sets c->route, or answers without one: OPTIONS. */
-static bool find_route(struct route_call *c, struct err *e)
+static bool routes_find(struct route_call *c, struct err *e)
 {
     const char *known = NULL;
     for (size_t i = 0; i < route_count; i++) {
@@ -253,7 +252,7 @@ static bool find_route(struct route_call *c, struct err *e)
 
 /* ---- is it what the route takes? -------------------------------------------------- */
 
-static bool check_parameters(const struct route_call *c, struct err *e)
+static bool route_check_parameters(const struct route_call *c, struct err *e)
 {
     const struct route_parameter *known = c->route->parameters;
     for (size_t i = 0; i < c->locator.parameter_count; i++) {
@@ -262,8 +261,7 @@ static bool check_parameters(const struct route_call *c, struct err *e)
             p++;
         if (p && p->name)
             continue;
-        scoped_buf struct buf names;
-        buf_init(&names, 512);
+        scoped_buf struct buf names = buf_of(BUF_LINE);
         for (p = known; p && p->name; p++)
             buf_printf(&names, "%s%s", p == known ? "" : ", ", p->name);
         return err_set(e, ERR_INVALID, "the parameter \"%.*s\" is not known here; %s%s",
@@ -359,7 +357,7 @@ static void answer_warning(struct route_call *c)
     struct err none = {0};
     scoped_buf struct buf told;
     scoped_buf struct buf text;
-    buf_init(&told, (size_t)64 << 10);
+    buf_init(&told, BUF_TEXT);
     buf_init(&text, ROUTE_FIELD_SIZE);
     if (c->work)
         work_told(c->work, &told);
@@ -377,7 +375,7 @@ static void answer_warning(struct route_call *c)
     (void)route_header(c, "Warning", buf_view(&text), &none);
 }
 
-static bool run(struct route_call *c, struct err *e)
+static bool route_perform(struct route_call *c, struct err *e)
 {
     c->out->status = c->route->status ? c->route->status : 200;
     c->out->type = "application/json";
@@ -396,32 +394,33 @@ static bool run(struct route_call *c, struct err *e)
 }
 
 /* Within the workspace that the path names. */
-static bool work(struct route_call *c, struct err *e)
+static bool route_work(struct route_call *c, struct err *e)
 {
     if (c->route->flags & (ROUTE_NO_WORKSPACE | ROUTE_NO_WORK))
-        return run(c, e);
+        return route_perform(c, e);
     c->work = work_begin(c->actions, c->who, c->values[0], c->route->what, e);
     if (!c->work)
         return false;
-    bool ok = run(c, e);
+    bool ok = route_perform(c, e);
     work_end(c->work, ok ? NULL : e);
     return ok;
 }
 
-static bool answer(struct route_call *c, struct err *e)
+static bool route_answer_call(struct route_call *c, struct err *e)
 {
-    if (!locator_read(c->rq->target, &c->locator, c->arena, e) || !find_route(c, e))
+    if (!locator_read(c->rq->target, &c->locator, c->arena, e) || !routes_find(c, e))
         return false;
     if (!c->route)
         return true;
     if (c->who->within && (c->route->flags & ROUTE_OUTSIDE))
         return err_set(e, ERR_DENIED, "%s is not for code in the sandbox",
                        c->route->what);
-    return check_parameters(c, e) && choose_type(c, e) && read_body(c, e) && work(c, e);
+    return route_check_parameters(c, e) && choose_type(c, e) && read_body(c, e) &&
+           route_work(c, e);
 }
 
 /* The scopes that a credential needs for it. */
-static unsigned scope_of(const struct route *r)
+static unsigned route_scope(const struct route *r)
 {
     return r->scope                    ? r->scope
            : r->flags & ROUTE_OUTSIDE  ? SCOPE_EVALUATE
@@ -430,19 +429,19 @@ static unsigned scope_of(const struct route *r)
 }
 
 /* Where the credential is not enough, it is told what would be. */
-static void challenge(struct route_call *c)
+static void route_challenge(struct route_call *c)
 {
     const struct grant *g = c->who->grant;
-    if (!g || !c->route || (g->scopes & scope_of(c->route)))
+    if (!g || !c->route || (g->scopes & route_scope(c->route)))
         return;
     struct err none = {0};
     char text[CHALLENGE_MAX];
-    grant_challenge(g, scope_of(c->route), text);
+    grant_challenge(g, route_scope(c->route), text);
     (void)route_header(c, "WWW-Authenticate", str_of(text), &none);
 }
 
 /* A refusal keeps only the header Allow. */
-static void refuse(struct route_call *c, const struct err *why)
+static void route_refuse(struct route_call *c, const struct err *why)
 {
     struct route_answer *out = c->out;
     unsigned kept = 0;
@@ -451,7 +450,7 @@ static void refuse(struct route_call *c, const struct err *why)
             out->fields[kept++] = out->fields[i];
     out->field_count = kept;
     if (why->code == ERR_DENIED)
-        challenge(c);
+        route_challenge(c);
     workspaces_problem(out, c->refusal ? c->refusal : err_kind(why->code)->http, why,
                        c->rq->target);
 }
@@ -466,11 +465,11 @@ bool workspaces_request(struct workspaces *w, const struct route_request *rq,
     out->status = 200;
     out->field_count = 0;
     out->events = false;
-    if (answer(&c, &e)) {
+    if (route_answer_call(&c, &e)) {
         if (out->status == 403) /* code was refused, in the shape of its answers */
-            challenge(&c);
+            route_challenge(&c);
         return out->status < 400;
     }
-    refuse(&c, &e);
+    route_refuse(&c, &e);
     return false;
 }

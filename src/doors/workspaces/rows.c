@@ -49,8 +49,7 @@ static bool want(struct str name, struct row_fields *out, struct err *e)
         return want_property(
             (struct str){name.at + sizeof PREFIX - 1, name.n - (sizeof PREFIX - 1)}, out,
             e);
-    scoped_buf struct buf names;
-    buf_init(&names, 400);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     for (size_t i = 0; i < ROW_FIELDS; i++)
         buf_printf(&names, "%s, ", fields[i].name);
     return err_set(e, ERR_INVALID,
@@ -119,7 +118,7 @@ static const struct json *nested(struct route_call *c, const struct json *row,
     return json_is(v, JSON_STRING) ? json_read(json_str(v), c->arena, &none) : v;
 }
 
-static bool is_named(const struct row_fields *f, struct str key)
+static bool row_is_named(const struct row_fields *f, struct str key)
 {
     for (size_t i = 0; i < f->property_count; i++)
         if (str_eq(f->properties[i], key))
@@ -128,15 +127,15 @@ static bool is_named(const struct row_fields *f, struct str key)
 }
 
 /* Puts the properties that are asked for, and the names of those that were cut. */
-static void put_properties(struct route_call *c, const struct json *row,
-                           const struct row_fields *f, struct json_writer *w)
+static void row_put_properties(struct route_call *c, const struct json *row,
+                               const struct row_fields *f, struct json_writer *w)
 {
     const struct json *cut = nested(c, row, "properties_cut");
     json_key(w, "properties");
     json_open_object(w);
     struct json_iter it = json_iter(nested(c, row, "properties"));
     while (json_next(&it))
-        if (is_named(f, it.key)) {
+        if (row_is_named(f, it.key)) {
             json_key_str(w, it.key);
             json_put(w, it.value);
         }
@@ -144,7 +143,7 @@ static void put_properties(struct route_call *c, const struct json *row,
     bool any = false;
     it = json_iter(cut);
     while (json_next(&it)) {
-        if (!is_named(f, json_str(it.value)))
+        if (!row_is_named(f, json_str(it.value)))
             continue;
         if (!any) {
             json_key(w, "properties_cut");
@@ -163,7 +162,7 @@ void row_put(struct route_call *c, const struct json *row, const struct row_fiel
     json_open_object(w);
     for (size_t i = 0; i < ROW_FIELDS; i++) {
         if (i == FIELD_PROPERTIES && wants_any_property(f))
-            put_properties(c, row, f, w);
+            row_put_properties(c, row, f, w);
         else if (f->wanted[i] && !strcmp(fields[i].name, "tags"))
             json_pair(w, fields[i].name, nested(c, row, fields[i].source));
         else if (f->wanted[i])

@@ -50,8 +50,7 @@ static struct str value_of(struct str rest, const char *behind)
 
 bool template_match(const char *template, struct str uri, struct buf *values)
 {
-    scoped_buf struct buf value;
-    buf_init(&value, uri.n + 1);
+    scoped_buf struct buf value = buf_of(uri.n + 1);
     struct json_writer w = json_writer(values);
     size_t before = values->n;
     json_open_object(&w);

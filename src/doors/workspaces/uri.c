@@ -36,11 +36,10 @@ static struct str segment(struct str *rest, bool *any)
     return part;
 }
 
-static bool decode(struct str coded, struct arena *a, struct str *out)
+static bool note_decode(struct str coded, struct arena *a, struct str *out)
 {
     struct err ignored = {0};
-    scoped_buf struct buf plain;
-    buf_init(&plain, coded.n + 1);
+    scoped_buf struct buf plain = buf_of(coded.n + 1);
     char *copy = part_decode(coded, false, &plain)
                      ? arena_copy(a, buf_cz(&plain), plain.n, &ignored)
                      : NULL;
@@ -60,7 +59,7 @@ static bool read_note(struct str rest, struct arena *a, struct view *out)
         out->kind = VIEW_HISTORY;
         rest.n -= sizeof history - 1;
     }
-    return decode(rest, a, &out->note);
+    return note_decode(rest, a, &out->note);
 }
 
 bool view_read_uri(struct str uri, struct arena *a, struct view *out)
@@ -70,7 +69,7 @@ bool view_read_uri(struct str uri, struct arena *a, struct view *out)
         return false;
     struct str rest = {uri.at + sizeof VIEW_SCHEME - 1, uri.n - sizeof VIEW_SCHEME + 1};
     bool more;
-    if (!decode(segment(&rest, &more), a, &out->workspace) || !more)
+    if (!note_decode(segment(&rest, &more), a, &out->workspace) || !more)
         return false;
     if (str_is(rest, "classes") || str_is(rest, "links")) {
         out->kind = str_is(rest, "links") ? VIEW_LINKS : VIEW_CLASSES;

@@ -13,7 +13,7 @@ const struct json *view_call(struct work *work, const char *name,
                              const void *arg, struct arena *a, struct err *e)
 {
     scoped_buf struct buf args, answer;
-    buf_init(&args, (size_t)1 << 20);
+    buf_init(&args, BUF_LIST);
     buf_init(&answer, (size_t)128 << 20);
     struct json_writer w = json_writer(&args);
     json_open_array(&w);
@@ -79,8 +79,8 @@ static void take_cursor(struct pages *p, const struct json *row, struct buf *spa
     p->cursor = buf_view(space);
 }
 
-static bool put_page(struct work *work, struct pages *p, struct json_writer *out,
-                     struct buf *space, bool *more, struct err *e)
+static bool view_put_page(struct work *work, struct pages *p, struct json_writer *out,
+                          struct buf *space, bool *more, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
     const struct json *rows = view_call(work, p->call, fill_options, p, a, e);
@@ -98,15 +98,15 @@ static bool put_page(struct work *work, struct pages *p, struct json_writer *out
     return true;
 }
 
-static bool put_all(struct work *work, struct pages *p, struct buf *text, struct err *e)
+static bool views_put_all(struct work *work, struct pages *p, struct buf *text,
+                          struct err *e)
 {
-    scoped_buf struct buf space;
-    buf_init(&space, (size_t)16 << 10);
+    scoped_buf struct buf space = buf_of(BUF_PAGE);
     struct json_writer out = json_writer(text);
     json_open_array(&out);
     bool more = true;
     while (more && !text->failed)
-        if (!put_page(work, p, &out, &space, &more, e))
+        if (!view_put_page(work, p, &out, &space, &more, e))
             return false;
     json_close(&out);
     return !text->failed ||
@@ -148,7 +148,7 @@ static bool show_list(struct work *work, const struct view *v, struct buf *text,
                       .at_once = ROWS_AT_ONCE,
                       .mark = "path",
                       .put = put_note_row};
-    return put_all(work, &p, text, e);
+    return views_put_all(work, &p, text, e);
 }
 
 /* ---- links ------------------------------------------------------------------------ */
@@ -173,7 +173,7 @@ static bool show_links(struct work *work, const struct view *v, struct buf *text
                       .at_once = ROWS_AT_ONCE,
                       .mark = "source",
                       .put = put_as_it_is};
-    return put_all(work, &p, text, e);
+    return views_put_all(work, &p, text, e);
 }
 
 /* ---- a note ------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static void history_options(struct json_writer *w, const struct pages *p)
     json_pair_str(w, "identifier", p->note);
 }
 
-static void put_revision(const struct json *row, struct json_writer *out)
+static void view_put_revision(const struct json *row, struct json_writer *out)
 {
     static const char *const keys[] = {"revision",     "updated_at", "author",
                                        "content_hash", "summary",    "size"};
@@ -202,8 +202,8 @@ static bool show_history(struct work *work, const struct view *v, struct buf *te
                       .at_once = HISTORY_AT_ONCE,
                       .mark = "revision",
                       .mark_is_number = true,
-                      .put = put_revision};
-    return put_all(work, &p, text, e);
+                      .put = view_put_revision};
+    return views_put_all(work, &p, text, e);
 }
 
 static bool show_note(struct work *work, const struct view *v, struct buf *text,
@@ -232,8 +232,8 @@ static bool is_required(const struct json *schema, struct str name)
     return false;
 }
 
-static void put_field(struct json_writer *out, struct str name, const struct json *type,
-                      bool required)
+static void view_put_field(struct json_writer *out, struct str name,
+                           const struct json *type, bool required)
 {
     json_open_object(out);
     json_pair_str(out, "name", name);
@@ -251,11 +251,13 @@ static void put_declared(const struct json *schema, struct json_writer *out)
 {
     struct json_iter it = json_iter(json_get(schema, "fields"));
     while (json_next(&it))
-        put_field(out, json_str(json_get(it.value, "name")), json_get(it.value, "type"),
-                  json_bool(json_get(it.value, "required"), false));
+        view_put_field(out, json_str(json_get(it.value, "name")),
+                       json_get(it.value, "type"),
+                       json_bool(json_get(it.value, "required"), false));
     it = json_iter(json_get(schema, "properties"));
     while (json_next(&it))
-        put_field(out, it.key, json_get(it.value, "type"), is_required(schema, it.key));
+        view_put_field(out, it.key, json_get(it.value, "type"),
+                       is_required(schema, it.key));
 }
 
 static bool is_declared(const struct json *schema, struct str name)
@@ -366,7 +368,7 @@ bool view_show(struct workspaces *w, const struct caller *who, const struct view
 }
 
 /* A note that is not there yet may come: it is named as it was asked for. */
-static struct str id_of(struct work *work, struct str note, struct arena *a)
+static struct str row_id(struct work *work, struct str note, struct arena *a)
 {
     struct err ignored = {0};
     const struct json *found =
@@ -385,7 +387,7 @@ bool view_follow(struct workspaces *w, const struct caller *who, const struct vi
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
     struct view known = *v;
     if (v->note.n)
-        known.note = id_of(work, v->note, a);
+        known.note = row_id(work, v->note, a);
     view_put_uri(&known, canonical);
     work_follow(work);
     work_end(work, NULL);
@@ -394,7 +396,7 @@ bool view_follow(struct workspaces *w, const struct caller *who, const struct vi
 
 /* ---- listing ------------------------------------------------------------------------------ */
 
-static int by_id(const void *a, const void *b)
+static int rows_by_id(const void *a, const void *b)
 {
     return str_cmp(json_str(json_get(*(const struct json *const *)a, "id")),
                    json_str(json_get(*(const struct json *const *)b, "id")));
@@ -403,8 +405,7 @@ static int by_id(const void *a, const void *b)
 bool workspace_rows(struct workspaces *w, const struct caller *who, struct arena *a,
                     struct workspace_rows *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)16 << 20);
+    scoped_buf struct buf text = buf_of(BUF_FILE);
     *out = (struct workspace_rows){0};
     if (!actions_vaults(w->actions, who, &text, e))
         return false;
@@ -416,7 +417,7 @@ bool workspace_rows(struct workspaces *w, const struct caller *who, struct arena
     while (json_next(&it))
         out->all[out->count++] = it.value;
     if (out->count)
-        qsort(out->all, out->count, sizeof *out->all, by_id);
+        qsort(out->all, out->count, sizeof *out->all, rows_by_id);
     return true;
 }
 
@@ -436,8 +437,8 @@ static void put_fixed(const struct json *workspace, struct json_writer *out)
     for (size_t i = 0; i < LENGTH(fixed); i++) {
         const struct resource_shown *shown = &view_templates[fixed[i]];
         scoped_buf struct buf uri, title;
-        buf_init(&uri, (size_t)16 << 10);
-        buf_init(&title, (size_t)16 << 10);
+        buf_init(&uri, BUF_PAGE);
+        buf_init(&title, BUF_PAGE);
         view_put_uri(&(struct view){.kind = fixed[i], .workspace = id}, &uri);
         buf_printf(&title, "%s: ", shown->title);
         buf_str(&title, json_str(json_get(workspace, "name")));
@@ -454,12 +455,11 @@ static void put_fixed(const struct json *workspace, struct json_writer *out)
     }
 }
 
-static void put_note(struct str workspace, const struct json *row,
-                     struct json_writer *out)
+static void view_put_note(struct str workspace, const struct json *row,
+                          struct json_writer *out)
 {
     struct view v = {VIEW_NOTE, workspace, json_str(json_get(row, "id"))};
-    scoped_buf struct buf uri;
-    buf_init(&uri, (size_t)32 << 10);
+    scoped_buf struct buf uri = buf_of(BUF_TEXT);
     view_put_uri(&v, &uri);
     json_open_object(out);
     json_pair_str(out, "uri", buf_view(&uri));
@@ -487,7 +487,7 @@ static void fill_listing(struct json_writer *w, const void *arg)
 }
 
 /* Marks the place behind the row, which has more behind it. */
-static void mark(struct listing *l, struct str workspace, struct str path)
+static void listing_mark(struct listing *l, struct str workspace, struct str path)
 {
     buf_str(l->next, workspace);
     buf_char(l->next, '\n');
@@ -495,7 +495,7 @@ static void mark(struct listing *l, struct str workspace, struct str path)
     l->room = 0;
 }
 
-static bool list_notes(struct work *work, struct listing *l, struct err *e)
+static bool listing_put_notes(struct work *work, struct listing *l, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
     const struct json *rows = view_call(work, "notes.list", fill_listing, l, a, e);
@@ -503,18 +503,19 @@ static bool list_notes(struct work *work, struct listing *l, struct err *e)
     struct json_iter it = json_iter(rows);
     while (json_next(&it)) {
         if (!l->room) {
-            mark(l, workspace, last);
+            listing_mark(l, workspace, last);
             return true;
         }
-        put_note(workspace, it.value, l->rows);
+        view_put_note(workspace, it.value, l->rows);
         last = json_str(json_get(it.value, "path"));
         l->room--;
     }
     return rows != NULL;
 }
 
-static bool list_one(struct workspaces *w, const struct caller *who,
-                     const struct json *workspace, struct listing *l, struct err *e)
+static bool listing_put_one(struct workspaces *w, const struct caller *who,
+                            const struct json *workspace, struct listing *l,
+                            struct err *e)
 {
     struct str id = json_str(json_get(workspace, "id"));
     struct work *work = work_begin(w->actions, who, id, "resources/list", e);
@@ -522,7 +523,7 @@ static bool list_one(struct workspaces *w, const struct caller *who,
         return false;
     work_follow(work);
     if (!l->path.n && l->room <= LENGTH(fixed)) {
-        mark(l, id, STR("")); /* those stand together */
+        listing_mark(l, id, STR("")); /* those stand together */
         work_end(work, NULL);
         return true;
     }
@@ -530,7 +531,7 @@ static bool list_one(struct workspaces *w, const struct caller *who,
         put_fixed(workspace, l->rows);
         l->room -= LENGTH(fixed);
     }
-    bool ok = list_notes(work, l, e);
+    bool ok = listing_put_notes(work, l, e);
     work_end(work, ok ? NULL : e);
     return ok;
 }
@@ -558,7 +559,7 @@ bool view_list(struct workspaces *w, const struct caller *who, struct str after,
                        : (struct str){end + 1, (size_t)(after.at + after.n - end) - 1};
         /* A workspace that cannot be read does not hide the others. */
         struct err why = {0};
-        if (!list_one(w, who, all.all[i], &l, &why) && !first.code)
+        if (!listing_put_one(w, who, all.all[i], &l, &why) && !first.code)
             first = why;
     }
     return !first.code || rows->out->n > before ||

@@ -86,20 +86,20 @@ struct filter {
     unsigned short n;
 };
 
-static void put(struct filter *f, struct sock_filter what)
+static void filter_put(struct filter *f, struct sock_filter what)
 {
     f->at[f->n++] = what;
 }
 
-static void put_head(struct filter *f)
+static void filter_put_head(struct filter *f)
 {
-    put(f, (struct sock_filter)LOAD(arch));
-    put(f, (struct sock_filter)JUMP(BPF_JEQ, OWN_ARCH, 1, 0));
-    put(f, (struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS));
+    filter_put(f, (struct sock_filter)LOAD(arch));
+    filter_put(f, (struct sock_filter)JUMP(BPF_JEQ, OWN_ARCH, 1, 0));
+    filter_put(f, (struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS));
 }
 
 /* Threads that were begun already are shut in, too. */
-static bool install(struct filter *f, struct err *e)
+static bool filter_install(struct filter *f, struct err *e)
 {
     struct sock_fprog program = {.len = f->n, .filter = f->at};
     give_up_files();
@@ -116,8 +116,9 @@ static void put_call(struct filter *f, const struct apart_call *c)
     unsigned tests = 0;
     for (size_t i = 0; i < LENGTH(c->when); i++)
         tests += c->when[i].test != APART_ANY;
-    put(f, (struct sock_filter)LOAD(nr));
-    put(f, (struct sock_filter)JUMP(BPF_JEQ, c->number, 0, (uint8_t)(2 * tests + 1)));
+    filter_put(f, (struct sock_filter)LOAD(nr));
+    filter_put(f,
+               (struct sock_filter)JUMP(BPF_JEQ, c->number, 0, (uint8_t)(2 * tests + 1)));
     for (size_t i = 0; i < LENGTH(c->when); i++) {
         if (c->when[i].test == APART_ANY)
             continue;
@@ -125,22 +126,22 @@ static void put_call(struct filter *f, const struct apart_call *c)
         uint8_t past = (uint8_t)(2 * tests + 1);
         bool is = c->when[i].test == APART_IS;
         /* The lower half, which comes first: the kernel takes these arguments for int. */
-        put(f, (struct sock_filter)LOAD(args[c->when[i].argument]));
-        put(f, is ? (struct sock_filter)JUMP(BPF_JEQ, c->when[i].value, 0, past)
-                  : (struct sock_filter)JUMP(BPF_JSET, c->when[i].value, past, 0));
+        filter_put(f, (struct sock_filter)LOAD(args[c->when[i].argument]));
+        filter_put(f, is ? (struct sock_filter)JUMP(BPF_JEQ, c->when[i].value, 0, past)
+                         : (struct sock_filter)JUMP(BPF_JSET, c->when[i].value, past, 0));
     }
-    put(f, (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW));
+    filter_put(f, (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW));
 }
 
 bool apart_allow(const struct apart_call *calls, size_t count, struct err *e)
 {
     struct filter f = {.n = 0};
     must(count <= APART_CALLS_MAX);
-    put_head(&f);
+    filter_put_head(&f);
     for (size_t i = 0; i < count; i++)
         put_call(&f, &calls[i]);
-    put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM));
-    return install(&f, e);
+    filter_put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM));
+    return filter_install(&f, e);
 }
 
 /* ---- for large programs ------------------------------------------------------------ */
@@ -234,20 +235,20 @@ bool apart_refuse(struct err *e)
     enum { TAIL = 8, COUNT = LENGTH(refused) };
     _Static_assert(COUNT + TAIL + 4 <= FILTER_MAX, "room for all");
     struct filter f = {.n = 0};
-    put_head(&f);
-    put(&f, (struct sock_filter)LOAD(nr));
+    filter_put_head(&f);
+    filter_put(&f, (struct sock_filter)LOAD(nr));
     for (size_t i = 0; i < COUNT; i++) /* to the last answer */
-        put(&f, (struct sock_filter)JUMP(BPF_JEQ, refused[i],
-                                         (uint8_t)(COUNT - 1 - i + TAIL - 1), 0));
+        filter_put(&f, (struct sock_filter)JUMP(BPF_JEQ, refused[i],
+                                                (uint8_t)(COUNT - 1 - i + TAIL - 1), 0));
     /* Another table of the same processor (x32); a new kind of clone, whose flags lie in
      * memory: the C library falls back; and processes, while threads may be begun. */
-    put(&f, (struct sock_filter)JUMP(BPF_JGE, 0x40000000, TAIL - 2, 0));
-    put(&f, (struct sock_filter)JUMP(BPF_JEQ, SYS_clone3, 4, 0));
-    put(&f, (struct sock_filter)JUMP(BPF_JEQ, SYS_clone, 0, 2));
-    put(&f, (struct sock_filter)LOAD(args[0]));
-    put(&f, (struct sock_filter)JUMP(BPF_JSET, CLONE_THREAD_BIT, 0, 2));
-    put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW));
-    put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | ENOSYS));
-    put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM));
-    return install(&f, e);
+    filter_put(&f, (struct sock_filter)JUMP(BPF_JGE, 0x40000000, TAIL - 2, 0));
+    filter_put(&f, (struct sock_filter)JUMP(BPF_JEQ, SYS_clone3, 4, 0));
+    filter_put(&f, (struct sock_filter)JUMP(BPF_JEQ, SYS_clone, 0, 2));
+    filter_put(&f, (struct sock_filter)LOAD(args[0]));
+    filter_put(&f, (struct sock_filter)JUMP(BPF_JSET, CLONE_THREAD_BIT, 0, 2));
+    filter_put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW));
+    filter_put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | ENOSYS));
+    filter_put(&f, (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM));
+    return filter_install(&f, e);
 }

@@ -115,6 +115,11 @@ uint32_t str_next_char(const char **at, const char *end);
 /* Does this character draw nothing, draw elsewhere, or turn the direction of what follows?
  * Control characters and line ends are among them. */
 bool str_is_unseen(uint32_t c);
+/* ASCII alone: space, tab, CR, LF; 0-9; A-Z and a-z; the digit's value or -1 (lower or upper). */
+bool char_is_space(char c);
+bool char_is_digit(char c);
+bool char_is_letter(char c);
+int char_hex(char c);
 struct buf;
 /* Appends it as one line of plain text: what str_is_unseen(), piles of marks and rows of
  * spaces are spelt out ("\\n", "\\u{1b}"); of bytes that are no UTF-8 only their number. For
@@ -145,7 +150,8 @@ struct buf {
 #define BUF_LIST ((size_t)1 << 20)
 #define BUF_FILE ((size_t)16 << 20)
 #define BUF_ANSWER ((size_t)64 << 20)
-/* Allocates nothing yet. */
+/* An empty buf; allocates nothing yet. buf_init() sets one that is declared already. */
+struct buf buf_of(size_t ceiling);
 void buf_init(struct buf *b, size_t ceiling);
 void buf_done(struct buf *b);
 void buf_clear(struct buf *b); /* empty again, keeps the memory */

@@ -2,10 +2,15 @@
 
 #include "base/base.h"
 
-void buf_init(struct buf *b, size_t ceiling)
+struct buf buf_of(size_t ceiling)
 {
     /* Less than SIZE_MAX, so that a NUL behind it is no overflow. */
-    *b = (struct buf){.ceiling = ceiling < SIZE_MAX ? ceiling : SIZE_MAX - 1};
+    return (struct buf){.ceiling = ceiling < SIZE_MAX ? ceiling : SIZE_MAX - 1};
+}
+
+void buf_init(struct buf *b, size_t ceiling)
+{
+    *b = buf_of(ceiling);
 }
 
 void buf_done(struct buf *b)

@@ -20,7 +20,7 @@ struct diff {
     struct arena *arena;
 };
 
-static bool split(struct str s, struct arena *a, struct text *out)
+static bool text_split(struct str s, struct arena *a, struct text *out)
 {
     struct err full = {0};
     size_t count = 0;
@@ -108,7 +108,7 @@ static void walk_back(struct search *s, int64_t edits, bool *gone, bool *made)
     }
 }
 
-static bool compare(struct diff *d)
+static bool diff_compare(struct diff *d)
 {
     struct err full = {0};
     d->gone = arena_get(d->arena, d->old.count + 1, &full);
@@ -195,7 +195,7 @@ static void put_hunk(const struct diff *d, struct place p, struct place end,
     }
 }
 
-static bool cut(struct buf *out, size_t from, size_t max)
+static bool diff_cut(struct buf *out, size_t from, size_t max)
 {
     if (!out->failed && out->n - from <= max)
         return true;
@@ -224,7 +224,7 @@ static bool put_hunks(const struct diff *d, size_t max, struct buf *out)
         struct place end = hunk_end(d, start);
         /* A single line may be larger than `max`. */
         put_hunk(d, start, end, out);
-        if (!cut(out, from, max))
+        if (!diff_cut(out, from, max))
             return false;
         p = end;
         seen = 0;
@@ -236,6 +236,6 @@ bool diff_put(struct str old, struct str now, size_t max, struct buf *out)
 {
     scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     struct diff d = {.arena = a};
-    return split(old, a, &d.old) && split(now, a, &d.now) && compare(&d) &&
+    return text_split(old, a, &d.old) && text_split(now, a, &d.now) && diff_compare(&d) &&
            put_hunks(&d, max, out);
 }

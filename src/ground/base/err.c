@@ -45,7 +45,7 @@ enum err_code err_code_named(const char *name)
 
 /* vsnprintf may cut a character in two, and names from outside may hold line
  * ends, or be no UTF-8: the message promises neither. */
-static void tidy(char *msg)
+static void message_tidy(char *msg)
 {
     struct str whole = str_cut(str_of(msg), strlen(msg));
     msg[whole.n] = '\0';
@@ -71,7 +71,7 @@ bool(err_set)(struct err *e, enum err_code code, const char *fmt, ...)
     errno = saved;
     (void)vsnprintf(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
-    tidy(e->msg);
+    message_tidy(e->msg);
     return false;
 }
 
@@ -86,7 +86,7 @@ bool(err_wrap)(struct err *e, const char *fmt, ...)
     va_end(ap);
     size_t n = strlen(e->msg);
     (void)snprintf(e->msg + n, sizeof e->msg - n, ": %s", old);
-    tidy(e->msg);
+    message_tidy(e->msg);
     return false;
 }
 

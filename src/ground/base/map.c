@@ -76,7 +76,7 @@ static uint32_t *slot_of(const struct map *m, const struct str *text, uint64_t m
     }
 }
 
-static size_t find(const struct map *m, const struct str *text, uint64_t mark)
+static size_t map_find_slot(const struct map *m, const struct str *text, uint64_t mark)
 {
     uint32_t number = m->slot_count ? *slot_of(m, text, mark) : 0;
     return number ? number - 1 : MAP_NONE;
@@ -112,7 +112,7 @@ static bool fit(struct map *m, bool texts, struct err *e)
     return m->count < m->capacity || grow(m, texts, e);
 }
 
-static size_t add(struct map *m, const struct str *text, uint64_t mark)
+static size_t map_add_row(struct map *m, const struct str *text, uint64_t mark)
 {
     uint32_t *slot = slot_of(m, text, mark);
     if (!*slot) {
@@ -126,30 +126,30 @@ static size_t add(struct map *m, const struct str *text, uint64_t mark)
 
 size_t map_find(const struct map *m, struct str key)
 {
-    return find(m, &key, hash_keyed(m->seed, key));
+    return map_find_slot(m, &key, hash_keyed(m->seed, key));
 }
 
 size_t map_find_int(const struct map *m, int64_t key)
 {
-    return find(m, NULL, (uint64_t)key);
+    return map_find_slot(m, NULL, (uint64_t)key);
 }
 
 size_t map_find_hash(const struct map *m, struct str key)
 {
-    return find(m, NULL, hash_keyed(m->seed, key));
+    return map_find_slot(m, NULL, hash_keyed(m->seed, key));
 }
 
 size_t map_add(struct map *m, struct str key, struct err *e)
 {
-    return fit(m, true, e) ? add(m, &key, hash_keyed(m->seed, key)) : MAP_NONE;
+    return fit(m, true, e) ? map_add_row(m, &key, hash_keyed(m->seed, key)) : MAP_NONE;
 }
 
 size_t map_add_int(struct map *m, int64_t key, struct err *e)
 {
-    return fit(m, false, e) ? add(m, NULL, (uint64_t)key) : MAP_NONE;
+    return fit(m, false, e) ? map_add_row(m, NULL, (uint64_t)key) : MAP_NONE;
 }
 
 size_t map_add_hash(struct map *m, struct str key, struct err *e)
 {
-    return fit(m, false, e) ? add(m, NULL, hash_keyed(m->seed, key)) : MAP_NONE;
+    return fit(m, false, e) ? map_add_row(m, NULL, hash_keyed(m->seed, key)) : MAP_NONE;
 }

@@ -57,16 +57,34 @@ int str_cmp(struct str a, struct str b)
     return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-static bool is_space(char c)
+bool char_is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+bool char_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool char_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+int char_hex(char c)
+{
+    if (char_is_digit(c))
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 struct str str_trim(struct str s)
 {
-    while (s.n && is_space(s.at[0]))
+    while (s.n && char_is_space(s.at[0]))
         s.at++, s.n--;
-    while (s.n && is_space(s.at[s.n - 1]))
+    while (s.n && char_is_space(s.at[s.n - 1]))
         s.n--;
     return s;
 }

@@ -41,7 +41,7 @@ void cached_release(const struct cached *v)
         free(ours);
 }
 
-static struct cached *hold(const void *value)
+static struct cached *cached_hold(const void *value)
 {
     struct cached *v = (struct cached *)(uintptr_t)value;
     atomic_fetch_add(&v->held, 1);
@@ -102,7 +102,7 @@ void *cache_find(struct cache *c, struct str key)
 {
     pthread_mutex_lock(&c->lock);
     struct row *r = find_row(c, key);
-    struct cached *v = r ? hold(r->value) : NULL;
+    struct cached *v = r ? cached_hold(r->value) : NULL;
     if (r)
         r->used = ++c->uses;
     pthread_mutex_unlock(&c->lock);
@@ -122,7 +122,7 @@ void cache_put(struct cache *c, struct str key, const void *value)
     while (c->count == c->limits.entries || c->bytes + bytes > c->limits.bytes)
         remove_row(c, oldest_row(c));
     struct row *r = &c->row[c->count++];
-    *r = (struct row){.key_size = key.n, .value = hold(value), .used = ++c->uses};
+    *r = (struct row){.key_size = key.n, .value = cached_hold(value), .used = ++c->uses};
     memcpy(r->key, key.at, key.n);
     c->bytes += bytes;
     pthread_mutex_unlock(&c->lock);
@@ -137,8 +137,7 @@ void *cache_find_file(struct cache *c, const char key[static CACHE_FILE_KEY],
     *on_disk = !v;
     if (v)
         return v;
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, c->limits.file_bytes);
+    scoped_buf struct buf bytes = buf_of(c->limits.file_bytes);
     if (c->files && stash_get(c->files, key, &bytes))
         v = read(arg, buf_view(&bytes));
     if (v)

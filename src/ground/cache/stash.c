@@ -52,8 +52,7 @@ bool stash_get(struct stash *s, const char *key, struct buf *out)
 {
     struct err e = {0};
     char sum[CRYPTO_SUM_HEX];
-    scoped_buf struct buf all;
-    buf_init(&all, s->limits.file_bytes + SUM);
+    scoped_buf struct buf all = buf_of(s->limits.file_bytes + SUM);
     if (s->folder < 0 || !os_read_file(s->folder, key, &all, NULL, &e) || all.n < SUM)
         return false;
     struct str rest = {all.at + SUM, all.n - SUM};

@@ -161,8 +161,8 @@ static bool is_ascii(struct str text)
     return true;
 }
 
-static bool decode(struct str text, int variant, const char *what, struct buf *out,
-                   struct err *e)
+static bool base64_decode(struct str text, int variant, const char *what, struct buf *out,
+                          struct err *e)
 {
     size_t n = 0, room = text.n / 4 * 3 + 3;
     unsigned char *to = (unsigned char *)buf_room(out, room);
@@ -177,14 +177,14 @@ static bool decode(struct str text, int variant, const char *what, struct buf *o
 
 bool crypto_base64_read(struct str text, struct buf *out, struct err *e)
 {
-    return decode(text, sodium_base64_VARIANT_ORIGINAL, "base64 (RFC 4648, with padding)",
-                  out, e);
+    return base64_decode(text, sodium_base64_VARIANT_ORIGINAL,
+                         "base64 (RFC 4648, with padding)", out, e);
 }
 
 bool crypto_base64url_read(struct str text, struct buf *out, struct err *e)
 {
-    return decode(text, sodium_base64_VARIANT_URLSAFE_NO_PADDING,
-                  "base64url (RFC 4648, without padding)", out, e);
+    return base64_decode(text, sodium_base64_VARIANT_URLSAFE_NO_PADDING,
+                         "base64url (RFC 4648, without padding)", out, e);
 }
 
 void crypto_token(char out[static CRYPTO_TOKEN])

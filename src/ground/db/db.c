@@ -11,7 +11,6 @@
 #include "os/os.h"
 
 #define WAIT_MS 30000
-#define CACHED_QUERIES 64
 #define LENGTH_MAX (64 * 1024 * 1024) /* bytes of one value or row */
 #define STEPS_BETWEEN_LOOKS 2000      /* of SQLite's machine, for the deadline */
 
@@ -40,7 +39,7 @@ enum err_code db_code(int rc)
     }
 }
 
-static bool is_cancelled(const struct db *d)
+bool db_is_cancelled(const struct db *d)
 {
     return cancel_fired(d->cancel[0]) || cancel_fired(d->cancel[1]);
 }
@@ -56,7 +55,7 @@ bool db_failed(struct db *d, int rc, const char *doing, struct err *e)
                        "the query fails: %.200s", sqlite3_errmsg(d->raw));
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
         d->damaged = true;
-    if (is_cancelled(d) && (db_code(rc) == ERR_TIMEOUT || db_code(rc) == ERR_BUSY))
+    if (db_is_cancelled(d) && (db_code(rc) == ERR_TIMEOUT || db_code(rc) == ERR_BUSY))
         return err_set(e, ERR_CANCELLED, "the call was cancelled");
     if (db_code(rc) == ERR_TIMEOUT)
         return err_set(e, ERR_TIMEOUT, "a database query took too long and was stopped");
@@ -71,29 +70,30 @@ bool db_is_damaged(const struct db *d)
 
 /* ---- opening ------------------------------------------------------------ */
 
-static int look(void *arg)
+static int db_progress(void *arg)
 {
     const struct db *d = arg;
-    return is_cancelled(d) || (d->until_ns && os_mono_ns() > d->until_ns);
+    return db_is_cancelled(d) || (d->until_ns && os_mono_ns() > d->until_ns);
 }
 
-static void watch(struct db *d)
+void db_watch(struct db *d)
 {
     bool any = d->until_ns || d->cancel[0] || d->cancel[1];
-    sqlite3_progress_handler(d->raw, any ? STEPS_BETWEEN_LOOKS : 0, any ? look : NULL, d);
+    sqlite3_progress_handler(d->raw, any ? STEPS_BETWEEN_LOOKS : 0,
+                             any ? db_progress : NULL, d);
 }
 
 void db_set_deadline(struct db *d, uint64_t until_ns)
 {
     d->until_ns = until_ns;
-    watch(d);
+    db_watch(d);
 }
 
 void db_set_cancels(struct db *d, const struct cancel *one, const struct cancel *other)
 {
     d->cancel[0] = one;
     d->cancel[1] = other;
-    watch(d);
+    db_watch(d);
 }
 
 /* Busy handler: nonzero tries again while another connection has the file. */
@@ -103,7 +103,7 @@ static int wait_busy(void *arg, int tries)
     uint64_t now = os_mono_ns();
     if (tries == 0)
         d->busy_since_ns = now;
-    if (is_cancelled(d) || now - d->busy_since_ns > (uint64_t)d->wait_ms * 1000000)
+    if (db_is_cancelled(d) || now - d->busy_since_ns > (uint64_t)d->wait_ms * 1000000)
         return 0;
     long ms = tries < 5 ? 1 + tries : 10;
     (void)nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
@@ -382,8 +382,7 @@ struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
     }
     if (!db_path_of(dir, name, path, e))
         return NULL;
-    scoped_buf struct buf uri;
-    buf_init(&uri, 3 * PATH_MAX);
+    scoped_buf struct buf uri = buf_of(3 * PATH_MAX);
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                 SQLITE_OPEN_URI;
@@ -433,212 +432,4 @@ bool db_remove(int dir, const char *name, struct err *e)
 {
     scoped_fd int lock = lock_of(dir, name, WAIT_MS, e);
     return lock >= 0 && remove_files(dir, name, 4, e);
-}
-
-/* ---- running ------------------------------------------------------------ */
-
-bool db_exec(struct db *d, const char *sql, struct err *e)
-{
-    int rc = sqlite3_exec(d->raw, sql, NULL, NULL, NULL);
-    return rc == SQLITE_OK || db_failed(d, rc, "use", e);
-}
-
-int64_t db_last_id(const struct db *d)
-{
-    return sqlite3_last_insert_rowid(d->raw);
-}
-
-static struct query *compile(struct db *d, const char *sql, bool keep, struct err *e)
-{
-    struct query *q = mem_new(sizeof *q);
-    q->db = d;
-    q->busy = true;
-    q->kept = keep && d->query_count < CACHED_QUERIES;
-    int rc = sqlite3_prepare_v3(d->raw, sql, -1, q->kept ? SQLITE_PREPARE_PERSISTENT : 0,
-                                &q->stmt, NULL);
-    if (rc != SQLITE_OK || !q->stmt) {
-        /* Our own text is right: the tables are not what the migrations made. */
-        if ((rc & 0xff) == SQLITE_ERROR)
-            d->damaged = true;
-        db_failed(d, rc ? rc : SQLITE_ERROR, "prepare a query of", e);
-        free(q);
-        return NULL;
-    }
-    if (q->kept) {
-        q->next = d->queries;
-        d->queries = q;
-        d->query_count++;
-    }
-    return q;
-}
-
-struct query *db_query(struct db *d, const char *sql, struct err *e)
-{
-    for (struct query *q = d->queries; q; q = q->next) {
-        if (!q->busy && !strcmp(sqlite3_sql(q->stmt), sql)) {
-            q->busy = true;
-            return q;
-        }
-    }
-    return compile(d, sql, true, e);
-}
-
-struct query *db_query_once(struct db *d, const char *sql, struct err *e)
-{
-    return compile(d, sql, false, e);
-}
-
-void query_again(struct query *q)
-{
-    (void)sqlite3_reset(q->stmt);
-    (void)sqlite3_clear_bindings(q->stmt);
-    q->bind_failed = 0;
-}
-
-void query_end(struct query *q)
-{
-    if (!q)
-        return;
-    query_again(q);
-    q->busy = false;
-    if (!q->kept) {
-        (void)sqlite3_finalize(q->stmt);
-        free(q);
-    }
-}
-
-static void bound(struct query *q, int rc)
-{
-    if (!q->bind_failed)
-        q->bind_failed = rc;
-}
-
-void query_bind_int(struct query *q, int i, int64_t v)
-{
-    bound(q, sqlite3_bind_int64(q->stmt, i, v));
-}
-
-void query_bind_number(struct query *q, int i, double v)
-{
-    bound(q, sqlite3_bind_double(q->stmt, i, v));
-}
-
-void query_bind_str(struct query *q, int i, struct str v)
-{
-    bound(q, sqlite3_bind_text64(q->stmt, i, v.n ? v.at : "", v.n, SQLITE_STATIC,
-                                 SQLITE_UTF8));
-}
-
-void query_bind_bytes(struct query *q, int i, struct str v)
-{
-    bound(q, v.n ? sqlite3_bind_blob64(q->stmt, i, v.at, v.n, SQLITE_STATIC)
-                 : sqlite3_bind_zeroblob(q->stmt, i, 0));
-}
-
-void query_bind_cstr(struct query *q, int i, const char *v)
-{
-    if (v)
-        query_bind_str(q, i, str_of(v));
-    else
-        query_bind_null(q, i);
-}
-
-void query_bind_null(struct query *q, int i)
-{
-    bound(q, sqlite3_bind_null(q->stmt, i));
-}
-
-bool query_next(struct query *q, struct err *e)
-{
-    int rc = q->bind_failed        ? q->bind_failed
-             : is_cancelled(q->db) ? SQLITE_INTERRUPT
-                                   : sqlite3_step(q->stmt);
-    if (rc == SQLITE_ROW)
-        return true;
-    if (rc != SQLITE_DONE)
-        db_failed(q->db, rc, "read", e);
-    return false;
-}
-
-bool query_run(struct query *q, struct err *e)
-{
-    int rc = q->bind_failed ? q->bind_failed : is_cancelled(q->db) ? SQLITE_INTERRUPT : 0;
-    while (!rc || rc == SQLITE_ROW)
-        rc = sqlite3_step(q->stmt);
-    return rc == SQLITE_DONE || db_failed(q->db, rc, "write", e);
-}
-
-int64_t query_int(struct query *q, int i)
-{
-    return sqlite3_column_int64(q->stmt, i);
-}
-
-double query_number(struct query *q, int i)
-{
-    return sqlite3_column_double(q->stmt, i);
-}
-
-struct str query_str(struct query *q, int i)
-{
-    const void *at = sqlite3_column_text(q->stmt, i);
-    return at ? (struct str){at, (size_t)sqlite3_column_bytes(q->stmt, i)} : STR("");
-}
-
-struct str query_bytes(struct query *q, int i)
-{
-    const void *at = sqlite3_column_blob(q->stmt, i);
-    return at ? (struct str){at, (size_t)sqlite3_column_bytes(q->stmt, i)} : STR("");
-}
-
-bool query_is_null(struct query *q, int i)
-{
-    return sqlite3_column_type(q->stmt, i) == SQLITE_NULL;
-}
-
-/* ---- transactions ------------------------------------------------------- */
-
-static bool begin(struct transaction *t, struct db *d, const char *sql, struct err *e)
-{
-    must(!t->db);
-    scoped(query_end) struct query *q = db_query(d, sql, e);
-    if (!q || !query_run(q, e))
-        return false;
-    t->db = d;
-    return true;
-}
-
-bool db_begin(struct transaction *t, struct db *d, struct err *e)
-{
-    return begin(t, d, "BEGIN IMMEDIATE", e);
-}
-
-bool db_begin_read(struct transaction *t, struct db *d, struct err *e)
-{
-    return begin(t, d, "BEGIN", e);
-}
-
-bool db_commit(struct transaction *t, struct err *e)
-{
-    scoped(query_end) struct query *q = db_query(t->db, "COMMIT", e);
-    if (!q || !query_run(q, e))
-        return false;
-    t->db = NULL;
-    return true;
-}
-
-bool db_relax(struct db *d, bool relaxed, struct err *e)
-{
-    return db_exec(
-        d, relaxed ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = EXTRA", e);
-}
-
-void db_rollback(struct transaction *t)
-{
-    if (!t->db)
-        return;
-    /* The deadline that stopped the work must not stop its undoing. */
-    sqlite3_progress_handler(t->db->raw, 0, NULL, NULL);
-    (void)sqlite3_exec(t->db->raw, "ROLLBACK", NULL, NULL, NULL);
-    watch(t->db);
-    t->db = NULL;
 }

@@ -36,6 +36,9 @@ struct db {
 /* sqlite3_open_v2(), by which every connection is opened. */
 int db_open_raw(const char *path, int flags, sqlite3 **out);
 enum err_code db_code(int rc);
+bool db_is_cancelled(const struct db *d);
+/* Sets the progress handler that looks at deadline and cancels. */
+void db_watch(struct db *d);
 /* Sets *e from SQLite's result and notes damage; returns false. */
 bool db_failed(struct db *d, int rc, const char *doing, struct err *e);
 /* Takes away what no connection of ours may do. */

@@ -23,7 +23,7 @@
 
 /* ---- connections ---------------------------------------------------------- */
 
-static struct db *wrap(sqlite3 *raw, int rc, struct err *e)
+static struct db *outside_wrap(sqlite3 *raw, int rc, struct err *e)
 {
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     d->raw = raw;
@@ -64,8 +64,7 @@ bool db_is_bloated(void)
 struct db *db_open_apart(const char *path, struct err *e)
 {
     sqlite3 *raw = NULL;
-    scoped_buf struct buf uri;
-    buf_init(&uri, 3 * PATH_MAX);
+    scoped_buf struct buf uri = buf_of(3 * PATH_MAX);
     /* The log's index lies in memory that all processes share: this one only reads it. */
     if (!db_put_uri(path, "readonly_shm=1", &uri)) {
         err_set(e, ERR_IO, "the path of the database is too long");
@@ -74,7 +73,7 @@ struct db *db_open_apart(const char *path, struct err *e)
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                 SQLITE_OPEN_URI;
     int rc = db_open_raw(buf_cz(&uri), flags, &raw);
-    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    scoped(db_close) struct db *d = outside_wrap(raw, rc, e);
     /* Reading opens the files that go with it, which stay open. */
     return d && db_exec(d, "PRAGMA mmap_size = 0; SELECT 1 FROM sqlite_schema", e)
                ? take(d)
@@ -110,7 +109,7 @@ struct db *db_open_bytes(int fd, struct err *e)
         return NULL;
     }
     int rc = db_open_raw(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, &raw);
-    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    scoped(db_close) struct db *d = outside_wrap(raw, rc, e);
     if (!d)
         return NULL;
     rc = sqlite3_deserialize(raw, "main", at, st.st_size, st.st_size,
@@ -129,7 +128,7 @@ struct db *db_open_reader(int dir, const char *name, struct err *e)
         return NULL;
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
     int rc = db_open_raw(path, flags, &raw);
-    return wrap(raw, rc, e);
+    return outside_wrap(raw, rc, e);
 }
 
 static bool copy_all(struct db *from, struct db *to, struct err *e)
@@ -148,7 +147,7 @@ struct db *db_copy(struct db *from, struct err *e)
 {
     sqlite3 *raw = NULL;
     int rc = db_open_raw(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, &raw);
-    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    scoped(db_close) struct db *d = outside_wrap(raw, rc, e);
     return d && copy_all(from, d, e) ? take(d) : NULL;
 }
 
@@ -161,7 +160,7 @@ bool db_copy_to(struct db *from, int dir, const char *name, struct err *e)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE |
                 SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
     int rc = db_open_raw(path, flags, &raw);
-    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    scoped(db_close) struct db *d = outside_wrap(raw, rc, e);
     return d && db_exec(d, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", e) &&
            copy_all(from, d, e);
 }
@@ -287,7 +286,7 @@ static int authorize(void *arg, int action, const char *one, const char *two,
 
 /* ---- limits ----------------------------------------------------------------- */
 
-static int look(void *arg)
+static int outside_progress(void *arg)
 {
     struct db *d = arg;
     const struct db_outside *o = d->outside;
@@ -343,7 +342,7 @@ bool db_outside_stopped(enum err_code why, struct err *e)
 
 /* ---- compiling ---------------------------------------------------------------- */
 
-static bool refused(struct db *d, int rc, struct err *e)
+static bool outside_refused(struct db *d, int rc, struct err *e)
 {
     if ((rc & 0xff) == SQLITE_NOMEM)
         d->stopped = ERR_LIMIT;
@@ -401,14 +400,14 @@ struct query *db_ask(struct db *d, struct str sql, const struct db_outside *o,
     d->stopped = ERR_NONE;
     d->denied[0] = '\0';
     db_bound_outside(d->raw);
-    sqlite3_progress_handler(d->raw, STEPS_BETWEEN_LOOKS, look, d);
+    sqlite3_progress_handler(d->raw, STEPS_BETWEEN_LOOKS, outside_progress, d);
     (void)sqlite3_set_authorizer(d->raw, authorize, d);
     sqlite3_stmt *stmt = NULL;
     const char *tail = "";
     int rc = sqlite3_prepare_v3(d->raw, sql.n ? sql.at : "", (int)sql.n, 0, &stmt, &tail);
     bool ok = rc == SQLITE_OK ? check_statement(d, stmt, tail, sql.at + sql.n, e)
-                              : refused(d, rc, e);
-    ok = ok && (db_shadow_check(d, sql) || refused(d, SQLITE_AUTH, e));
+                              : outside_refused(d, rc, e);
+    ok = ok && (db_shadow_check(d, sql) || outside_refused(d, SQLITE_AUTH, e));
     /* It is compiled: what virtual tables do inside is theirs. */
     (void)sqlite3_set_authorizer(d->raw, NULL, NULL);
     if (!ok) {

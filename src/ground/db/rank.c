@@ -78,8 +78,8 @@ static int frequency(const Fts5ExtensionApi *api, Fts5Context *fts, int phrase,
     return rc;
 }
 
-static void rank(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_context *context,
-                 int weights, sqlite3_value **values)
+static void bm25_rank(const Fts5ExtensionApi *api, Fts5Context *fts,
+                      sqlite3_context *context, int weights, sqlite3_value **values)
 {
     struct ranking *r = NULL;
     int size = 0;
@@ -111,6 +111,6 @@ bool db_add_rank(struct db *d, struct err *e)
     (void)sqlite3_finalize(stmt);
     if (!api)
         return err_set(e, ERR_IO, "SQLite has no full-text search (FTS5)");
-    rc = api->xCreateFunction(api, "capped_bm25", NULL, rank, NULL);
+    rc = api->xCreateFunction(api, "capped_bm25", NULL, bm25_rank, NULL);
     return rc == SQLITE_OK || db_failed(d, rc, "use", e);
 }

@@ -21,7 +21,7 @@ struct visible {
     char each[40], tree[40]; /* json_each and json_tree, as a program names them */
 };
 
-static bool failed(struct db *d, struct err *e)
+static bool shadow_failed(struct db *d, struct err *e)
 {
     return err_set(e, ERR_IO, "cannot prepare the views for a query: %.200s",
                    sqlite3_errmsg(d->shadow));
@@ -48,13 +48,12 @@ static bool learn_function(struct db *d, const char *name, char out[static 40],
     bool ok = p4 && *p4;
     (void)snprintf(out, 40, "%s", ok ? p4 : "");
     (void)sqlite3_finalize(stmt);
-    return ok || failed(d, e);
+    return ok || shadow_failed(d, e);
 }
 
 static bool put_table(struct db *d, const char *name, struct buf *sql, struct err *e)
 {
-    scoped_buf struct buf ask;
-    buf_init(&ask, 400);
+    scoped_buf struct buf ask = buf_of(BUF_LINE);
     buf_printf(&ask, "SELECT * FROM \"%s\"", name);
     scoped(query_end) struct query *q = db_query_once(d, buf_cz(&ask), e);
     if (!q)
@@ -74,14 +73,13 @@ static bool learn_roots(struct db *d, struct visible *v, struct err *e)
     while (rc == SQLITE_OK && v->count < TABLES_MAX && sqlite3_step(stmt) == SQLITE_ROW)
         v->roots[v->count++] = sqlite3_column_int(stmt, 0);
     (void)sqlite3_finalize(stmt);
-    return v->count > 0 || failed(d, e);
+    return v->count > 0 || shadow_failed(d, e);
 }
 
 bool db_shadow_open(struct db *d, const struct db_outside *o, struct err *e)
 {
     struct visible *v = d->visible = d->visible ? d->visible : mem_new(sizeof *v);
-    scoped_buf struct buf sql;
-    buf_init(&sql, BUF_TEXT);
+    scoped_buf struct buf sql = buf_of(BUF_TEXT);
     buf_cstr(&sql, "PRAGMA temp_store = MEMORY;");
     for (size_t i = 0; o->names[i]; i++)
         if (!put_table(d, o->names[i], &sql, e))
@@ -91,7 +89,7 @@ bool db_shadow_open(struct db *d, const struct db_outside *o, struct err *e)
         return false;
     if (db_open_raw(":memory:", flags, &d->shadow) != SQLITE_OK ||
         sqlite3_exec(d->shadow, buf_cz(&sql), NULL, NULL, NULL) != SQLITE_OK)
-        failed(d, e);
+        shadow_failed(d, e);
     *v = (struct visible){.count = 0};
     if (!e->code && learn_roots(d, v, e) && learn_function(d, "json_each", v->each, e) &&
         learn_function(d, "json_tree", v->tree, e)) {
@@ -153,8 +151,7 @@ bool db_shadow_check(struct db *d, struct str sql)
 {
     static const char unknown[] = "no such table: ";
     sqlite3_stmt *stmt = NULL;
-    scoped_buf struct buf text;
-    buf_init(&text, DB_OUTSIDE_SQL_MAX + 16);
+    scoped_buf struct buf text = buf_of(DB_OUTSIDE_SQL_MAX + 16);
     buf_cstr(&text, "EXPLAIN ");
     buf_str(&text, sql);
     int rc = sqlite3_prepare_v2(d->shadow, buf_cz(&text), -1, &stmt, NULL);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static struct str keep(struct arena *a, struct str s, struct err *e)
+static struct str effect_copy_str(struct arena *a, struct str s, struct err *e)
 {
     return (struct str){s.at ? arena_copy(a, s.at, s.n, e) : NULL, s.n};
 }
@@ -19,7 +19,7 @@ static void add_known(struct outcome *o, const struct effect *e)
     struct str *const strings[] = {&r->of.id, &r->of.path, &r->of.before, &r->of.after,
                                    &r->of.list};
     for (size_t i = 0; i < LENGTH(strings); i++)
-        *strings[i] = keep(o->arena, *strings[i], &full);
+        *strings[i] = effect_copy_str(o->arena, *strings[i], &full);
     if (full.code)
         return;
     o->known = r;

@@ -22,33 +22,31 @@ static void place_write(const struct place *p, struct buf *out)
         buf_printf(out, "[%zu]", p->index);
 }
 
-static bool refuse(const struct place *p, struct err *e, const char *what)
+static bool schema_refuse(const struct place *p, struct err *e, const char *what)
 {
-    scoped_buf struct buf at;
-    buf_init(&at, 200);
+    scoped_buf struct buf at = buf_of(BUF_NAME);
     place_write(p, &at);
     return err_set(e, ERR_INVALID, "%s %s", at.n ? buf_cz(&at) : "the value", what);
 }
 
-static bool type_fits(struct str name, const struct json *v)
+static bool value_type_fits(struct str name, const struct json *v)
 {
     if (str_is(name, "integer"))
         return json_is_int(v);
     return str_is(name, json_type_name(json_type(v)));
 }
 
-static bool check_type(const struct json *type, const struct json *v,
-                       const struct place *p, struct err *e)
+static bool value_check_type(const struct json *type, const struct json *v,
+                             const struct place *p, struct err *e)
 {
-    if (json_is(type, JSON_STRING) && type_fits(json_str(type), v))
+    if (json_is(type, JSON_STRING) && value_type_fits(json_str(type), v))
         return true;
-    scoped_buf struct buf want;
-    buf_init(&want, 120);
+    scoped_buf struct buf want = buf_of(BUF_NAME);
     if (json_is(type, JSON_STRING))
         buf_str(&want, json_str(type));
     struct json_iter it = json_iter(type);
     while (json_next(&it)) {
-        if (type_fits(json_str(it.value), v))
+        if (value_type_fits(json_str(it.value), v))
             return true;
         buf_printf(&want, "%s%.*s", want.n ? " or " : "", STR_ARGS(json_str(it.value)));
     }
@@ -57,15 +55,14 @@ static bool check_type(const struct json *type, const struct json *v,
     char text[200];
     (void)snprintf(text, sizeof text, "must be %s, not %s", buf_cz(&want),
                    json_type_name(json_type(v)));
-    return refuse(p, e, text);
+    return schema_refuse(p, e, text);
 }
 
 /* `titled`: each stands in an object, as its "const". */
 static bool check_enum(const struct json *allowed, bool titled, const struct json *v,
                        const struct place *p, struct err *e)
 {
-    scoped_buf struct buf list;
-    buf_init(&list, 160);
+    scoped_buf struct buf list = buf_of(BUF_NAME);
     struct json_writer w = json_writer(&list);
     struct json_iter it = json_iter(allowed);
     while (json_next(&it)) {
@@ -77,14 +74,13 @@ static bool check_enum(const struct json *allowed, bool titled, const struct jso
             buf_cstr(&list, ", ");
         json_put(&w, one);
     }
-    scoped_buf struct buf here;
-    buf_init(&here, 60);
+    scoped_buf struct buf here = buf_of(BUF_NAME);
     struct json_writer now = json_writer(&here);
     json_put(&now, v);
     char text[300];
     (void)snprintf(text, sizeof text, "must be one of %s%s%s", buf_cz(&list),
                    here.failed ? "" : ", not ", here.failed ? "" : buf_cz(&here));
-    return refuse(p, e, text);
+    return schema_refuse(p, e, text);
 }
 
 static bool check_range(double n, const struct json *min, const struct json *max,
@@ -99,7 +95,7 @@ static bool check_range(double n, const struct json *min, const struct json *max
                        json_number(max, 0));
     else
         return true;
-    return refuse(p, e, text);
+    return schema_refuse(p, e, text);
 }
 
 static size_t count_chars(struct str s)
@@ -110,8 +106,8 @@ static size_t count_chars(struct str s)
     return n;
 }
 
-static bool check(const struct json *schema, const struct json *v, const struct place *p,
-                  struct err *e);
+static bool value_check(const struct json *schema, const struct json *v,
+                        const struct place *p, struct err *e);
 
 /* The first field that may not be there, or nothing. */
 static struct str unknown_key(const struct json *schema, const struct json *v)
@@ -132,8 +128,7 @@ static bool refuse_keys(const struct json *properties, struct str missing, struc
 {
     const char *names[NAMES_COMPARED];
     size_t count = 0;
-    scoped_buf struct buf known;
-    buf_init(&known, 220);
+    scoped_buf struct buf known = buf_of(BUF_NAME);
     struct json_iter it = json_iter(properties);
     while (json_next(&it) && !known.failed) {
         buf_printf(&known, "%s%.*s", known.n ? ", " : "", STR_ARGS(it.key));
@@ -149,11 +144,11 @@ static bool refuse_keys(const struct json *properties, struct str missing, struc
                    missing.n ? "needs the field '" : "", STR_ARGS(str_cut(missing, 60)),
                    missing.n ? "' and " : "", STR_ARGS(str_cut(key, 60)), buf_cz(&known),
                    near ? ". Did you mean '" : "", near ? near : "", near ? "'?" : "");
-    return refuse(p, e, text);
+    return schema_refuse(p, e, text);
 }
 
-static bool check_object(const struct json *schema, const struct json *v,
-                         const struct place *p, struct err *e)
+static bool value_check_object(const struct json *schema, const struct json *v,
+                               const struct place *p, struct err *e)
 {
     struct json_iter it = json_iter(json_get(schema, "required"));
     while (json_next(&it)) {
@@ -165,7 +160,7 @@ static bool check_object(const struct json *schema, const struct json *v,
             return refuse_keys(json_get(schema, "properties"), key, other, p, e);
         char text[120];
         (void)snprintf(text, sizeof text, "needs the field '%.*s'", STR_ARGS(key));
-        return refuse(p, e, text);
+        return schema_refuse(p, e, text);
     }
 
     const struct json *properties = json_get(schema, "properties");
@@ -178,14 +173,14 @@ static bool check_object(const struct json *schema, const struct json *v,
         if (!sub && json_is(more, JSON_OBJECT))
             sub = more;
         struct place inner = {.outer = p, .key = it.key};
-        if (sub && !check(sub, it.value, &inner, e))
+        if (sub && !value_check(sub, it.value, &inner, e))
             return false;
     }
     return true;
 }
 
-static bool check_array(const struct json *schema, const struct json *v,
-                        const struct place *p, struct err *e)
+static bool value_check_array(const struct json *schema, const struct json *v,
+                              const struct place *p, struct err *e)
 {
     if (!check_range((double)json_length(v), json_get(schema, "minItems"),
                      json_get(schema, "maxItems"), "has a length of", p, e))
@@ -194,7 +189,7 @@ static bool check_array(const struct json *schema, const struct json *v,
     struct json_iter it = json_iter(v);
     for (size_t i = 0; items && json_next(&it); i++) {
         struct place inner = {.outer = p, .index = i};
-        if (!check(items, it.value, &inner, e))
+        if (!value_check(items, it.value, &inner, e))
             return false;
     }
     return true;
@@ -210,14 +205,14 @@ static bool are_titled(const struct json *choices)
     return json_length(choices) > 0;
 }
 
-static bool check_any(const struct json *choices, const struct json *v,
-                      const struct place *p, struct err *e)
+static bool value_check_any(const struct json *choices, const struct json *v,
+                            const struct place *p, struct err *e)
 {
     struct err first = {0};
     struct json_iter it = json_iter(choices);
     while (json_next(&it)) {
         struct err one = {0};
-        if (check(it.value, v, p, &one))
+        if (value_check(it.value, v, p, &one))
             return true;
         if (!first.code)
             first = one;
@@ -225,42 +220,43 @@ static bool check_any(const struct json *choices, const struct json *v,
     return first.code ? err_set(e, first.code, "%s", first.msg) : true;
 }
 
-static bool check_one(const struct json *choices, const struct json *v,
-                      const struct place *p, struct err *e)
+static bool value_check_one(const struct json *choices, const struct json *v,
+                            const struct place *p, struct err *e)
 {
     size_t fit = 0;
     struct json_iter it = json_iter(choices);
     while (json_next(&it)) {
         struct err ignored = {0};
-        fit += check(it.value, v, p, &ignored);
+        fit += value_check(it.value, v, p, &ignored);
     }
     if (fit > 1)
-        return refuse(p, e, "fits more than one of the forms that exclude each other");
-    return fit == 1 || check_any(choices, v, p, e);
+        return schema_refuse(p, e,
+                             "fits more than one of the forms that exclude each other");
+    return fit == 1 || value_check_any(choices, v, p, e);
 }
 
-static bool check_choices(const struct json *schema, const struct json *v,
-                          const struct place *p, struct err *e)
+static bool value_check_choices(const struct json *schema, const struct json *v,
+                                const struct place *p, struct err *e)
 {
     const struct json *any = json_get(schema, "anyOf"), *one = json_get(schema, "oneOf");
-    if (any &&
-        !(are_titled(any) ? check_enum(any, true, v, p, e) : check_any(any, v, p, e)))
+    if (any && !(are_titled(any) ? check_enum(any, true, v, p, e)
+                                 : value_check_any(any, v, p, e)))
         return false;
-    return !one ||
-           (are_titled(one) ? check_enum(one, true, v, p, e) : check_one(one, v, p, e));
+    return !one || (are_titled(one) ? check_enum(one, true, v, p, e)
+                                    : value_check_one(one, v, p, e));
 }
 
-static bool check(const struct json *schema, const struct json *v, const struct place *p,
-                  struct err *e)
+static bool value_check(const struct json *schema, const struct json *v,
+                        const struct place *p, struct err *e)
 {
     const struct json *rule;
-    if ((rule = json_get(schema, "type")) && !check_type(rule, v, p, e))
+    if ((rule = json_get(schema, "type")) && !value_check_type(rule, v, p, e))
         return false;
     if ((rule = json_get(schema, "enum")) && !check_enum(rule, false, v, p, e))
         return false;
     if ((rule = json_get(schema, "const")) && !json_equal(rule, v))
-        return refuse(p, e, "is not the one value that is accepted");
-    if (!check_choices(schema, v, p, e))
+        return schema_refuse(p, e, "is not the one value that is accepted");
+    if (!value_check_choices(schema, v, p, e))
         return false;
 
     switch (json_type(v)) {
@@ -272,9 +268,9 @@ static bool check(const struct json *schema, const struct json *v, const struct 
                            json_get(schema, "minLength"), json_get(schema, "maxLength"),
                            "has a length of", p, e);
     case JSON_ARRAY:
-        return check_array(schema, v, p, e);
+        return value_check_array(schema, v, p, e);
     case JSON_OBJECT:
-        return check_object(schema, v, p, e);
+        return value_check_object(schema, v, p, e);
     default:
         return true;
     }
@@ -284,5 +280,5 @@ bool json_schema_check(const struct json *schema, const struct json *value,
                        const char *place, struct err *e)
 {
     struct place whole = {.name = place};
-    return check(schema, value, &whole, e);
+    return value_check(schema, value, &whole, e);
 }

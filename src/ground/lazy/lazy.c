@@ -32,7 +32,7 @@ static void *open_first(const char *paths)
 }
 
 /* The functions are found before any is set: other threads may be calling already. */
-static bool load(const struct lazy_library *l, struct err *e)
+static bool library_load(const struct lazy_library *l, struct err *e)
 {
     void *library = open_first(l->paths);
     scoped(free) void **found = mem_new((l->count + 1) * sizeof *found);
@@ -50,11 +50,11 @@ static bool load(const struct lazy_library *l, struct err *e)
     return true;
 }
 
-static bool need(const struct lazy_library *l, struct err *e)
+static bool library_need(const struct lazy_library *l, struct err *e)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    bool ok = l->table[0] || load(l, e);
+    bool ok = l->table[0] || library_load(l, e);
     pthread_mutex_unlock(&lock);
     return ok;
 }
@@ -64,7 +64,7 @@ static bool need(const struct lazy_library *l, struct err *e)
 void *lazy_find(const struct lazy_library *l, size_t function)
 {
     struct err e = {0};
-    if (need(l, &e))
+    if (library_need(l, &e))
         return l->table[function + 1];
     fprintf(stderr, "cloche: %s\n", e.msg);
     _exit(1);
@@ -73,7 +73,7 @@ void *lazy_find(const struct lazy_library *l, size_t function)
 bool lazy_load_all(struct err *e)
 {
     for (size_t i = 0; lazy_libraries && lazy_libraries[i]; i++)
-        if (!need(lazy_libraries[i], e))
+        if (!library_need(lazy_libraries[i], e))
             return false;
     return true;
 }

@@ -76,7 +76,7 @@ void metric_family_free(struct metric_family *f)
     free(f);
 }
 
-static void add(atomic_uint_least64_t *n, uint64_t more)
+static void counter_add(atomic_uint_least64_t *n, uint64_t more)
 {
     atomic_fetch_add_explicit(n, more, memory_order_relaxed);
 }
@@ -90,9 +90,9 @@ void metric_count(struct metric_family *f, size_t value, enum metric_outcome out
     size_t b = 0;
     while (b < BUCKETS && ns > buckets[b].ns)
         b++;
-    add(&s->ended[outcome], 1);
-    add(&s->took[b], 1);
-    add(&s->ns, ns);
+    counter_add(&s->ended[outcome], 1);
+    counter_add(&s->took[b], 1);
+    counter_add(&s->ns, ns);
 }
 
 /* ---- telling ------------------------------------------------------------ */
@@ -111,8 +111,8 @@ static void put_escaped(struct buf *out, const char *text, bool in_label)
     }
 }
 
-static void put_head(struct buf *out, const char *name, const char *suffix,
-                     const char *type, const char *help)
+static void metric_put_head(struct buf *out, const char *name, const char *suffix,
+                            const char *type, const char *help)
 {
     buf_printf(out, "# HELP %s%s ", name, suffix);
     put_escaped(out, help, false);
@@ -132,7 +132,7 @@ static uint64_t total(const struct series *s)
     return n;
 }
 
-static void put_label(const struct metric_family *f, size_t value, struct buf *out)
+static void metric_put_label(const struct metric_family *f, size_t value, struct buf *out)
 {
     buf_printf(out, "{%s=\"", f->label);
     put_escaped(out, f->values[value], true);
@@ -146,32 +146,32 @@ static void put_histogram(const struct metric_family *f, size_t value, struct bu
     for (size_t b = 0; b <= BUCKETS; b++) {
         n += get(&s->took[b]);
         buf_printf(out, "%s_duration_seconds_bucket", f->name);
-        put_label(f, value, out);
+        metric_put_label(f, value, out);
         buf_printf(out, ",le=\"%s\"} %" PRIu64 "\n", b < BUCKETS ? buckets[b].le : "+Inf",
                    n);
     }
     buf_printf(out, "%s_duration_seconds_sum", f->name);
-    put_label(f, value, out);
+    metric_put_label(f, value, out);
     buf_printf(out, "} %.9f\n%s_duration_seconds_count", (double)get(&s->ns) / 1e9,
                f->name);
-    put_label(f, value, out);
+    metric_put_label(f, value, out);
     /* The sum of the same buckets: what is counted meanwhile must not come between. */
     buf_printf(out, "} %" PRIu64 "\n", n);
 }
 
 void metric_family_write(const struct metric_family *f, struct buf *out)
 {
-    put_head(out, f->name, "_total", "counter", f->help);
+    metric_put_head(out, f->name, "_total", "counter", f->help);
     for (size_t i = 0; i < f->count; i++)
         for (size_t o = 0; o < OUTCOMES; o++) {
             uint64_t n = get(&f->series[i].ended[o]);
             if (!n)
                 continue;
             buf_printf(out, "%s_total", f->name);
-            put_label(f, i, out);
+            metric_put_label(f, i, out);
             buf_printf(out, ",outcome=\"%s\"} %" PRIu64 "\n", outcomes[o], n);
         }
-    put_head(out, f->name, "_duration_seconds", "histogram", f->help);
+    metric_put_head(out, f->name, "_duration_seconds", "histogram", f->help);
     for (size_t i = 0; i < f->count; i++)
         if (total(&f->series[i]))
             put_histogram(f, i, out);
@@ -189,6 +189,6 @@ void metric_write_more(struct buf *out, const char *name, const char *labels,
 void metric_write(struct buf *out, const char *name, const char *type, const char *help,
                   const char *labels, double value)
 {
-    put_head(out, name, "", type, help);
+    metric_put_head(out, name, "", type, help);
     metric_write_more(out, name, labels, value);
 }

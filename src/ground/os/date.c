@@ -4,7 +4,7 @@
 #include "os/os.h"
 
 /* Reads exactly `digits` digits. */
-static bool number(struct str *s, unsigned digits, int *out)
+static bool date_number(struct str *s, unsigned digits, int *out)
 {
     if (s->n < digits)
         return false;
@@ -19,7 +19,7 @@ static bool number(struct str *s, unsigned digits, int *out)
     return true;
 }
 
-static bool sign(struct str *s, const char *accepted, char *which)
+static bool date_sign(struct str *s, const char *accepted, char *which)
 {
     if (s->n == 0 || !s->at[0] || !strchr(accepted, s->at[0]))
         return false;
@@ -32,16 +32,17 @@ static bool sign(struct str *s, const char *accepted, char *which)
 static bool clock_time(struct str *s, struct tm *t, int *milli)
 {
     char which;
-    if (!number(s, 2, &t->tm_hour) || !sign(s, ":", &which) || !number(s, 2, &t->tm_min))
+    if (!date_number(s, 2, &t->tm_hour) || !date_sign(s, ":", &which) ||
+        !date_number(s, 2, &t->tm_min))
         return false;
-    if (!sign(s, ":", &which))
+    if (!date_sign(s, ":", &which))
         return true;
-    if (!number(s, 2, &t->tm_sec))
+    if (!date_number(s, 2, &t->tm_sec))
         return false;
-    if (!sign(s, ".,", &which))
+    if (!date_sign(s, ".,", &which))
         return true;
     int scale = 100, digit, digits = 0;
-    for (; number(s, 1, &digit); digits++, scale /= 10)
+    for (; date_number(s, 1, &digit); digits++, scale /= 10)
         *milli += digit * scale;
     return digits > 0;
 }
@@ -51,14 +52,14 @@ static bool zone(struct str *s, int *minutes)
     char which;
     *minutes = 0;
     *s = str_trim(*s);
-    if (s->n == 0 || sign(s, "Zz", &which))
+    if (s->n == 0 || date_sign(s, "Zz", &which))
         return true;
     int h, m = 0;
-    if (!sign(s, "+-", &which) || !number(s, 2, &h))
+    if (!date_sign(s, "+-", &which) || !date_number(s, 2, &h))
         return false;
     char colon;
-    (void)sign(s, ":", &colon);
-    if (s->n && !number(s, 2, &m))
+    (void)date_sign(s, ":", &colon);
+    if (s->n && !date_number(s, 2, &m))
         return false;
     *minutes = (h * 60 + m) * (which == '-' ? -1 : 1);
     return h <= 23 && m <= 59;
@@ -70,10 +71,12 @@ bool os_read_date(struct str text, int64_t *ms)
     struct tm t = {.tm_mday = 1};
     int milli = 0, minutes = 0;
     char which;
-    if (!number(&s, 4, &t.tm_year) || !sign(&s, "-", &which) ||
-        !number(&s, 2, &t.tm_mon) || !sign(&s, "-", &which) || !number(&s, 2, &t.tm_mday))
+    if (!date_number(&s, 4, &t.tm_year) || !date_sign(&s, "-", &which) ||
+        !date_number(&s, 2, &t.tm_mon) || !date_sign(&s, "-", &which) ||
+        !date_number(&s, 2, &t.tm_mday))
         return false;
-    if (sign(&s, "Tt ", &which) && (!clock_time(&s, &t, &milli) || !zone(&s, &minutes)))
+    if (date_sign(&s, "Tt ", &which) &&
+        (!clock_time(&s, &t, &milli) || !zone(&s, &minutes)))
         return false;
     static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     if (s.n || t.tm_mon < 1 || t.tm_mon > 12 || t.tm_mday < 1 ||

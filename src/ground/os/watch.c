@@ -77,7 +77,7 @@ static const char *name_of(const struct os_watch *w, int wd)
     return i < w->count && w->folders[i].wd == wd ? w->folders[i].name : NULL;
 }
 
-static void forget(struct os_watch *w, int wd)
+static void watch_forget(struct os_watch *w, int wd)
 {
     size_t i = place_of(w, wd);
     if (i >= w->count || w->folders[i].wd != wd)
@@ -89,7 +89,7 @@ static void forget(struct os_watch *w, int wd)
 
 static void remember(struct os_watch *w, int wd, const char *name)
 {
-    forget(w, wd); /* a folder that moved keeps its number */
+    watch_forget(w, wd); /* a folder that moved keeps its number */
     if (w->count == w->capacity) {
         w->capacity = w->capacity ? w->capacity * 2 : 64;
         w->folders = reallocarray(w->folders, w->capacity, sizeof *w->folders);
@@ -114,7 +114,7 @@ static void forget_tree(struct os_watch *w, const char *folder)
         if (!is_beneath(w->folders[i].name, folder))
             continue;
         (void)inotify_rm_watch(w->fd, w->folders[i].wd);
-        forget(w, w->folders[i].wd);
+        watch_forget(w, w->folders[i].wd);
     }
 }
 
@@ -228,7 +228,7 @@ static void one_event(struct drain *d, const struct inotify_event *ev)
     if (!folder)
         return; /* of a folder that was moved away */
     if (ev->mask & IN_IGNORED) {
-        forget(w, ev->wd);
+        watch_forget(w, ev->wd);
         return;
     }
     if (ev->mask & IN_DELETE_SELF && !*folder)

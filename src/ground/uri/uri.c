@@ -40,8 +40,7 @@ bool uri_is_web(const struct uri *u)
 /* Unreserved: of pchar what no reader takes for a separator. */
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("-._~", c));
+    return char_is_letter(c) || char_is_digit(c) || (c && strchr("-._~", c));
 }
 
 void uri_escape(struct str text, struct buf *out)
@@ -53,22 +52,14 @@ void uri_escape(struct str text, struct buf *out)
             buf_printf(out, "%%%02X", (unsigned char)text.at[i]);
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 size_t uri_unescape(struct str text, bool form, char *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) {
         char c = text.at[i];
         if (c == '%') {
-            int high = text.n - i > 2 ? hex_digit(text.at[i + 1]) : -1;
-            int low = high < 0 ? -1 : hex_digit(text.at[i + 2]);
+            int high = text.n - i > 2 ? char_hex(text.at[i + 1]) : -1;
+            int low = high < 0 ? -1 : char_hex(text.at[i + 2]);
             if (low < 0)
                 return URI_WRONG;
             c = (char)(high * 16 + low);

@@ -178,8 +178,7 @@ static void put_export(struct buf *out, struct str name, unsigned char kind, siz
 
 static void instrument_exports(const struct wasm_module *m, struct buf *out)
 {
-    scoped_buf struct buf s;
-    buf_init(&s, out->ceiling);
+    scoped_buf struct buf s = buf_of(out->ceiling);
     uint32_t count = (uint32_t)(m->export_count + m->tables + m->has_start);
     for (size_t i = 0; i < m->global_count; i++)
         count += m->globals[i].is_mutable;
@@ -404,8 +403,7 @@ static void put_data(const struct baking *b, struct buf *s)
 /* Writes a section again, or leaves it out; others stay as they are. */
 static void put_part(const struct baking *b, const struct wasm_part *p, struct buf *out)
 {
-    scoped_buf struct buf s;
-    buf_init(&s, out->ceiling);
+    scoped_buf struct buf s = buf_of(out->ceiling);
     switch (p->id) {
     case WASM_MEMORY:
         put_memory(b, &s);
@@ -436,8 +434,7 @@ static void put_module(const struct baking *b, bool dense, struct buf *out)
         put_part(b, &b->module.parts[i], out);
     if (!dense)
         return;
-    scoped_buf struct buf s;
-    buf_init(&s, out->ceiling);
+    scoped_buf struct buf s = buf_of(out->ceiling);
     put_data(b, &s);
     out->failed |= s.failed;
     wasm_put_section(out, WASM_DATA, buf_view(&s));
@@ -487,8 +484,7 @@ bool bake_module(struct engine *g, struct str wasm, const struct bake_options *o
     if (!imports)
         return false;
 
-    scoped_buf struct buf copy;
-    buf_init(&copy, wasm.n * 2 + 65536);
+    scoped_buf struct buf copy = buf_of(wasm.n * 2 + 65536);
     instrument(&b->module, &copy);
     struct module_source source = {
         .wasm = buf_view(&copy), .imports = imports, .import_count = import_count};

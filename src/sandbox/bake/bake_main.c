@@ -52,8 +52,7 @@ static bool write_id(const char *out, const struct bake_result *r, struct err *e
     char module[CRYPTO_HASH_HEX], image[CRYPTO_HASH_HEX];
     crypto_hash_hex(buf_view(&r->bare), module);
     crypto_hash_hex(buf_view(&r->image), image);
-    scoped_buf struct buf id;
-    buf_init(&id, BUF_LINE);
+    scoped_buf struct buf id = buf_of(BUF_LINE);
     buf_printf(&id, "%s\n%s\n", module, image);
     return write_beside(out, ".id", &id, e);
 }
@@ -87,8 +86,7 @@ static bool read_module(const char *path, struct buf *wasm, struct err *e)
 static bool compile_file(const char *in, enum engine_kind kind, const char *folder,
                          struct err *e)
 {
-    scoped_buf struct buf wasm;
-    buf_init(&wasm, MODULE_MAX);
+    scoped_buf struct buf wasm = buf_of(MODULE_MAX);
     scoped_fd int dir = os_dir_make(folder, 0755, e);
     if (dir < 0 || !read_module(in, &wasm, e))
         return false;
@@ -119,14 +117,12 @@ static bool bake_file(const char *in, const char *out, bool for_wasi, const char
     static const char *const args[] = {"program"};
     struct bake_options how = {
         .init = init, .init_count = LENGTH(init), .own = !for_wasi};
-    scoped_buf struct buf wasm;
-    buf_init(&wasm, MODULE_MAX);
+    scoped_buf struct buf wasm = buf_of(MODULE_MAX);
     if (!read_module(in, &wasm, e))
         return false;
     struct engine_options options = {.no_cache = true, .quick = true};
     scoped(engine_close) struct engine *g = engine_open(&options, e);
-    scoped_buf struct buf said;
-    buf_init(&said, SAID_MAX);
+    scoped_buf struct buf said = buf_of(SAID_MAX);
     scoped(vfs_free) struct vfs *files = show_data(data, e);
     if (!files)
         return false;

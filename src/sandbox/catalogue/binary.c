@@ -89,8 +89,7 @@ struct module *binary_open(struct catalogue *c, const struct work *w, struct err
     struct err why = {0};
     struct module_source source = {.wasm = w->wasm, .never_compile = true};
     scoped(module_close) struct module *known = open_bytes(c, &source, &why);
-    scoped_buf struct buf compiled;
-    buf_init(&compiled, SIZE_MAX / 2);
+    scoped_buf struct buf compiled = buf_of(SIZE_MAX / 2);
     if (known && !module_has_start(known, "_start"))
         err_set(e, ERR_INVALID, "the module exports no function _start");
     else if (!known && why.code != ERR_NOT_FOUND)
@@ -110,8 +109,7 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                                      const struct work *awaited, struct err *e)
 {
     char path[200], sha256[CRYPTO_SHA256_HEX];
-    scoped_buf struct buf wasm;
-    buf_init(&wasm, PACKAGE_WASM_MAX);
+    scoped_buf struct buf wasm = buf_of(PACKAGE_WASM_MAX);
     (void)snprintf(path, sizeof path, "%s/%s", b->dir, b->file);
     if (!os_read_file(c->data, path, &wasm, NULL, e))
         return NULL;

@@ -62,8 +62,7 @@ static bool load_row(struct catalogue *c, struct snapshot *s, const struct json 
 void builtin_load(struct catalogue *c, struct snapshot *s)
 {
     struct err e = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     if (c->guest < 0)
         return;
     if (!os_read_file(c->guest, FILE_NAME, &text, NULL, &e)) {

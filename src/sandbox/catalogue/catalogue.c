@@ -98,8 +98,7 @@ struct entry *snapshot_add(struct snapshot *s, struct err *e)
 
 void snapshot_problem(struct snapshot *s, const char *what, const struct err *why)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_LINE);
+    scoped_buf struct buf line = buf_of(BUF_LINE);
     buf_printf(&line, "%s: %s", what, why->msg);
     if (s->problems.n + line.n + 1 < s->problems.ceiling) {
         plain_put(buf_view(&line), line.n, &s->problems);
@@ -109,7 +108,7 @@ void snapshot_problem(struct snapshot *s, const char *what, const struct err *wh
 
 /* The order within one name: a vault's own, then that which is switched off for a vault,
  * then the user's, then the built-in one. */
-static int rank(const struct entry *n)
+static int entry_rank(const struct entry *n)
 {
     return n->tool.vault     ? 0
            : n->tool.builtin ? (n->only_in ? 3 : 4)
@@ -117,11 +116,11 @@ static int rank(const struct entry *n)
                              : 2;
 }
 
-static int by_name(const void *a, const void *b)
+static int tools_by_name(const void *a, const void *b)
 {
     const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
     int order = strcmp(x->tool.name, y->tool.name);
-    return order ? order : rank(x) - rank(y);
+    return order ? order : entry_rank(x) - entry_rank(y);
 }
 
 static struct snapshot *snapshot_make(struct catalogue *c)
@@ -133,7 +132,7 @@ static struct snapshot *snapshot_make(struct catalogue *c)
     builtin_load(c, s);
     records_load(c, s);
     if (s->count)
-        qsort(s->all, s->count, sizeof(struct entry *), by_name);
+        qsort(s->all, s->count, sizeof(struct entry *), tools_by_name);
     return s;
 }
 
@@ -181,7 +180,7 @@ uint64_t catalogue_version(struct catalogue *c)
 
 /* ---- finding -------------------------------------------------------------- */
 
-static bool is_for(const struct entry *n, struct str vault)
+static bool entry_is_for(const struct entry *n, struct str vault)
 {
     const char *own = n->tool.vault ? n->tool.vault : n->only_in;
     return !own || str_is(vault, own);
@@ -205,7 +204,7 @@ struct entry *snapshot_find(const struct snapshot *s, struct str name, struct st
     for (size_t i = first_of(s, name); i < s->count; i++) {
         if (!str_is(name, s->all[i]->tool.name))
             break;
-        if (is_for(s->all[i], vault))
+        if (entry_is_for(s->all[i], vault))
             return s->all[i];
     }
     return NULL;
@@ -218,13 +217,12 @@ bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
     size_t best = name.n > 6 ? 3 : 2; /* slips, not another word */
     for (size_t i = 0; i < s->count; i++) {
         size_t slips = str_distance(name, str_of(s->all[i]->tool.name));
-        if (slips < best && slips < name.n && is_for(s->all[i], vault)) {
+        if (slips < best && slips < name.n && entry_is_for(s->all[i], vault)) {
             best = slips;
             nearest = s->all[i]->tool.name;
         }
     }
-    scoped_buf struct buf shown;
-    buf_init(&shown, 4 * TOOL_NAME_MAX);
+    scoped_buf struct buf shown = buf_of(4 * TOOL_NAME_MAX);
     plain_put(name, TOOL_NAME_MAX, &shown);
     if (nearest)
         return err_set(e, ERR_NOT_FOUND, "there is no tool '%s'; the nearest is '%s'",

@@ -49,10 +49,9 @@ static bool write_out(char kind, struct str bytes)
     return true;
 }
 
-static bool compile(struct engine *g, struct buf *out, struct err *e)
+static bool answer_compile(struct engine *g, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf wasm;
-    buf_init(&wasm, PACKAGE_WASM_MAX);
+    scoped_buf struct buf wasm = buf_of(PACKAGE_WASM_MAX);
     if (!os_read_fd(STDIN_FILENO, &wasm, e))
         return false;
     struct module_source source = {.wasm = buf_view(&wasm)};
@@ -70,8 +69,7 @@ static bool compile(struct engine *g, struct buf *out, struct err *e)
 int tool_compile_main(int argc, char **argv)
 {
     struct err e = {0};
-    scoped_buf struct buf out;
-    buf_init(&out, COMPILED_MAX);
+    scoped_buf struct buf out = buf_of(COMPILED_MAX);
     int memory = argc > 2 ? atoi(argv[2]) : 0;
     struct engine_options options = {.memory = (enum engine_memory)memory,
                                      .frugal = argc > 3 && !strcmp(argv[3], SIMPLY),
@@ -81,7 +79,7 @@ int tool_compile_main(int argc, char **argv)
         .memory_bytes = argc > 4 ? strtoull(argv[4], NULL, 10) : MEMORY_LEAST,
         .file_bytes = COMPILED_MAX});
     scoped(engine_close) struct engine *g = engine_open(&options, &e);
-    bool ok = g && apart_refuse(&e) && compile(g, &out, &e);
+    bool ok = g && apart_refuse(&e) && answer_compile(g, &out, &e);
     if (!ok)
         (void)write_out(ANSWER_REFUSED, str_of(e.msg));
     else if (!write_out(ANSWER_DONE, buf_view(&out)))
@@ -140,8 +138,7 @@ static bool compiler_wait(struct apart *child, const struct work *w, bool simply
 
 static bool compiler_read_answer(int fd, int status, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, COMPILED_MAX + 1);
+    scoped_buf struct buf all = buf_of(COMPILED_MAX + 1);
     if (lseek(fd, 0, SEEK_SET) != 0 || !os_read_fd(fd, &all, e))
         return err_set(e, ERR_IO, "the compiler's answer cannot be read: %m");
     bool died = status != -1 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);

@@ -27,7 +27,8 @@ bool edit_begin(struct catalogue *c, struct edit *ed, struct err *e)
 /* ---- unreferenced modules ------------------------------------------------ */
 
 /* The modules that records name, one after the other. */
-static bool collect(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool tools_collect(void *arg, const char *name, const struct os_stat *st,
+                          struct err *e)
 {
     struct edit *ed = ((void **)arg)[0];
     struct buf *named = ((void **)arg)[1];
@@ -90,10 +91,9 @@ static void edit_sweep(struct edit *ed)
     for (size_t i = 0; i < LENGTH(folders); i++)
         sweep_drafts(ed->dir, folders[i]);
     struct err none = {0};
-    scoped_buf struct buf named;
-    buf_init(&named, BUF_LIST);
+    scoped_buf struct buf named = buf_of(BUF_LIST);
     void *arg[] = {ed, &named};
-    if (os_walk_from(ed->dir, "records", collect, arg, &none) && !named.failed)
+    if (os_walk_from(ed->dir, "records", tools_collect, arg, &none) && !named.failed)
         (void)os_walk_from(ed->dir, "modules", sweep_module, arg, &none);
 }
 
@@ -126,8 +126,7 @@ static void record_name(const char *id, const char *vault, char name[static 160]
 bool record_write(struct edit *ed, const struct record *r, struct err *e)
 {
     char name[160];
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LIST);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_cstr(&w, "id", r->id);

@@ -322,8 +322,7 @@ bool tool_remove(struct catalogue *c, const char *name, const char *vault, struc
 static bool switch_record(struct catalogue *c, struct edit *ed, const char *name,
                           const char *vault, bool on, struct err *e)
 {
-    scoped_buf struct buf manifest;
-    buf_init(&manifest, MANIFEST_MAX);
+    scoped_buf struct buf manifest = buf_of(MANIFEST_MAX);
     pthread_mutex_lock(&c->lock);
     const struct entry *n = installed(catalogue_current(c), name, vault);
     struct record r = {0};

@@ -14,7 +14,7 @@
 
 /* ---- reading ------------------------------------------------------------- */
 
-static bool read_row(const struct json *row, struct arena *a, struct trusted_key *k)
+static bool key_read_row(const struct json *row, struct arena *a, struct trusted_key *k)
 {
     struct err none = {0};
     unsigned char public[CRYPTO_SIGN_PUBLIC];
@@ -31,8 +31,7 @@ static bool read_row(const struct json *row, struct arena *a, struct trusted_key
 bool keys_read(int config, struct arena *a, struct trusted_keys *out, struct err *e)
 {
     struct err why = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     *out = (struct trusted_keys){0};
     if (config < 0 || !os_read_file(config, KEYS_FILE, &text, NULL, &why))
         return config < 0 || why.code == ERR_NOT_FOUND ||
@@ -47,7 +46,7 @@ bool keys_read(int config, struct arena *a, struct trusted_keys *out, struct err
     out->all = arena_get(a, (n + 2) * sizeof *out->all, e);
     struct json_iter it = json_iter(rows);
     for (; out->all && json_next(&it); out->count++)
-        if (!read_row(it.value, a, &out->all[out->count])) {
+        if (!key_read_row(it.value, a, &out->all[out->count])) {
             size_t at = out->count + 1;
             out->count = 0;
             return err_set(e, ERR_INVALID,
@@ -71,8 +70,7 @@ const char *keys_name(const struct trusted_keys *keys, const char *key)
 
 static bool write_keys(int config, const struct trusted_keys *keys, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_int(&w, "version", 1);

@@ -35,15 +35,14 @@ static uint32_t u32(struct str s, size_t at)
     return u16(s, at) | u16(s, at + 2) << 16;
 }
 
-static bool damaged(struct err *e, const char *why)
+static bool layout_damaged(struct err *e, const char *why)
 {
     return err_set(e, ERR_INVALID, "not a ZIP archive that can be used: %s", why);
 }
 
 static bool entry_refuse(const struct layout_entry *n, struct err *e, const char *why)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_LINE);
+    scoped_buf struct buf name = buf_of(BUF_LINE);
     if (str_is_utf8(n->name))
         plain_put(n->name, 120, &name);
     return err_set(e, ERR_INVALID, "the ZIP's entry '%s' %s", buf_cz(&name), why);
@@ -58,35 +57,38 @@ struct directory {
 
 /* The record must end where the ZIP does; a second one behind it, in its comment, would
  * be another archive for another reader. */
-static bool find_end(struct str zip, size_t *at, struct err *e)
+static bool layout_find_end(struct str zip, size_t *at, struct err *e)
 {
     if (zip.n < END_SIZE)
-        return damaged(e, "it is too short");
+        return layout_damaged(e, "it is too short");
     size_t furthest = zip.n - END_SIZE, least = furthest > 65535 ? furthest - 65535 : 0;
     for (*at = furthest;; --*at) {
         if (u32(zip, *at) == END_SIGN)
             break;
         if (*at == least)
-            return damaged(e, "it has no directory at its end");
+            return layout_damaged(e, "it has no directory at its end");
     }
     if (*at + END_SIZE + u16(zip, *at + 20) != zip.n)
-        return damaged(e, "there is data after its end, or its directory is cut off");
+        return layout_damaged(e,
+                              "there is data after its end, or its directory is cut off");
     return true;
 }
 
 static bool find_directory(struct str zip, struct directory *d, struct err *e)
 {
     size_t end = 0;
-    if (!find_end(zip, &end, e))
+    if (!layout_find_end(zip, &end, e))
         return false;
     uint32_t size = u32(zip, end + 12), from = u32(zip, end + 16);
     *d = (struct directory){from, end, u16(zip, end + 10)};
     if (u16(zip, end + 4) || u16(zip, end + 6) || u16(zip, end + 8) != d->count)
-        return damaged(e, "it is one of several volumes");
+        return layout_damaged(e, "it is one of several volumes");
     if (size == UINT32_MAX || from == UINT32_MAX || d->count == UINT16_MAX)
-        return damaged(e, "it is in the zip64 format, which its size does not need");
+        return layout_damaged(e,
+                              "it is in the zip64 format, which its size does not need");
     if (from > end || size != end - from)
-        return damaged(e, "its directory is not where it should be, or there are two");
+        return layout_damaged(
+            e, "its directory is not where it should be, or there are two");
     if (d->count > LAYOUT_ENTRIES_MAX)
         return err_set(e, ERR_LIMIT, "ZIP contains too many files (max: %u)",
                        LAYOUT_FILES_MAX);
@@ -111,15 +113,15 @@ static bool is_bad_path(struct str name)
 
 static bool entry_check_path(const struct layout_entry *n, struct err *e)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_PAGE);
+    scoped_buf struct buf name = buf_of(BUF_PAGE);
     if (!is_bad_path(n->name))
         return true;
     plain_put(str_is_utf8(n->name) ? n->name : STR("?"), 240, &name);
     return err_set(e, ERR_INVALID, "Invalid file path in ZIP: %s", buf_cz(&name));
 }
 
-static bool check_kind(struct str entry, const struct layout_entry *n, struct err *e)
+static bool layout_check_kind(struct str entry, const struct layout_entry *n,
+                              struct err *e)
 {
     uint32_t flags = u16(entry, 8), method = u16(entry, 10);
     mode_t mode = (mode_t)(u32(entry, 38) >> 16);
@@ -163,15 +165,15 @@ static bool check_header(struct str zip, struct str entry, struct layout_entry *
            entry_refuse(n, e, "has a local header that differs from its directory entry");
 }
 
-static bool read_entry(struct str zip, const struct directory *d, size_t *at,
-                       struct layout_entry *n, struct err *e)
+static bool layout_read_entry(struct str zip, const struct directory *d, size_t *at,
+                              struct layout_entry *n, struct err *e)
 {
     if (d->to - *at < ENTRY_SIZE || u32(zip, *at) != ENTRY_SIGN)
-        return damaged(e, "its directory is damaged");
+        return layout_damaged(e, "its directory is damaged");
     struct str entry = {zip.at + *at, ENTRY_SIZE};
     size_t name = u16(entry, 28), all = name + u16(entry, 30) + u16(entry, 32);
     if (d->to - *at - ENTRY_SIZE < all)
-        return damaged(e, "its directory is damaged");
+        return layout_damaged(e, "its directory is damaged");
     *n = (struct layout_entry){.name = {zip.at + *at + ENTRY_SIZE, name},
                                .packed = u32(entry, 20),
                                .size = u32(entry, 24),
@@ -180,13 +182,13 @@ static bool read_entry(struct str zip, const struct directory *d, size_t *at,
     *at += ENTRY_SIZE + all;
     if (u16(entry, 34) || n->packed == UINT32_MAX || n->size == UINT32_MAX)
         return entry_refuse(n, e, "is in the zip64 format, which its size does not need");
-    return entry_check_path(n, e) && check_kind(entry, n, e) &&
+    return entry_check_path(n, e) && layout_check_kind(entry, n, e) &&
            check_header(zip, entry, n, d->from, e);
 }
 
 /* ---- all of them together ------------------------------------------------ */
 
-static int by_place(const void *a, const void *b)
+static int entries_by_place(const void *a, const void *b)
 {
     const struct layout_entry *x = *(struct layout_entry *const *)a,
                               *y = *(struct layout_entry *const *)b;
@@ -201,13 +203,13 @@ static bool check_places(struct layout_entry **sorted, size_t count, size_t dire
 {
     uint64_t end = 0;
     bool later = false;
-    qsort(sorted, count, sizeof *sorted, by_place);
+    qsort(sorted, count, sizeof *sorted, entries_by_place);
     for (size_t i = 0; i <= count; i++) {
         uint64_t from = i < count ? sorted[i]->from : directory;
         if (from < end)
             return entry_refuse(sorted[i ? i - 1 : 0], e, "overlaps another");
         if (from - end > (later ? DESCRIPTOR_MAX : 0))
-            return damaged(e, "there is data between its files");
+            return layout_damaged(e, "there is data between its files");
         if (i == count)
             break;
         end = sorted[i]->to;
@@ -216,31 +218,31 @@ static bool check_places(struct layout_entry **sorted, size_t count, size_t dire
     return true;
 }
 
-static unsigned char folded(unsigned char c)
+static unsigned char char_folded(unsigned char c)
 {
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
 }
 
 /* By case, too, and whether folder or file. */
-static int by_name(const void *a, const void *b)
+static int entries_by_name(const void *a, const void *b)
 {
     const struct layout_entry *x = *(struct layout_entry *const *)a,
                               *y = *(struct layout_entry *const *)b;
     size_t n = x->name.n - x->is_folder, m = y->name.n - y->is_folder;
     for (size_t i = 0; i < n && i < m; i++) {
-        int order =
-            folded((unsigned char)x->name.at[i]) - folded((unsigned char)y->name.at[i]);
+        int order = char_folded((unsigned char)x->name.at[i]) -
+                    char_folded((unsigned char)y->name.at[i]);
         if (order)
             return order;
     }
     return (n > m) - (n < m);
 }
 
-static bool check_names(struct layout_entry **sorted, size_t count, struct err *e)
+static bool layout_check_names(struct layout_entry **sorted, size_t count, struct err *e)
 {
-    qsort(sorted, count, sizeof *sorted, by_name);
+    qsort(sorted, count, sizeof *sorted, entries_by_name);
     for (size_t i = 1; i < count; i++)
-        if (by_name(&sorted[i - 1], &sorted[i]) == 0)
+        if (entries_by_name(&sorted[i - 1], &sorted[i]) == 0)
             return entry_refuse(sorted[i], e, "is there twice, or differs only in case");
     return true;
 }
@@ -257,15 +259,15 @@ bool layout_read(struct str zip, struct arena *a, struct layout *out, struct err
         return false;
     for (out->count = 0; out->count < d.count; out->count++) {
         struct layout_entry *n = sorted[out->count] = &out->all[out->count];
-        if (!read_entry(zip, &d, &at, n, e))
+        if (!layout_read_entry(zip, &d, &at, n, e))
             return false;
         files += !n->is_folder;
     }
     if (at != d.to)
-        return damaged(e, "its directory has more in it than it says");
+        return layout_damaged(e, "its directory has more in it than it says");
     if (files > LAYOUT_FILES_MAX)
         return err_set(e, ERR_LIMIT, "ZIP contains too many files (max: %u)",
                        LAYOUT_FILES_MAX);
     return check_places(sorted, out->count, d.from, zip, e) &&
-           check_names(sorted, out->count, e);
+           layout_check_names(sorted, out->count, e);
 }

@@ -37,11 +37,11 @@ struct place {
     size_t index;
 };
 
-static void put_place(const struct place *p, struct buf *out)
+static void manifest_put_place(const struct place *p, struct buf *out)
 {
     if (!p->outer)
         return;
-    put_place(p->outer, out);
+    manifest_put_place(p->outer, out);
     if (!p->key.at) {
         buf_printf(out, "[%zu]", p->index);
         return;
@@ -59,9 +59,8 @@ struct check {
 /* Adds a line to one of the lists. Lines without room are still counted. */
 static void note(struct buf *list, size_t *count, const struct place *p, struct str what)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, NOTE_MAX);
-    put_place(p, &line);
+    scoped_buf struct buf line = buf_of(NOTE_MAX);
+    manifest_put_place(p, &line);
     if (!line.n)
         buf_cstr(&line, "the manifest");
     buf_char(&line, ' ');
@@ -86,8 +85,7 @@ static void warn(struct check *c, const struct place *p, const char *what)
 
 static void manifest_put_value(const struct json *v, struct buf *out)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, SHOWN_MAX);
+    scoped_buf struct buf text = buf_of(SHOWN_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
     if (!v)
@@ -153,8 +151,7 @@ static void put_accepted(const struct json *schema, struct buf *out)
 static void value_refuse(struct check *c, const struct place *p,
                          const struct json *schema, const struct json *v)
 {
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     manifest_put_value(v, &what);
     put_accepted(schema, &what);
     wrong(c, p, &what);
@@ -163,8 +160,7 @@ static void value_refuse(struct check *c, const struct place *p,
 static void refuse_size(struct check *c, const struct place *p, size_t n,
                         const struct json *max, const char *of)
 {
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     buf_printf(&what, "has %zu %s; at most %lld are accepted", n, of,
                (long long)json_int(max, 0));
     wrong(c, p, &what);
@@ -172,7 +168,7 @@ static void refuse_size(struct check *c, const struct place *p, size_t n,
 
 /* ---- the schema --------------------------------------------------------- */
 
-static bool type_fits(struct str name, const struct json *v)
+static bool manifest_type_fits(struct str name, const struct json *v)
 {
     if (str_is(name, "integer"))
         return json_is_int(v);
@@ -183,12 +179,12 @@ static bool types_fit(const struct json *type, const struct json *v)
 {
     struct json_iter it = json_iter(json_is(type, JSON_ARRAY) ? type : NULL);
     while (json_next(&it))
-        if (type_fits(json_str(it.value), v))
+        if (manifest_type_fits(json_str(it.value), v))
             return true;
-    return !type || (json_is(type, JSON_STRING) && type_fits(json_str(type), v));
+    return !type || (json_is(type, JSON_STRING) && manifest_type_fits(json_str(type), v));
 }
 
-static bool is_among(const struct json *choices, const struct json *v)
+static bool manifest_is_among(const struct json *choices, const struct json *v)
 {
     struct json_iter it = json_iter(choices);
     while (json_next(&it))
@@ -197,7 +193,7 @@ static bool is_among(const struct json *choices, const struct json *v)
     return !choices;
 }
 
-static bool matches(struct str pattern, struct str s)
+static bool pattern_matches(struct str pattern, struct str s)
 {
     regex_t r;
     char p[200], text[400];
@@ -221,25 +217,25 @@ static bool string_fits(const struct json *schema, struct str s)
         return false;
     return (int64_t)n >= json_int(json_get(schema, "minLength"), 0) &&
            (int64_t)n <= json_int(json_get(schema, "maxLength"), INT64_MAX) &&
-           matches(json_str(json_get(schema, "pattern")), s);
+           pattern_matches(json_str(json_get(schema, "pattern")), s);
 }
 
 static bool scalar_fits(const struct json *schema, const struct json *v)
 {
     double n = json_number(v, 0);
     return types_fit(json_get(schema, "type"), v) &&
-           is_among(json_get(schema, "enum"), v) &&
+           manifest_is_among(json_get(schema, "enum"), v) &&
            (!json_is(v, JSON_STRING) || string_fits(schema, json_str(v))) &&
            (!json_is(v, JSON_NUMBER) ||
             (n >= json_number(json_get(schema, "minimum"), n) &&
              n <= json_number(json_get(schema, "maximum"), n)));
 }
 
-static void check_value(struct check *c, const struct json *schema, const struct json *v,
-                        const struct place *p);
+static void manifest_check_value(struct check *c, const struct json *schema,
+                                 const struct json *v, const struct place *p);
 
-static void check_array(struct check *c, const struct json *schema, const struct json *v,
-                        const struct place *p)
+static void manifest_check_array(struct check *c, const struct json *schema,
+                                 const struct json *v, const struct place *p)
 {
     const struct json *max = json_get(schema, "maxItems"),
                       *items = json_get(schema, "items");
@@ -251,7 +247,7 @@ static void check_array(struct check *c, const struct json *schema, const struct
     json_open_array(c->out);
     struct json_iter it = json_iter(v);
     for (size_t i = 0; json_next(&it); i++)
-        check_value(c, items, it.value, &(struct place){.outer = p, .index = i});
+        manifest_check_value(c, items, it.value, &(struct place){.outer = p, .index = i});
     json_close(c->out);
 }
 
@@ -281,8 +277,7 @@ static void key_check_name(struct check *c, const struct json *schema, struct st
                            const struct place *p)
 {
     const struct json *names = json_get(schema, "propertyNames");
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     if (!names || string_fits(names, key))
         return;
     buf_cstr(&what, "is no name for it");
@@ -290,8 +285,8 @@ static void key_check_name(struct check *c, const struct json *schema, struct st
     wrong(c, p, &what);
 }
 
-static void check_object(struct check *c, const struct json *schema, const struct json *v,
-                         const struct place *p)
+static void manifest_check_object(struct check *c, const struct json *schema,
+                                  const struct json *v, const struct place *p)
 {
     const struct json *max = json_get(schema, "maxProperties");
     size_t n = json_length(v);
@@ -313,22 +308,22 @@ static void check_object(struct check *c, const struct json *schema, const struc
         }
         key_check_name(c, schema, it.key, &at);
         json_key_str(c->out, it.key);
-        check_value(c, own, it.value, &at);
+        manifest_check_value(c, own, it.value, &at);
     }
     json_close(c->out);
 }
 
 /* Goes as deep as the schema does. */
-static void check_value(struct check *c, const struct json *schema, const struct json *v,
-                        const struct place *p)
+static void manifest_check_value(struct check *c, const struct json *schema,
+                                 const struct json *v, const struct place *p)
 {
     if (!scalar_fits(schema, v)) {
         value_refuse(c, p, schema, v);
         json_put_null(c->out);
     } else if (json_is(v, JSON_OBJECT) && schema) {
-        check_object(c, schema, v, p);
+        manifest_check_object(c, schema, v, p);
     } else if (json_is(v, JSON_ARRAY) && json_get(schema, "items")) {
-        check_array(c, schema, v, p);
+        manifest_check_array(c, schema, v, p);
     } else {
         json_put(c->out, v);
     }
@@ -338,14 +333,13 @@ static void check_value(struct check *c, const struct json *schema, const struct
 
 static void refuse_text(struct check *c, const struct place *p, const char *text)
 {
-    scoped_buf struct buf what;
-    buf_init(&what, NOTE_MAX);
+    scoped_buf struct buf what = buf_of(NOTE_MAX);
     buf_cstr(&what, text);
     wrong(c, p, &what);
 }
 
-static void check_required(struct check *c, const struct json *parameters,
-                           const struct place *p)
+static void manifest_check_required(struct check *c, const struct json *parameters,
+                                    const struct place *p)
 {
     const struct json *properties = json_get(parameters, "properties");
     struct place list = {.outer = p, .key = STR("required")};
@@ -354,8 +348,7 @@ static void check_required(struct check *c, const struct json *parameters,
         struct place at = {.outer = &list, .index = i};
         if (json_get_str(properties, json_str(it.value)))
             continue;
-        scoped_buf struct buf what;
-        buf_init(&what, NOTE_MAX);
+        scoped_buf struct buf what = buf_of(NOTE_MAX);
         manifest_put_value(it.value, &what);
         buf_cstr(&what, "; a name of parameters.properties is accepted");
         wrong(c, &at, &what);
@@ -382,10 +375,11 @@ static bool is_choice(const struct json *choices, const struct json *v)
         if (json_is(it.value, JSON_STRING) &&
             json_equal(json_read(json_str(it.value), a, &none), v))
             return true;
-    return is_among(choices, v);
+    return manifest_is_among(choices, v);
 }
 
-static void check_choices(struct check *c, const struct json *one, const struct place *p)
+static void manifest_check_choices(struct check *c, const struct json *one,
+                                   const struct place *p)
 {
     struct str type = json_str(json_get(one, "type"));
     struct place list = {.outer = p, .key = STR("enum")};
@@ -407,12 +401,13 @@ static bool items_fit(const struct json *one, const struct json *v)
     struct str type = json_str(json_get(json_get(one, "items"), "type"));
     struct json_iter it = json_iter(v);
     while (json_next(&it))
-        if (!type_fits(type.n ? type : STR("string"), it.value))
+        if (!manifest_type_fits(type.n ? type : STR("string"), it.value))
             return false;
     return true;
 }
 
-static void check_default(struct check *c, const struct json *one, const struct place *p)
+static void manifest_check_default(struct check *c, const struct json *one,
+                                   const struct place *p)
 {
     const struct json *v = json_get(one, "default"), *choices = json_get(one, "enum"),
                       *type = json_get(one, "type");
@@ -421,7 +416,7 @@ static void check_default(struct check *c, const struct json *one, const struct 
     /* Nothing, said in so many words. */
     if (!v || json_is(v, JSON_NULL) || (json_is(v, JSON_STRING) && !json_str(v).n))
         return;
-    if (!type_fits(json_str(type), v) || (is_array && !items_fit(one, v)))
+    if (!manifest_type_fits(json_str(type), v) || (is_array && !items_fit(one, v)))
         value_refuse(c, &at, one, v);
     else if (!is_array && !json_is(v, JSON_BOOL) && json_length(choices) &&
              !is_choice(choices, v))
@@ -431,8 +426,8 @@ static void check_default(struct check *c, const struct json *one, const struct 
 static void check_parameter(struct check *c, const struct json *one, struct str style,
                             const struct place *p)
 {
-    check_choices(c, one, p);
-    check_default(c, one, p);
+    manifest_check_choices(c, one, p);
+    manifest_check_default(c, one, p);
     const struct json *flag = json_get(one, "flag"),
                       *position = json_get(one, "position");
     if (json_get(one, "items") && !str_is(json_str(json_get(one, "type")), "array"))
@@ -510,7 +505,7 @@ static void check_sense(struct check *c, const struct json *m)
     struct str style = json_str(json_get(json_get(m, "execution"), "argStyle"));
     struct place whole = {0}, at = {.outer = &whole, .key = STR("parameters")},
                  list = {.outer = &at, .key = STR("properties")};
-    check_required(c, parameters, &at);
+    manifest_check_required(c, parameters, &at);
     struct json_iter it = json_iter(properties);
     while (json_next(&it))
         check_parameter(c, it.value, style,
@@ -529,8 +524,7 @@ static void check_sense(struct check *c, const struct json *m)
 /* The errors as one sentence, as many as fit. */
 static bool refuse_all(const struct tool_notes *notes, struct err *e)
 {
-    scoped_buf struct buf line;
-    buf_init(&line, 340);
+    scoped_buf struct buf line = buf_of(BUF_LINE);
     struct str rest = buf_view(&notes->errors);
     size_t told = 0;
     while (rest.n) {
@@ -564,7 +558,7 @@ bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean
         return err_wrap(e, "the manifest is no JSON that can be read");
     struct json_writer out = json_writer(clean);
     struct check c = {.notes = notes, .out = &out};
-    check_value(&c, schema, m, &(struct place){0});
+    manifest_check_value(&c, schema, m, &(struct place){0});
     if (!notes->error_count)
         check_sense(&c, m);
     if (notes->error_count)
@@ -574,7 +568,6 @@ bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean
 
 bool tool_manifest_check(struct str text, struct tool_notes *notes, struct err *e)
 {
-    scoped_buf struct buf clean;
-    buf_init(&clean, MANIFEST_MAX);
+    scoped_buf struct buf clean = buf_of(MANIFEST_MAX);
     return manifest_check(text, notes, &clean, e);
 }

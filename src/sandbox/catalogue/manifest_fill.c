@@ -45,8 +45,7 @@ static const char *text_or(const struct json *object, const char *key, struct ar
 static const struct json *numbers(const struct json *choices, struct arena *a)
 {
     struct err none = {0};
-    scoped_buf struct buf all;
-    buf_init(&all, MANIFEST_MAX);
+    scoped_buf struct buf all = buf_of(MANIFEST_MAX);
     struct json_writer w = json_writer(&all);
     json_open_array(&w);
     struct json_iter it = json_iter(choices);

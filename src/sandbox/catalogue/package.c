@@ -92,10 +92,10 @@ static bool check_sizes(struct reading *r, size_t zip_bytes, struct err *e)
 
 /* ---- expanding ----------------------------------------------------------- */
 
-static bool unreadable(const struct layout_entry *n, const char *why, struct err *e)
+static bool package_unreadable(const struct layout_entry *n, const char *why,
+                               struct err *e)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, BUF_LINE);
+    scoped_buf struct buf name = buf_of(BUF_LINE);
     if (str_is_utf8(n->name))
         plain_put(n->name, 120, &name);
     return err_set(e, ERR_INVALID, "the ZIP's entry '%s' cannot be expanded: %.100s",
@@ -112,19 +112,20 @@ static bool expand_open(struct reading *r, zip_file_t *f, const struct layout_en
     for (;;) {
         zip_int64_t got = zip_fread(f, part, PART);
         if (got < 0)
-            return unreadable(n, zip_file_strerror(f), e);
+            return package_unreadable(n, zip_file_strerror(f), e);
         if (got == 0)
             break;
         size += (uint64_t)got;
         r->expanded += (uint64_t)got;
         if (size > n->size || r->expanded > r->most)
-            return unreadable(n, "it holds more bytes than the ZIP says", e);
+            return package_unreadable(n, "it holds more bytes than the ZIP says", e);
         crypto_sha256_put(sum, (struct str){part, (size_t)got});
         if (out && !buf_put(out, part, (size_t)got))
             return buf_check(out, "a file of the ZIP", e);
     }
     crypto_sha256_end(sum, hex);
-    return size == n->size || unreadable(n, "it holds fewer bytes than the ZIP says", e);
+    return size == n->size ||
+           package_unreadable(n, "it holds fewer bytes than the ZIP says", e);
 }
 
 static bool expand(struct reading *r, size_t i, struct buf *out, char hex[static 65],
@@ -133,7 +134,7 @@ static bool expand(struct reading *r, size_t i, struct buf *out, char hex[static
     const struct layout_entry *n = &r->layout.all[i];
     zip_file_t *f = zip_fopen_index(r->zip, i, 0);
     if (!f)
-        return unreadable(n, zip_strerror(r->zip), e);
+        return package_unreadable(n, zip_strerror(r->zip), e);
     bool ok = expand_open(r, f, n, out, hex, e);
     (void)zip_fclose(f);
     return ok;

@@ -133,8 +133,7 @@ bool tool_proposal_install(struct catalogue *c, const char *sha256,
 {
     char id[TOOL_ID];
     struct tool_notes notes;
-    scoped_buf struct buf zip;
-    buf_init(&zip, TOOL_ZIP_MAX);
+    scoped_buf struct buf zip = buf_of(TOOL_ZIP_MAX);
     if (!read_proposal(sha256, &zip, e))
         return false;
     tool_notes_init(&notes);

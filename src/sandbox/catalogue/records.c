@@ -26,7 +26,7 @@ bool vault_id_check(const char *vault, struct err *e)
 
 /* ---- a record ------------------------------------------------------------ */
 
-static bool damaged(struct err *e, const char *why)
+static bool record_damaged(struct err *e, const char *why)
 {
     return err_set(e, ERR_INVALID, "it is damaged (%s) and left out", why);
 }
@@ -65,7 +65,7 @@ static bool fill_binary(struct loading *l, const struct json *binary, struct ent
     struct str sha256 = json_str(json_get(binary, "sha256")),
                key = json_str(json_get(binary, "signedBy"));
     if (!is_hex(sha256))
-        return damaged(e, "wasmBinary.sha256 is none");
+        return record_damaged(e, "wasmBinary.sha256 is none");
     struct binary like = {.sha256 = str_cz(sha256, a, e)};
     like.key = like.sha256;
     like.dir = arena_printf(a, e, RECORDS_DIR "/modules");
@@ -88,7 +88,7 @@ static bool read_name(struct str name, struct arena *a, struct tool *t, struct e
     size_t n = TOOL_ID - 1;
     bool scoped = name.n > n + 1 && name.at[n] == '@';
     if (name.n != n && !scoped)
-        return damaged(e, "its name is none");
+        return record_damaged(e, "its name is none");
     t->id = arena_copy(a, name.at, n, e);
     t->vault = scoped ? arena_copy(a, name.at + n + 1, name.n - n - 1, e) : NULL;
     return !e->code && (!scoped || vault_id_check(t->vault, e));
@@ -103,12 +103,12 @@ static bool entry_fill_record(struct loading *l, struct str name,
     if (!str_is(json_str(json_get(record, "id")), t->id) ||
         !str_is(json_str(json_get(record, "source")), "user") ||
         !json_is(json_get(record, "enabled"), JSON_BOOL))
-        return damaged(e, "id, source or enabled");
+        return record_damaged(e, "id, source or enabled");
     t->enabled = json_bool(json_get(record, "enabled"), false);
     t->installed_ms = json_int(json_get(record, "installedAt"), 0);
     t->updated_ms = json_int(json_get(record, "updatedAt"), 0);
     if (t->installed_ms <= 0 || t->updated_ms < t->installed_ms)
-        return damaged(e, "installedAt or updatedAt");
+        return record_damaged(e, "installedAt or updatedAt");
     return fill_binary(l, json_get(record, "wasmBinary"), n, e);
 }
 
@@ -166,8 +166,7 @@ static bool switch_off(struct loading *l, const struct entry *n, const char *vau
 static bool load_switches(struct loading *l, struct err *e)
 {
     struct err why = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LIST);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     if (!os_read_file(l->c->data, RECORDS_DIR "/off.json", &text, NULL, &why))
         return why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
     const struct json *file = json_read(buf_view(&text), l->s->arena, e);

@@ -1,15 +1,10 @@
 /* Versions: three numbers, which may be of any length, and what precedes a release. */
 #include "catalogue/semver.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_number(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_digit(s.at[i]))
+        if (!char_is_digit(s.at[i]))
             return false;
     return s.n > 0;
 }
@@ -49,7 +44,7 @@ static bool are_words(struct str s, bool numbers)
         struct str word = cut_at(&s, '.');
         for (size_t i = 0; i < word.n; i++) {
             char c = word.at[i], lower = (char)(c | 32);
-            if (!is_digit(c) && c != '-' && (lower < 'a' || lower > 'z'))
+            if (!char_is_digit(c) && c != '-' && (lower < 'a' || lower > 'z'))
                 return false;
         }
         if (!word.n || (numbers && is_number(word) && word.n > 1 && word.at[0] == '0'))

@@ -4,7 +4,7 @@
 #include "catalogue/signature.h"
 #include "crypto/crypto.h"
 
-static bool failed(struct err *e, zip_error_t *why, const char *doing)
+static bool zip_failed(struct err *e, zip_error_t *why, const char *doing)
 {
     bool answer =
         err_set(e, ERR_IO, "cannot %s the ZIP: %.200s", doing, zip_error_strerror(why));
@@ -54,14 +54,14 @@ static bool write_zip(struct str zip, const struct buf *signature, struct buf *o
     zip_source_t *source = zip_source_buffer_create(copy, zip.n, 1, &why);
     if (!source) {
         free(copy);
-        return failed(e, &why, "open");
+        return zip_failed(e, &why, "open");
     }
     zip_source_keep(source);
     zip_t *z = zip_open_from_source(source, 0, &why);
     if (!z) {
         zip_source_free(source);
         zip_source_free(source);
-        return failed(e, &why, "open");
+        return zip_failed(e, &why, "open");
     }
     zip_error_fini(&why);
     bool ok = zip_add_file(z, signature, e);
@@ -81,8 +81,7 @@ bool tool_sign(struct str zip, const unsigned char *secret, struct buf *out,
 {
     struct package p;
     unsigned char public[CRYPTO_SIGN_PUBLIC];
-    scoped_buf struct buf signature;
-    buf_init(&signature, SIGNATURE_MAX);
+    scoped_buf struct buf signature = buf_of(SIGNATURE_MAX);
     crypto_sign_public(secret, public);
     signature_key_text(public, key);
     bool ok = package_read(zip, &p, e);

@@ -12,8 +12,7 @@
 bool signature_key_read(struct str text, unsigned char *key, struct err *e)
 {
     struct err none = {0};
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, BUF_NAME);
+    scoped_buf struct buf bytes = buf_of(BUF_NAME);
     size_t prefix = strlen(KEY_PREFIX);
     bool ok = text.n == TOOL_KEY_TEXT - 1 && str_starts(text, KEY_PREFIX) &&
               crypto_base64url_read((struct str){text.at + prefix, text.n - prefix},
@@ -31,8 +30,7 @@ bool signature_key_read(struct str text, unsigned char *key, struct err *e)
 
 void signature_key_text(const unsigned char *key, char out[static TOOL_KEY_TEXT])
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TOOL_KEY_TEXT);
+    scoped_buf struct buf text = buf_of(TOOL_KEY_TEXT);
     buf_cstr(&text, KEY_PREFIX);
     crypto_base64url(key, CRYPTO_SIGN_PUBLIC, &text);
     memcpy(out, buf_cz(&text), TOOL_KEY_TEXT);
@@ -40,7 +38,7 @@ void signature_key_text(const unsigned char *key, char out[static TOOL_KEY_TEXT]
 
 /* ---- the signed text ----------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int files_by_name(const void *a, const void *b)
 {
     return str_cmp(((const struct package_file *)a)->name,
                    ((const struct package_file *)b)->name);
@@ -54,7 +52,7 @@ static struct package_file *sorted(const struct package *p, size_t *count)
     for (size_t i = 0; i < p->count; i++)
         if (!str_is(p->files[i].name, SIGNATURE_FILE))
             all[(*count)++] = p->files[i];
-    qsort(all, *count, sizeof *all, by_name);
+    qsort(all, *count, sizeof *all, files_by_name);
     return all;
 }
 
@@ -67,7 +65,7 @@ static void files_put(const struct package_file *files, size_t count, struct buf
 
 /* ---- checking ------------------------------------------------------------ */
 
-static bool unreadable(const char *why, struct err *e)
+static bool signature_unreadable(const char *why, struct err *e)
 {
     return err_set(e, ERR_INVALID,
                    "the package's " SIGNATURE_FILE
@@ -75,10 +73,10 @@ static bool unreadable(const char *why, struct err *e)
                    why);
 }
 
-static bool changed(struct str name, struct str said, const char *is, struct err *e)
+static bool signature_changed(struct str name, struct str said, const char *is,
+                              struct err *e)
 {
-    scoped_buf struct buf shown;
-    buf_init(&shown, BUF_LINE);
+    scoped_buf struct buf shown = buf_of(BUF_LINE);
     plain_put(str_is_utf8(name) ? name : STR("?"), 60, &shown);
     return err_set(e, ERR_DENIED,
                    "the package was changed after it was signed: the SHA-256 of '%s' is "
@@ -93,7 +91,7 @@ static bool check_files(const struct package_file *files, size_t count,
         const struct json *own = json_get_str(list, files[i].name);
         struct str said = own ? json_str(own) : STR("no such file");
         if (!str_is(said, files[i].sha256))
-            return changed(files[i].name, said, files[i].sha256, e);
+            return signature_changed(files[i].name, said, files[i].sha256, e);
     }
     struct json_iter it = json_iter(list);
     while (json_length(list) != count && json_next(&it)) {
@@ -101,7 +99,8 @@ static bool check_files(const struct package_file *files, size_t count,
         for (size_t i = 0; i < count && !found; i++)
             found = str_eq(files[i].name, it.key);
         if (!found)
-            return changed(it.key, json_str(it.value), "of nothing, it is not there", e);
+            return signature_changed(it.key, json_str(it.value),
+                                     "of nothing, it is not there", e);
     }
     return true;
 }
@@ -118,7 +117,7 @@ static bool check_signature(const struct json *file, const struct package_file *
     if (!signature_key_read(name, public, &why) ||
         !crypto_base64url_read(json_str(json_get(file, "signature")), &signature, &why) ||
         signature.n != CRYPTO_SIGNATURE)
-        return unreadable(why.code ? why.msg : "it holds no signature", e);
+        return signature_unreadable(why.code ? why.msg : "it holds no signature", e);
     files_put(files, count, &text);
     if (!buf_check(&text, "the list of signed files", e))
         return false;
@@ -144,11 +143,12 @@ bool signature_check(const struct package *p, char key[static TOOL_KEY_TEXT],
     scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *file = json_read(buf_view(&p->signature), a, &why);
     if (!file)
-        return unreadable(why.msg, e);
+        return signature_unreadable(why.msg, e);
     if (json_int(json_get(file, "version"), 0) != 1 ||
         !str_is(json_str(json_get(file, "algorithm")), "ed25519") ||
         !json_is(json_get(file, "files"), JSON_OBJECT))
-        return unreadable("version 1, algorithm \"ed25519\" and files are accepted", e);
+        return signature_unreadable(
+            "version 1, algorithm \"ed25519\" and files are accepted", e);
     size_t count;
     scoped(free) struct package_file *files = sorted(p, &count);
     return check_files(files, count, json_get(file, "files"), e) &&

@@ -55,7 +55,7 @@ static void put_diagnostic(const struct json *d, struct json_writer *w)
     json_close(w);
 }
 
-static bool tidy(struct str json, struct buf *out)
+static bool answer_tidy(struct str json, struct buf *out)
 {
     if (!memmem(json.at, json.n, ABOUT_PROJECTS, strlen(ABOUT_PROJECTS)))
         return false;
@@ -83,9 +83,8 @@ static bool tidy(struct str json, struct buf *out)
 struct checker_answer *answer_read(struct str json, struct err *e)
 {
     struct err why = {0};
-    scoped_buf struct buf tidied;
-    buf_init(&tidied, ANSWER_BYTES);
-    if (tidy(json, &tidied))
+    scoped_buf struct buf tidied = buf_of(ANSWER_BYTES);
+    if (answer_tidy(json, &tidied))
         json = buf_view(&tidied);
     scoped(arena_free) struct arena *arena = arena_new(READING_MEMORY);
     const struct json *v = str_is_utf8(json) ? json_read(json, arena, &why) : NULL;

@@ -25,8 +25,8 @@ struct checker {
 
 /* ---- the guest -------------------------------------------------------------- */
 
-static bool ask(struct guest_world *w, struct str question, struct buf *out,
-                struct err *e)
+static bool checker_send(struct guest_world *w, struct str question, struct buf *out,
+                         struct err *e)
 {
     struct checker_told told;
     struct str text = {0};
@@ -41,12 +41,11 @@ static bool ask(struct guest_world *w, struct str question, struct buf *out,
 }
 
 /* A first world reads the declarations. */
-static bool learn(struct guest_world *w, struct str install, struct err *e)
+static bool checker_install(struct guest_world *w, struct str install, struct err *e)
 {
     uint64_t none = 0;
-    scoped_buf struct buf answer;
-    buf_init(&answer, ANSWER_BYTES);
-    return ask(w, install, &answer, e) &&
+    scoped_buf struct buf answer = buf_of(ANSWER_BYTES);
+    return checker_send(w, install, &answer, e) &&
            world_call(guest_world(w), "settle", &none, 0, e);
 }
 
@@ -62,7 +61,7 @@ static const struct guest_kind tsgo = {
     .compute_ns = CHECKER_COMPUTE_MS * UINT64_C(1000000),
     .not_built = NOT_CHECKED "not built; 'make checker' does it",
     .being_built = NOT_CHECKED "being built, which takes some minutes",
-    .learn = learn,
+    .learn = checker_install,
     .words = {.stack = "the code, or a type in it, is nested too deeply to be checked",
               .memory = "its types need more than 512 MB of memory to be checked",
               .timeout = "checking its types",
@@ -95,14 +94,13 @@ struct checker *checker_new(struct engine *g, const char *guest_dir,
 {
     char hash[CACHE_FILE_KEY];
     must(count <= CHECKER_DECLARATIONS_MAX);
-    scoped_buf struct buf install;
-    buf_init(&install, QUESTION_BYTES);
+    scoped_buf struct buf install = buf_of(QUESTION_BYTES);
     put_install(&install, declarations, count);
     struct checker *c = mem_new(sizeof *c);
     c->guest = guest_new(g, guest_dir, &tsgo, buf_view(&install));
     c->answers = cache_new(&limits);
     c->declared = count;
-    buf_init(&c->version, 512);
+    buf_init(&c->version, BUF_LINE);
     guest_put_version(c->guest, &c->version);
     crypto_hash_hex(buf_view(&install), hash);
     buf_printf(&c->version, " %s", hash);
@@ -163,8 +161,9 @@ static void put_signature(struct json_writer *w, const struct checker_signature 
     json_close(w);
 }
 
-static bool put_question(const struct checker *c, const struct checker_question *q,
-                         struct buf *out, struct err *e)
+static bool checker_put_question(const struct checker *c,
+                                 const struct checker_question *q, struct buf *out,
+                                 struct err *e)
 {
     struct json_writer w = json_writer(out);
     json_open_object(&w);
@@ -184,11 +183,10 @@ static bool put_question(const struct checker *c, const struct checker_question 
     return buf_check(out, "what is to be checked", e);
 }
 
-static bool key_of(const struct checker *c, struct str question, char key[CACHE_FILE_KEY],
-                   struct err *e)
+static bool question_key(const struct checker *c, struct str question,
+                         char key[CACHE_FILE_KEY], struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, QUESTION_BYTES + 1024);
+    scoped_buf struct buf all = buf_of(QUESTION_BYTES + 1024);
     buf_str(&all, buf_view(&c->version));
     buf_char(&all, '\n');
     buf_str(&all, question);
@@ -196,19 +194,20 @@ static bool key_of(const struct checker *c, struct str question, char key[CACHE_
     return buf_check(&all, "what is to be checked", e);
 }
 
-static const struct checker_answer *make(struct checker *c, struct str question,
-                                         const struct checker_question *q, struct err *e)
+static const struct checker_answer *checker_make(struct checker *c, struct str question,
+                                                 const struct checker_question *q,
+                                                 struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, ANSWER_BYTES);
+    scoped_buf struct buf text = buf_of(ANSWER_BYTES);
     c->made++;
     const struct guest_limits of = {
         .until_ns = q->until_ns, .tenant = q->tenant, .cancel = {q->cancel}};
     scoped(guest_close) struct guest_world *w = guest_open(c->guest, &of, e);
-    return w && ask(w, question, &text, e) ? answer_read(buf_view(&text), e) : NULL;
+    return w && checker_send(w, question, &text, e) ? answer_read(buf_view(&text), e)
+                                                    : NULL;
 }
 
-static bool fits(const struct checker_question *q, struct err *e)
+static bool question_fits(const struct checker_question *q, struct err *e)
 {
     if (q->code.n > CHECKER_CODE_BYTES)
         return err_set(e, ERR_LIMIT, "code of %zu bytes is not checked: at most %zu are",
@@ -223,7 +222,7 @@ static bool fits(const struct checker_question *q, struct err *e)
 
 /* ---- what was answered ------------------------------------------------------- */
 
-static void *read_answer(void *arg, struct str json)
+static void *checker_read_answer(void *arg, struct str json)
 {
     (void)arg;
     struct err none = {0};
@@ -233,7 +232,7 @@ static void *read_answer(void *arg, struct str json)
 static const struct checker_answer *find_answer(struct checker *c, const char *key,
                                                 bool *on_disk)
 {
-    return cache_find_file(c->answers, key, read_answer, NULL, on_disk);
+    return cache_find_file(c->answers, key, checker_read_answer, NULL, on_disk);
 }
 
 static void keep_answer(struct checker *c, const char *key,
@@ -250,12 +249,11 @@ static bool known_key(const struct checker *c, const struct checker_question *q,
 {
     struct err none = {0};
     struct checker_question alone = *q;
-    scoped_buf struct buf question;
-    buf_init(&question, QUESTION_BYTES);
+    scoped_buf struct buf question = buf_of(QUESTION_BYTES);
     alone.own = STR("");
     buf_cstr(&question, "known ");
-    return put_question(c, &alone, &question, &none) &&
-           key_of(c, buf_view(&question), key, &none);
+    return checker_put_question(c, &alone, &question, &none) &&
+           question_key(c, buf_view(&question), key, &none);
 }
 
 static void make_known(struct checker *c, const struct checker_question *q,
@@ -276,7 +274,7 @@ const struct checker_answer *checker_known(struct checker *c,
     char key[CACHE_FILE_KEY];
     struct err none = {0};
     bool on_disk;
-    return q->function && fits(q, &none) && known_key(c, q, key)
+    return q->function && question_fits(q, &none) && known_key(c, q, key)
                ? find_answer(c, key, &on_disk)
                : NULL;
 }
@@ -289,10 +287,9 @@ const struct checker_answer *checker_check(struct checker *c,
 {
     char key[CACHE_FILE_KEY];
     bool from_disk;
-    scoped_buf struct buf question;
-    buf_init(&question, QUESTION_BYTES);
-    if (!fits(q, e) || !put_question(c, q, &question, e) ||
-        !key_of(c, buf_view(&question), key, e))
+    scoped_buf struct buf question = buf_of(QUESTION_BYTES);
+    if (!question_fits(q, e) || !checker_put_question(c, q, &question, e) ||
+        !question_key(c, buf_view(&question), key, e))
         return NULL;
     const struct checker_answer *a = find_answer(c, key, &from_disk);
     if (a) {
@@ -301,7 +298,7 @@ const struct checker_answer *checker_check(struct checker *c,
         make_known(c, q, a);
         return a;
     }
-    a = make(c, buf_view(&question), q, e);
+    a = checker_make(c, buf_view(&question), q, e);
     if (!a)
         return NULL;
     keep_answer(c, key, a);

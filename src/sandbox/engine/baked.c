@@ -84,8 +84,7 @@ static void name_of(const struct baked_guest *b, enum engine_kind kind,
                     const struct parts *p, char name[static CRYPTO_HASH_HEX + 8])
 {
     char text[CRYPTO_HASH_HEX], key[CRYPTO_HASH_HEX];
-    scoped_buf struct buf all;
-    buf_init(&all, BUF_LINE);
+    scoped_buf struct buf all = buf_of(BUF_LINE);
     crypto_hash_hex(b->first->text, text);
     buf_printf(&all, "%s %s %d", p->id, text, (int)kind);
     crypto_hash_hex(buf_view(&all), key);

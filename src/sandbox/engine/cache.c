@@ -46,14 +46,13 @@ static void cpu_features(struct buf *out)
 #define USE_SECONDS 3600 /* a use is noted where the last one was noted longer ago */
 
 /* `hash` is of those bytes; NULL: it is taken here. */
-static void key_of(const struct engine *g, enum engine_kind kind, struct str wasm,
-                   const char *hash, char key[static KEY_SIZE])
+static void cache_key(const struct engine *g, enum engine_kind kind, struct str wasm,
+                      const char *hash, char key[static KEY_SIZE])
 {
     char content[CRYPTO_HASH_HEX];
     if (!hash)
         crypto_hash_hex(wasm, content);
-    scoped_buf struct buf all;
-    buf_init(&all, BUF_PAGE);
+    scoped_buf struct buf all = buf_of(BUF_PAGE);
     buf_printf(&all, "%.64s %d %d %s 4 ", hash ? hash : content, (int)kind,
                (int)g->memory, engine_version());
     cpu_features(&all);
@@ -87,8 +86,7 @@ static bool sum_matches(int folder, const char *key, int fd)
     char name[KEY_SIZE + 8];
     (void)snprintf(name, sizeof name, "%s.sum", key);
     struct err e = {0};
-    scoped_buf struct buf sum;
-    buf_init(&sum, CRYPTO_SUM_HEX);
+    scoped_buf struct buf sum = buf_of(CRYPTO_SUM_HEX);
     struct stat st;
     if (!os_read_file(folder, name, &sum, NULL, &e) || fstat(fd, &st) != 0 ||
         st.st_size <= 0)
@@ -170,7 +168,8 @@ static wasmtime_module_t *cache_find_module(const struct engine *g, wasm_engine_
     return m ? m : load_ahead(g, native, key);
 }
 
-static wasmtime_module_t *compile(wasm_engine_t *native, struct str wasm, struct err *e)
+static wasmtime_module_t *module_compile(wasm_engine_t *native, struct str wasm,
+                                         struct err *e)
 {
     wasmtime_module_t *m = NULL;
     wasmtime_error_t *error =
@@ -187,10 +186,10 @@ bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wa
     wasm_engine_t *native = engine_native(g, kind, e);
     if (!native)
         return false;
-    key_of(g, kind, wasm, NULL, key);
+    cache_key(g, kind, wasm, NULL, key);
     wasmtime_module_t *m = module_map(native, dir, key);
     bool ok = m != NULL;
-    if (!ok && (m = compile(native, wasm, e)))
+    if (!ok && (m = module_compile(native, wasm, e)))
         ok = store(m, dir, key, 0644, e);
     if (m)
         wasmtime_module_delete(m);
@@ -216,11 +215,11 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
         return NULL;
     char key[KEY_SIZE];
     scoped_fd int folder = cache_folder(g);
-    key_of(g, kind, s->wasm, s->wasm_hash, key);
+    cache_key(g, kind, s->wasm, s->wasm_hash, key);
     wasmtime_module_t *m = cache_find_module(g, native, folder, key);
     if (!m && s->wasm_hash) {
         /* Never to be kept under a hash that is not its own. */
-        key_of(g, kind, s->wasm, NULL, key);
+        cache_key(g, kind, s->wasm, NULL, key);
         m = cache_find_module(g, native, folder, key);
     }
     if (m)
@@ -229,7 +228,8 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
         err_set(e, ERR_NOT_FOUND, "the module was not compiled yet");
         return NULL;
     }
-    m = s->compiled.n ? take_in(native, s->compiled, e) : compile(native, s->wasm, e);
+    m = s->compiled.n ? take_in(native, s->compiled, e)
+                      : module_compile(native, s->wasm, e);
     if (!m || folder < 0)
         return m;
     /* Best effort: a full disk must not keep a module from running. The mapped file

@@ -59,7 +59,7 @@ static void page_is_gone(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-static void install(void)
+static void handlers_install(void)
 {
     struct sigaction a = {.sa_sigaction = page_is_gone,
                           .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
@@ -69,7 +69,7 @@ static void install(void)
 
 struct guarded *guard_on(const void *base, size_t size)
 {
-    pthread_once(&once, install);
+    pthread_once(&once, handlers_install);
     for (size_t i = 0; i < GUARDED_MAX; i++) {
         uintptr_t none = 0;
         if (!atomic_compare_exchange_strong(&table[i].base, &none, (uintptr_t)base))

@@ -108,7 +108,7 @@ static bool survey_file(struct image *i, size_t gap_max)
     return true;
 }
 
-static bool check_file(const struct image_file *f, struct err *e)
+static bool image_check_file(const struct image_file *f, struct err *e)
 {
     struct stat st;
     if (fstat(f->fd, &st) != 0)
@@ -124,7 +124,7 @@ static bool check_file(const struct image_file *f, struct err *e)
 
 struct image *image_of_file(const struct image_file *f, struct err *e)
 {
-    if (!check_file(f, e))
+    if (!image_check_file(f, e))
         return NULL;
     struct image *i = image_empty((size_t)f->bytes);
     i->is_file = true;
@@ -201,8 +201,7 @@ void image_drop(struct image *i)
  * by forging one, and hashes would take ten times as long. */
 static void image_make_id(struct image *i)
 {
-    scoped_buf struct buf sums;
-    buf_init(&sums, SIZE_MAX / 2);
+    scoped_buf struct buf sums = buf_of(SIZE_MAX / 2);
     buf_put(&sums, &i->size, sizeof i->size);
     for (size_t k = 0; k < i->stretch_count; k++) {
         const struct stretch *t = &i->stretches[k];

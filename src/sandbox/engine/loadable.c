@@ -101,7 +101,7 @@ struct world *loadable_open(struct loadable *l, const struct world_limits *limit
 
 /* When it is due, UINT64_MAX where it is not loaded; `closed` where it was now. One that
  * is being loaded, or used, is looked at later: nobody waits here. */
-static uint64_t tend(struct loadable *l, uint64_t now, bool *closed)
+static uint64_t loadable_tend(struct loadable *l, uint64_t now, bool *closed)
 {
     uint64_t idle_ns = l->engine->idle_ns, due = now + idle_ns;
     if (pthread_mutex_trylock(&l->lock) != 0)
@@ -126,7 +126,7 @@ uint64_t engine_tend(struct engine *g)
     if (pthread_mutex_trylock(&g->lock) != 0)
         return now + g->idle_ns;
     for (struct loadable *l = g->loadables; l; l = l->next) {
-        uint64_t due = tend(l, now, &closed);
+        uint64_t due = loadable_tend(l, now, &closed);
         next = due < next ? due : next;
     }
     pthread_mutex_unlock(&g->lock);

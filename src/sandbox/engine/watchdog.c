@@ -57,7 +57,7 @@ static void watch_check(struct watch *w, uint64_t now)
 }
 
 /* The lock is held, but not meanwhile. What is asked for then is looked at again. */
-static void tend(struct watchdog *d)
+static void watchdog_run_tasks(struct watchdog *d)
 {
     atomic_store(&d->tend_ns, UINT64_MAX);
     pthread_mutex_unlock(&d->lock);
@@ -80,7 +80,7 @@ static void *keep_watch(void *arg)
                 next = w->look_ns;
         }
         if (d->tend_ns <= now) {
-            tend(d);
+            watchdog_run_tasks(d);
             continue;
         }
         next = d->tend_ns < next ? d->tend_ns : next;

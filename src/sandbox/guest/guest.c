@@ -82,7 +82,7 @@ bool guest_no_file(struct world *w, uint64_t *cells, struct err *e)
 
 /* ---- worlds ------------------------------------------------------------- */
 
-static void fire(void *arg)
+static void guest_fire(void *arg)
 {
     cancel_fire(arg);
 }
@@ -94,7 +94,7 @@ static struct cancel *join_cancels(struct guest_world *w, struct cancel *const f
         return from[0] ? from[0] : from[1];
     for (size_t i = 0; i < LENGTH(w->cancel); i++) {
         w->cancel[i] = from[i];
-        if (!cancel_on(from[i], &w->stops[i], fire, &w->either))
+        if (!cancel_on(from[i], &w->stops[i], guest_fire, &w->either))
             cancel_fire(&w->either);
     }
     return &w->either;
@@ -165,7 +165,8 @@ static struct str last_words(const struct guest_world *w)
     return line.n && str_is_utf8(line) ? str_cut(line, 120) : STR("");
 }
 
-static bool explain(const struct guest_world *w, const struct err *why, struct err *e)
+static bool guest_explain(const struct guest_world *w, const struct err *why,
+                          struct err *e)
 {
     const struct guest_words *words = &w->kind->words;
     struct str text = why->code == ERR_GUEST ? last_words(w) : STR("");
@@ -192,7 +193,7 @@ bool guest_ask(struct guest_world *w, struct str question, const char *export,
     return (guest_put(w->world, question, &why) &&
             guest_answer(w->world, export, cells ? cells : &cell, count, head, size,
                          &why)) ||
-           explain(w, &why, e);
+           guest_explain(w, &why, e);
 }
 
 /* ---- loading ------------------------------------------------------------ */
@@ -202,7 +203,7 @@ struct lesson {
     struct str text;
 };
 
-static bool learn(struct world *w, void *arg, uint64_t *notes, struct err *e)
+static bool guest_learn(struct world *w, void *arg, uint64_t *notes, struct err *e)
 {
     (void)notes;
     struct lesson *l = arg;
@@ -222,7 +223,7 @@ static struct module *open_baked(const struct guest *u, struct engine *g, struct
     uint64_t notes[BAKED_NOTES] = {0};
     struct lesson lesson = {w, u->text};
     struct baked_first first = {.text = u->text,
-                                .prepare = learn,
+                                .prepare = guest_learn,
                                 .arg = &lesson,
                                 .data = w->wasi,
                                 .memory_bytes = k->memory_bytes};
@@ -236,7 +237,8 @@ static struct module *open_baked(const struct guest *u, struct engine *g, struct
     return module_open_baked(g, k->engine, &baked, notes, e);
 }
 
-static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
+static struct module *guest_load_module(void *arg, const void *watch, struct engine *g,
+                                        struct err *e)
 {
     (void)watch;
     const struct guest *u = arg;
@@ -258,7 +260,7 @@ struct guest *guest_new(struct engine *g, const char *dir, const struct guest_ki
     u->kind = kind;
     u->dir = mem_strdup(dir);
     u->text = (struct str){memcpy(u + 1, text.at, text.n), text.n};
-    u->module = loadable_new(g, load, u);
+    u->module = loadable_new(g, guest_load_module, u);
     return u;
 }
 

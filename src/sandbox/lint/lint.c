@@ -57,7 +57,7 @@ static const struct engine_import imports[] = {
 /* ---- opening ------------------------------------------------------------ */
 
 /* A first world learns the API. */
-static bool learn(struct guest_world *w, struct str api, struct err *e)
+static bool guest_learn(struct guest_world *w, struct str api, struct err *e)
 {
     uint64_t cell = api.n;
     return guest_put(guest_world(w), api, e) &&
@@ -71,7 +71,7 @@ static const struct guest_kind kind = {.name = "lint",
                                        .import_count = LENGTH(imports),
                                        .memory_bytes = CHECK_MEMORY,
                                        .compute_ns = CHECK_NS,
-                                       .learn = learn};
+                                       .learn = guest_learn};
 
 struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
                        struct err *e)
@@ -107,7 +107,7 @@ void lint_findings_done(struct lint_findings *f)
 /* Counts what the guest has found, and believes nothing else of it. */
 static bool count_findings(struct lint_findings *out, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     const struct json *list = json_read(buf_view(&out->json), a, e);
     if (!json_is(list, JSON_ARRAY)) {
         buf_clear(&out->json);
@@ -126,8 +126,9 @@ static bool count_findings(struct lint_findings *out, struct err *e)
 /* ---- checking ----------------------------------------------------------- */
 
 /* Appends what `export`, called with `cells` in a fresh world, answers about the input. */
-static bool ask(struct lint *l, struct str input, const char *export, uint64_t *cells,
-                size_t count, struct cancel *cancel, struct buf *out, struct err *e)
+static bool lint_send(struct lint *l, struct str input, const char *export,
+                      uint64_t *cells, size_t count, struct cancel *cancel,
+                      struct buf *out, struct err *e)
 {
     struct lint_answer answer;
     struct str text;
@@ -141,8 +142,8 @@ static bool ask(struct lint *l, struct str input, const char *export, uint64_t *
     return buf_check(out, "the linter's answer", e);
 }
 
-static void key_of(struct str input, size_t code_size, uint32_t features,
-                   unsigned char out[static CRYPTO_BLAKE2B])
+static void lint_key(struct str input, size_t code_size, uint32_t features,
+                     unsigned char out[static CRYPTO_BLAKE2B])
 {
     crypto_blake2b(input, out);
     out[0] ^= (unsigned char)features;
@@ -163,7 +164,7 @@ static bool find_kept(struct lint *l, struct str key, struct lint_findings *out)
     return true;
 }
 
-static void keep(struct lint *l, struct str key, const struct lint_findings *f)
+static void findings_keep(struct lint *l, struct str key, const struct lint_findings *f)
 {
     struct kept_answer *k = mem_new(sizeof *k + f->json.n);
     cached_init(&k->cached, f->json.n, NULL);
@@ -176,7 +177,7 @@ static void keep(struct lint *l, struct str key, const struct lint_findings *f)
     cached_release(&k->cached);
 }
 
-static bool accepts(struct str code, struct err *e)
+static bool code_is_accepted(struct str code, struct err *e)
 {
     if (code.n > LINT_CODE_MAX)
         return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
@@ -189,22 +190,21 @@ bool lint_check(struct lint *l, struct str code, struct str own, uint32_t featur
 {
     unsigned char hash[CRYPTO_BLAKE2B];
     const struct str key = {(const char *)hash, sizeof hash};
-    scoped_buf struct buf input;
-    buf_init(&input, LINT_CODE_MAX + OWN_MAX);
-    if (!accepts(code, e))
+    scoped_buf struct buf input = buf_of(LINT_CODE_MAX + OWN_MAX);
+    if (!code_is_accepted(code, e))
         return false;
     buf_str(&input, code);
     buf_str(&input, own);
     if (!buf_check(&input, "the code's names", e))
         return false;
-    key_of(buf_view(&input), code.n, features, hash);
+    lint_key(buf_view(&input), code.n, features, hash);
     if (find_kept(l, key, out))
         return true;
     uint64_t cells[3] = {input.n, features, code.n};
-    if (!ask(l, buf_view(&input), "check", cells, 3, cancel, &out->json, e) ||
+    if (!lint_send(l, buf_view(&input), "check", cells, 3, cancel, &out->json, e) ||
         !count_findings(out, e))
         return err_wrap(e, "the code was not checked");
-    keep(l, key, out);
+    findings_keep(l, key, out);
     return true;
 }
 
@@ -225,13 +225,13 @@ static bool write_question(struct str javascript, struct str source, struct str 
 bool lint_review(struct lint *l, struct str javascript, struct str source,
                  struct str name, struct cancel *cancel, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf question;
-    buf_init(&question, 13 * LINT_CODE_MAX); /* all of both in escapes */
-    if (!accepts(javascript, e) || !accepts(source, e) ||
+    scoped_buf struct buf question =
+        buf_of(13 * LINT_CODE_MAX); /* all of both in escapes */
+    if (!code_is_accepted(javascript, e) || !code_is_accepted(source, e) ||
         !write_question(javascript, source, name, &question, e))
         return false;
     uint64_t cell = question.n;
-    return ask(l, buf_view(&question), "review", &cell, 1, cancel, out, e) ||
+    return lint_send(l, buf_view(&question), "review", &cell, 1, cancel, out, e) ||
            err_wrap(e, "the function could not be linted");
 }
 
@@ -241,6 +241,6 @@ bool lint_explain(struct lint *l, struct str question, struct cancel *cancel,
                   struct buf *out, struct err *e)
 {
     uint64_t cell = question.n;
-    return ask(l, question, "explain", &cell, 1, cancel, out, e) ||
+    return lint_send(l, question, "explain", &cell, 1, cancel, out, e) ||
            err_wrap(e, "the failure was not looked into");
 }

@@ -107,7 +107,7 @@ void matcher_close(struct matcher *m)
 /* ---- questions ---------------------------------------------------------- */
 
 /* A limit of memory is one of the pattern, as that of its tries is. */
-static bool explain(const struct err *why, struct err *e)
+static bool matcher_explain(const struct err *why, struct err *e)
 {
     if (why->code == ERR_MEMORY || why->code == ERR_STACK)
         return err_set(e, ERR_LIMIT,
@@ -130,7 +130,7 @@ static char *room(struct matcher *m, size_t n, struct err *e)
     size = size < PATTERN_TEXT_MAX ? size : PATTERN_TEXT_MAX;
     char *to = guest_room(w, size, &why);
     if (!to) {
-        explain(&why, e);
+        matcher_explain(&why, e);
         return NULL;
     }
     m->room_at = (size_t)(to - world_memory(w).at);
@@ -138,19 +138,19 @@ static char *room(struct matcher *m, size_t n, struct err *e)
     return to;
 }
 
-static void put(char *to, struct str text)
+static void matcher_copy(char *to, struct str text)
 {
     if (text.n)
         memcpy(to, text.at, text.n);
 }
 
-static bool ask(struct matcher *m, const char *export, uint64_t *cells, size_t n,
-                struct pattern_answer *out, struct err *e)
+static bool matcher_send(struct matcher *m, const char *export, uint64_t *cells, size_t n,
+                         struct pattern_answer *out, struct err *e)
 {
     struct err why = {0};
     return guest_answer(guest_world(m->world), export, cells, n, out, sizeof *out,
                         &why) ||
-           explain(&why, e);
+           matcher_explain(&why, e);
 }
 
 /* Characters before the byte `at`. */
@@ -171,9 +171,9 @@ bool matcher_set(struct matcher *m, struct str pattern, struct err *e)
     char *to = room(m, pattern.n, e);
     if (!to)
         return false;
-    put(to, pattern);
+    matcher_copy(to, pattern);
     uint64_t cell = pattern.n;
-    if (!ask(m, "compile", &cell, 1, &a, e))
+    if (!matcher_send(m, "compile", &cell, 1, &a, e))
         return false;
     if (a.outcome == PATTERN_FOUND)
         return true;
@@ -211,10 +211,10 @@ bool matcher_find(struct matcher *m, struct str lines, struct str whole,
     char *to = room(m, lines.n + whole.n, e);
     if (!to)
         return false;
-    put(to, lines);
-    put(to + lines.n, whole);
+    matcher_copy(to, lines);
+    matcher_copy(to + lines.n, whole);
     uint64_t cells[2] = {lines.n, whole.n};
-    if (!ask(m, "find", cells, 2, &a, e))
+    if (!matcher_send(m, "find", cells, 2, &a, e))
         return false;
     if (a.outcome == PATTERN_NONE)
         return true;

@@ -162,8 +162,7 @@ static bool open_module(struct script *s, struct engine *g, const char *guest_di
 {
     uint64_t notes[BAKED_NOTES] = {0};
     struct run none = {.script = s};
-    scoped_buf struct buf table;
-    buf_init(&table, BUF_LIST);
+    scoped_buf struct buf table = buf_of(BUF_LIST);
     write_table(s, &table);
     struct baked_first first = {
         .text = buf_view(&table), .prepare = install_table, .arg = &table, .data = &none};

@@ -11,11 +11,6 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* The byte at which that line and column (in characters, from 1) begin; code.n where
  * there is no such place. */
 static size_t offset_of(struct str code, uint32_t line, uint32_t column)
@@ -45,14 +40,14 @@ static struct str word_at(struct str code, size_t from)
 static bool step_left(struct str code, size_t *at, bool *dotted)
 {
     size_t i = *at;
-    while (i > 0 && is_space(code.at[i - 1]))
+    while (i > 0 && char_is_space(code.at[i - 1]))
         i--;
     *dotted = i > 0 && code.at[i - 1] == '.' && (i == 1 || code.at[i - 2] != '.');
     if (!*dotted)
         return true;
     i--;
     i -= i > 0 && code.at[i - 1] == '?';
-    while (i > 0 && is_space(code.at[i - 1]))
+    while (i > 0 && char_is_space(code.at[i - 1]))
         i--;
     size_t end = i;
     while (i > 0 && is_letter(code.at[i - 1]))
@@ -107,7 +102,7 @@ static void put_right(struct str code, size_t from, struct buf *out)
 static bool is_behind(struct str code, size_t from, const char *word)
 {
     size_t i = from, n = strlen(word);
-    while (i > 0 && is_space(code.at[i - 1]))
+    while (i > 0 && char_is_space(code.at[i - 1]))
         i--;
     return i < from && i >= n && !memcmp(code.at + i - n, word, n) &&
            (i == n || !is_letter(code.at[i - n - 1]));
@@ -173,7 +168,7 @@ static void name_pattern(struct str code, size_t from, struct script_outcome *ou
 {
     struct str word = word_at(code, from);
     size_t i = from;
-    while (i > 0 && is_space(code.at[i - 1]))
+    while (i > 0 && char_is_space(code.at[i - 1]))
         i--;
     if (i == 0 || code.at[i - 1] != '{')
         return;

@@ -23,7 +23,7 @@ void script_outcome_init(struct script_outcome *o)
 {
     *o = (struct script_outcome){0};
     buf_init(&o->result, SIZE_MAX / 2);
-    buf_init(&o->lost, (size_t)4 << 10);
+    buf_init(&o->lost, BUF_PAGE);
     buf_init(&o->logs, SIZE_MAX / 2);
     buf_init(&o->saved, 0);
     struct buf *const texts[] = {&o->name,    &o->message, &o->stack,   &o->frame,

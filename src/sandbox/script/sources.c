@@ -11,7 +11,8 @@ static const void *slice(struct world *w, bool stopped, uint32_t at, size_t n)
     return stopped ? world_remains(w, at, n) : world_slice(w, at, n);
 }
 
-static void *copy(struct world *w, bool stopped, uint32_t at, size_t count, size_t size)
+static void *state_copy(struct world *w, bool stopped, uint32_t at, size_t count,
+                        size_t size)
 {
     const void *from = count ? slice(w, stopped, at, count * size) : NULL;
     void *own = from ? malloc(count * size) : NULL;
@@ -46,9 +47,11 @@ void sources_read(struct run *r, struct world *w, bool stopped)
     memcpy(&view, at, sizeof view);
     if (view.tally_count > SCRIPT_SOURCES_MAX || view.visit_count > SCRIPT_VISITS_MAX)
         return;
-    o->tallies = copy(w, stopped, view.tallies_at, view.tally_count, sizeof *o->tallies);
+    o->tallies =
+        state_copy(w, stopped, view.tallies_at, view.tally_count, sizeof *o->tallies);
     o->tally_count = o->tallies ? view.tally_count : 0;
-    o->visits = copy(w, stopped, view.visits_at, view.visit_count, sizeof *o->visits);
+    o->visits =
+        state_copy(w, stopped, view.visits_at, view.visit_count, sizeof *o->visits);
     o->visit_count = o->visits ? view.visit_count : 0;
     o->visits_dropped = view.visits_dropped;
     for (size_t i = 0; i < o->tally_count; i++)

@@ -30,7 +30,7 @@ struct talk {
 /* ---- bytes ---------------------------------------------------------------------- */
 
 /* Until the socket is ready. false and *e: nobody waits any more. */
-static bool wait_for(struct talk *t, short events, struct err *e)
+static bool talk_wait_for(struct talk *t, short events, struct err *e)
 {
     for (;;) {
         struct pollfd p = {.fd = t->w->socket, .events = events};
@@ -46,13 +46,13 @@ static bool wait_for(struct talk *t, short events, struct err *e)
 }
 
 /* A failure to send to a process that has ended shows when its answer is read. */
-static bool send_all(struct talk *t, struct str bytes, struct err *e)
+static bool talk_send_all(struct talk *t, struct str bytes, struct err *e)
 {
     while (bytes.n) {
         ssize_t put = send(t->w->socket, bytes.at, bytes.n, MSG_NOSIGNAL);
         if (put < 0 && errno != EAGAIN && errno != EINTR)
             return true;
-        if (put < 0 && !wait_for(t, POLLOUT, e))
+        if (put < 0 && !talk_wait_for(t, POLLOUT, e))
             return false;
         bytes.at += put > 0 ? put : 0;
         bytes.n -= put > 0 ? (size_t)put : 0;
@@ -60,7 +60,7 @@ static bool send_all(struct talk *t, struct str bytes, struct err *e)
     return true;
 }
 
-static bool receive(struct talk *t, void *to, size_t n, struct err *e)
+static bool talk_receive(struct talk *t, void *to, size_t n, struct err *e)
 {
     for (char *at = to; n;) {
         ssize_t got = recv(t->w->socket, at, n, 0);
@@ -68,7 +68,7 @@ static bool receive(struct talk *t, void *to, size_t n, struct err *e)
             t->is_lost = t->is_over = true;
             return false;
         }
-        if (got < 0 && !wait_for(t, POLLIN, e))
+        if (got < 0 && !talk_wait_for(t, POLLIN, e))
             return false;
         at += got > 0 ? got : 0;
         n -= got > 0 ? (size_t)got : 0;
@@ -79,10 +79,9 @@ static bool receive(struct talk *t, void *to, size_t n, struct err *e)
 
 /* ---- the question ----------------------------------------------------------------- */
 
-static bool put_question(const struct sql_query *q, struct buf *out, struct err *e)
+static bool talk_put_question(const struct sql_query *q, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf body;
-    buf_init(&body, QUESTION_MAX);
+    scoped_buf struct buf body = buf_of(QUESTION_MAX);
     struct json_writer w = json_writer(&body);
     json_open_object(&w);
     json_pair_str(&w, "sql", q->sql);
@@ -148,12 +147,11 @@ static size_t most_bytes(uint32_t kind)
                                                           : 0;
 }
 
-static bool read_answer(struct talk *t, struct buf *out, struct err *e)
+static bool talk_read_answer(struct talk *t, struct buf *out, struct err *e)
 {
     struct frame_head head;
-    scoped_buf struct buf text;
-    buf_init(&text, ANSWER_MAX + 1);
-    if (!receive(t, &head, sizeof head, e))
+    scoped_buf struct buf text = buf_of(ANSWER_MAX + 1);
+    if (!talk_receive(t, &head, sizeof head, e))
         return false;
     if (!head.size || head.size > most_bytes(head.kind)) {
         t->is_lost = true;
@@ -163,7 +161,7 @@ static bool read_answer(struct talk *t, struct buf *out, struct err *e)
     t->is_lost = !at;
     if (!at)
         return buf_check(&text, "the answer", e);
-    if (!receive(t, at, head.size, e))
+    if (!talk_receive(t, at, head.size, e))
         return false;
     struct str bytes = {at, head.size};
     struct err wrong = {0};
@@ -206,7 +204,7 @@ static bool ask_process(const struct sql_caller *by, struct process *w,
                         bool *again, struct err *e)
 {
     struct talk t = {.w = w, .by = by, .query = q};
-    bool ok = send_all(&t, question, e) && read_answer(&t, out, e);
+    bool ok = talk_send_all(&t, question, e) && talk_read_answer(&t, out, e);
     *again = !ok && !e->code && went_before(&t);
     if (!ok && !*again && !e->code)
         (void)says_why_lost(&t, e);
@@ -221,9 +219,8 @@ bool sql_ask(const struct sql_caller *by, const struct sql_source *source,
              const struct sql_query *query, struct buf *out, struct err *e)
 {
     struct turn turn = {0};
-    scoped_buf struct buf question;
-    buf_init(&question, QUESTION_MAX + sizeof(struct frame_head));
-    if (!put_question(query, &question, e) || !turn_take(by, &turn, query, e))
+    scoped_buf struct buf question = buf_of(QUESTION_MAX + sizeof(struct frame_head));
+    if (!talk_put_question(query, &question, e) || !turn_take(by, &turn, query, e))
         return false;
     struct process *w = process_idle(by->pool, source);
     bool again = false, ok = false;
@@ -243,8 +240,7 @@ bool sql_try(struct sql_pool *p, struct err *e)
     static const char *const tables[] = {"CREATE TABLE t(n)"};
     static const struct db_options options = {.migrations = tables, .migration_count = 1};
     const struct sql_caller by = {.pool = p};
-    scoped_buf struct buf out;
-    buf_init(&out, BUF_PAGE);
+    scoped_buf struct buf out = buf_of(BUF_PAGE);
     scoped(db_close) struct db *db = db_open_memory(&options, e);
     scoped_fd int copy = memfd_create("cloche-sql", MFD_CLOEXEC);
     struct sql_source source = {.copy = copy, .views = &view, .view_count = 1};

@@ -76,7 +76,7 @@ static const struct apart_call allowed[] = {
 
 /* ---- frames ----------------------------------------------------------------------- */
 
-static bool receive(void *to, size_t n)
+static bool worker_receive(void *to, size_t n)
 {
     for (char *at = to; n;) {
         ssize_t got = recv(SOCKET, at, n, 0);
@@ -90,7 +90,7 @@ static bool receive(void *to, size_t n)
     return true;
 }
 
-static bool send_all(const void *from, size_t n)
+static bool worker_send_all(const void *from, size_t n)
 {
     for (const char *at = from; n;) {
         ssize_t put = send(SOCKET, at, n, MSG_NOSIGNAL);
@@ -105,13 +105,12 @@ static bool send_all(const void *from, size_t n)
 static bool send_frame(enum frame_kind kind, const struct buf *body)
 {
     struct frame_head head = {kind, (uint32_t)body->n};
-    return send_all(&head, sizeof head) && send_all(body->at, body->n);
+    return worker_send_all(&head, sizeof head) && worker_send_all(body->at, body->n);
 }
 
 static bool send_error(enum frame_kind kind, const struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, ERROR_MAX);
+    scoped_buf struct buf text = buf_of(ERROR_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_cstr(&w, "code", err_kind(e->code)->code);
@@ -126,12 +125,12 @@ static const struct json *receive_frame(enum frame_kind kind, size_t most,
 {
     struct frame_head head;
     struct err none = {0};
-    if (!receive(&head, sizeof head) || head.kind != (uint32_t)kind || head.size > most)
+    if (!worker_receive(&head, sizeof head) || head.kind != (uint32_t)kind ||
+        head.size > most)
         return NULL;
-    scoped_buf struct buf text;
-    buf_init(&text, most + 1);
+    scoped_buf struct buf text = buf_of(most + 1);
     char *at = buf_room(&text, head.size + 1u);
-    if (!at || !receive(at, head.size))
+    if (!at || !worker_receive(at, head.size))
         return NULL;
     return json_read((struct str){at, head.size}, a, &none);
 }
@@ -153,8 +152,7 @@ static void put_view(struct buf *sql, const char *inner, struct str name, struct
 
 static bool make_views(struct worker *w, const struct json *open, struct err *e)
 {
-    scoped_buf struct buf sql;
-    buf_init(&sql, OPEN_MAX);
+    scoped_buf struct buf sql = buf_of(OPEN_MAX);
     size_t count = 0;
     struct json_iter it = json_iter(json_get(open, "views"));
     while (json_next(&it) && count < VIEWS_MAX) {
@@ -261,8 +259,7 @@ static bool bind_params(struct query *q, const struct json *params, struct err *
 
 static void put_bytes(struct json_writer *w, struct str bytes)
 {
-    scoped_buf struct buf hex;
-    buf_init(&hex, HEX_MAX);
+    scoped_buf struct buf hex = buf_of(HEX_MAX);
     for (size_t i = 0; i < bytes.n && !hex.failed; i++)
         buf_printf(&hex, "%02x", (unsigned char)bytes.at[i]);
     w->out->failed |= hex.failed;
@@ -323,8 +320,8 @@ struct question {
     int64_t limit, bytes;
 };
 
-static bool put_rows(const struct question *s, struct query *q, struct buf *out,
-                     struct err *e)
+static bool worker_put_rows(const struct question *s, struct query *q, struct buf *out,
+                            struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     int columns = query_columns(q);
@@ -370,8 +367,8 @@ static void set_alarm(uint64_t until_ns)
     (void)setitimer(ITIMER_REAL, &at, NULL);
 }
 
-static bool answer(struct worker *w, const struct json *asked, struct buf *out,
-                   struct err *e)
+static bool worker_answer(struct worker *w, const struct json *asked, struct buf *out,
+                          struct err *e)
 {
     struct question s = {.sql = json_str(json_get(asked, "sql")),
                          .params = json_get(asked, "params"),
@@ -382,7 +379,7 @@ static bool answer(struct worker *w, const struct json *asked, struct buf *out,
                            .until_ns = (uint64_t)json_int(json_get(asked, "until"), 1)};
     set_alarm(o.until_ns);
     scoped(query_end) struct query *q = db_ask(w->db, s.sql, &o, e);
-    bool ok = q && bind_params(q, s.params, e) && put_rows(&s, q, out, e);
+    bool ok = q && bind_params(q, s.params, e) && worker_put_rows(&s, q, out, e);
     set_alarm(0);
     return ok;
 }
@@ -397,9 +394,8 @@ static bool serve_one(struct worker *w)
     const struct json *asked = receive_frame(FRAME_QUESTION, QUESTION_MAX, a);
     if (!asked)
         return false;
-    scoped_buf struct buf out;
-    buf_init(&out, ANSWER_MAX);
-    bool ok = answer(w, asked, &out, &e);
+    scoped_buf struct buf out = buf_of(ANSWER_MAX);
+    bool ok = worker_answer(w, asked, &out, &e);
     bool sent = ok ? send_frame(FRAME_ANSWER, &out) : send_error(FRAME_ERROR, &e);
     if (db_is_bloated())
         (void)malloc_trim(0);

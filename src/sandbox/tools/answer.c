@@ -25,8 +25,7 @@ static bool choices_suit_clients(const struct tool_parameter *p)
 
 static void say_value(const char *what, const struct json *v, struct buf *said)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, SAID_MAX);
+    scoped_buf struct buf text = buf_of(SAID_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
     struct str short_text = str_cut(buf_view(&text), 300);
@@ -46,8 +45,7 @@ static const char *const item_schemas[] = {
 static void tool_put_parameter(const struct tool *t, const struct tool_parameter *p,
                                struct json_writer *w)
 {
-    scoped_buf struct buf said;
-    buf_init(&said, SAID_MAX);
+    scoped_buf struct buf said = buf_of(SAID_MAX);
     buf_cstr(&said, p->description ? p->description : "");
     /* A built-in tool does not require it where the caller writes `args` itself. */
     if (p->required && t->builtin)
@@ -171,8 +169,8 @@ static bool read_timeout(const struct json *v, struct tool_stage *stage, struct 
 }
 
 /* NULL: it is not given, or is a parameter. */
-static const struct json *shared(const struct tool *t, const struct json *arguments,
-                                 const char *key)
+static const struct json *answer_shared(const struct tool *t,
+                                        const struct json *arguments, const char *key)
 {
     const struct json *v =
         argument_is_shared(t, str_of(key)) ? json_get(arguments, key) : NULL;
@@ -182,9 +180,9 @@ static const struct json *shared(const struct tool *t, const struct json *argume
 bool tool_call_read(const struct tool *t, const struct json *arguments, struct arena *a,
                     struct tool_world *world, struct tool_stage *stage, struct err *e)
 {
-    const struct json *files = shared(t, arguments, "files");
-    const struct json *cwd = shared(t, arguments, "cwd");
-    const struct json *timeout = shared(t, arguments, "timeout");
+    const struct json *files = answer_shared(t, arguments, "files");
+    const struct json *cwd = answer_shared(t, arguments, "cwd");
+    const struct json *timeout = answer_shared(t, arguments, "timeout");
     if (cwd && (!json_is(cwd, JSON_STRING) || !json_str(cwd).n))
         return err_set(e, ERR_INVALID,
                        "arguments.cwd is no path; one such as \"/work\" is accepted");
@@ -230,8 +228,7 @@ static void output_put_text(struct json_writer *w, const char *key,
         json_pair_str(w, key, s);
         return;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, s.n + 100);
+    scoped_buf struct buf text = buf_of(s.n + 100);
     buf_str(&text, s);
     buf_printf(&text, "\n[... %.*s bytes left out ...]\n", at, mark);
     json_pair_str(w, key, buf_view(&text));
@@ -239,8 +236,7 @@ static void output_put_text(struct json_writer *w, const char *key,
 
 static void put_base64(struct json_writer *w, const char *key, struct str s)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, s.n * 2 + 8);
+    scoped_buf struct buf text = buf_of(s.n * 2 + 8);
     (void)crypto_base64(s.at, s.n, &text);
     json_pair_str(w, key, buf_view(&text));
 }
@@ -353,8 +349,7 @@ static void put_errors(const struct tool_result *r, const struct sums *s,
     size_t all = 1;
     for (size_t i = 0; i < r->stage_count; i++)
         all += r->stages[i].errors.n;
-    scoped_buf struct buf text;
-    buf_init(&text, all);
+    scoped_buf struct buf text = buf_of(all);
     for (size_t i = 0; i < r->stage_count; i++)
         buf_str(&text, buf_view(&r->stages[i].errors));
     output_put_text(w, "stderr", &text, s->stderr_lost);

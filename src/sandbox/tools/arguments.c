@@ -49,7 +49,7 @@ bool argument_is_shared(const struct tool *t, struct str key)
 }
 
 /* A value of the call's own, beside the parameters; NULL: there is none. */
-static const struct json *shared(const struct layout *l, const char *key)
+static const struct json *layout_shared(const struct layout *l, const char *key)
 {
     return parameter_named(l->tool, str_of(key)) ? NULL : json_get(l->given, key);
 }
@@ -61,8 +61,7 @@ static bool is_given(const struct json *v)
 
 static bool argument_refuse_unknown(const struct tool *t, struct str key, struct err *e)
 {
-    scoped_buf struct buf known;
-    buf_init(&known, BUF_LINE);
+    scoped_buf struct buf known = buf_of(BUF_LINE);
     for (size_t i = 0; i < t->parameter_count; i++)
         buf_printf(&known, "%s, ", t->parameters[i].name);
     for (size_t i = 0; i < LENGTH(shared_keys); i++)
@@ -82,8 +81,7 @@ static bool check_number(const struct tool_parameter *p, const struct json *spel
     for (it = json_iter(spelt); json_next(&it);)
         if (json_equal(it.value, v))
             return true;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LINE);
+    scoped_buf struct buf text = buf_of(BUF_LINE);
     struct json_writer w = json_writer(&text);
     for (it = json_iter(p->choices); json_next(&it);) {
         buf_cstr(&text, text.n ? ", " : "");
@@ -95,8 +93,8 @@ static bool check_number(const struct tool_parameter *p, const struct json *spel
 }
 
 /* The manifest's own words about a parameter are a schema of it. */
-static bool check_value(const struct layout *l, const struct tool_parameter *p,
-                        const struct json *v, struct err *e)
+static bool arguments_check_value(const struct layout *l, const struct tool_parameter *p,
+                                  const struct json *v, struct err *e)
 {
     const struct json *all =
         json_get(json_get(l->tool->manifest, "parameters"), "properties");
@@ -114,7 +112,7 @@ static bool check_given(const struct layout *l, struct err *e)
         const struct tool_parameter *p = parameter_named(l->tool, it.key);
         if (!p && !argument_is_shared(l->tool, it.key))
             return argument_refuse_unknown(l->tool, it.key, e);
-        if (p && is_given(it.value) && !check_value(l, p, it.value, e))
+        if (p && is_given(it.value) && !arguments_check_value(l, p, it.value, e))
             return false;
     }
     return true;
@@ -130,16 +128,16 @@ static bool is_input(const struct layout *l, const struct tool_parameter *p)
 /* Does standard input come from elsewhere? */
 static bool has_input(const struct layout *l)
 {
-    return l->piped || is_given(shared(l, "stdin"));
+    return l->piped || is_given(layout_shared(l, "stdin"));
 }
 
 /* A caller that gives the words itself may leave out required arguments. */
-static bool check_required(const struct layout *l, struct err *e)
+static bool arguments_check_required(const struct layout *l, struct err *e)
 {
     for (size_t i = 0; i < l->tool->parameter_count; i++) {
         const struct tool_parameter *p = &l->tool->parameters[i];
         if (p->required && !p->default_value && !is_given(json_get(l->given, p->name)) &&
-            !is_given(shared(l, "args")) && !(is_input(l, p) && has_input(l)))
+            !is_given(layout_shared(l, "args")) && !(is_input(l, p) && has_input(l)))
             return err_set(e, ERR_INVALID, "arguments.%.64s is missing: %.200s", p->name,
                            p->description ? p->description : "it is required");
     }
@@ -161,7 +159,8 @@ static bool collect_values(struct layout *l, struct err *e)
             l->values[l->count++] = (struct value){.p = p, .v = it.value};
     }
     /* Not for who writes the words himself. */
-    for (size_t i = 0; i < t->parameter_count && !is_given(shared(l, "args")); i++) {
+    for (size_t i = 0; i < t->parameter_count && !is_given(layout_shared(l, "args"));
+         i++) {
         const struct tool_parameter *p = &t->parameters[i];
         if (!is_given(p->default_value) || is_given(json_get(l->given, p->name)))
             continue;
@@ -175,7 +174,7 @@ static bool collect_values(struct layout *l, struct err *e)
 
 /* ---- words -------------------------------------------------------------- */
 
-static bool add_word(struct layout *l, struct str text, struct err *e)
+static bool arguments_add_word(struct layout *l, struct str text, struct err *e)
 {
     struct command *c = l->out;
     if (c->count == l->room) {
@@ -203,7 +202,7 @@ static bool add_word(struct layout *l, struct str text, struct err *e)
 }
 
 /* Objects, and arrays in arrays, as JSON. */
-static void put_item(struct buf *b, const struct json *v)
+static void arguments_put_item(struct buf *b, const struct json *v)
 {
     struct json_writer w = json_writer(b);
     if (json_is(v, JSON_STRING))
@@ -217,11 +216,11 @@ static void argument_put_text(struct buf *b, const struct json *v)
 {
     struct json_iter it = json_iter(v);
     if (!json_is(v, JSON_ARRAY))
-        put_item(b, v);
+        arguments_put_item(b, v);
     else
         for (bool first = true; json_next(&it); first = false) {
             buf_cstr(b, first ? "" : ",");
-            put_item(b, it.value);
+            arguments_put_item(b, it.value);
         }
 }
 
@@ -229,11 +228,11 @@ static void argument_put_text(struct buf *b, const struct json *v)
 static bool add_value(struct layout *l, const char *before, const struct json *v,
                       struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, WASI_STRINGS_MAX);
+    scoped_buf struct buf text = buf_of(WASI_STRINGS_MAX);
     buf_cstr(&text, before);
     argument_put_text(&text, v);
-    return buf_check(&text, "an argument", e) && add_word(l, buf_view(&text), e);
+    return buf_check(&text, "an argument", e) &&
+           arguments_add_word(l, buf_view(&text), e);
 }
 
 /* "--key value"; behind a flag that ends in '=' as one word. */
@@ -241,13 +240,13 @@ static bool add_flag(struct layout *l, const char *flag, const struct json *v,
                      struct err *e)
 {
     if (json_is(v, JSON_BOOL))
-        return !json_bool(v, false) || add_word(l, str_of(flag), e);
+        return !json_bool(v, false) || arguments_add_word(l, str_of(flag), e);
     if (str_ends(str_of(flag), "="))
         return add_value(l, flag, v, e);
-    return add_word(l, str_of(flag), e) && add_value(l, "", v, e);
+    return arguments_add_word(l, str_of(flag), e) && add_value(l, "", v, e);
 }
 
-static bool is_empty(const struct json *v)
+static bool value_is_empty(const struct json *v)
 {
     return json_is(v, JSON_STRING) && json_str(v).n == 0;
 }
@@ -256,7 +255,7 @@ static bool is_empty(const struct json *v)
 static bool place_flag(struct layout *l, struct value *v, struct err *e)
 {
     v->placed = true;
-    if (is_empty(v->v))
+    if (value_is_empty(v->v))
         return true;
     if (!json_is(v->v, JSON_ARRAY))
         return add_flag(l, v->p->flag, v->v, e);
@@ -270,7 +269,7 @@ static bool place_flag(struct layout *l, struct value *v, struct err *e)
 static bool place_named(struct layout *l, struct value *v, struct err *e)
 {
     v->placed = true;
-    if (is_empty(v->v))
+    if (value_is_empty(v->v))
         return true;
     char *flag = arena_printf(l->arena, e, "--%s", v->p->name);
     return flag && add_flag(l, flag, v->v, e);
@@ -281,7 +280,7 @@ static bool place_named(struct layout *l, struct value *v, struct err *e)
 static bool place_word(struct layout *l, struct value *v, struct err *e)
 {
     v->placed = true;
-    if (l->tool->execution.style == TOOL_CLI && is_empty(v->v) && !v->p->required)
+    if (l->tool->execution.style == TOOL_CLI && value_is_empty(v->v) && !v->p->required)
         return true;
     if (!json_is(v->v, JSON_ARRAY) || !v->p->position)
         return add_value(l, "", v->v, e);
@@ -304,7 +303,7 @@ static struct value *next_by_position(struct layout *l)
     return first;
 }
 
-static struct value *value_of(struct layout *l, struct str name)
+static struct value *arguments_value(struct layout *l, struct str name)
 {
     for (size_t i = 0; i < l->count; i++)
         if (str_is(name, l->values[i].p->name) && !l->values[i].placed)
@@ -317,7 +316,7 @@ static bool place_required(struct layout *l, struct err *e)
     struct json_iter it =
         json_iter(json_get(json_get(l->tool->manifest, "parameters"), "required"));
     while (json_next(&it)) {
-        struct value *v = value_of(l, json_str(it.value));
+        struct value *v = arguments_value(l, json_str(it.value));
         if (v && !place_word(l, v, e))
             return false;
     }
@@ -348,7 +347,7 @@ static bool place_all(struct layout *l, struct err *e)
 /* `args`: words as they are, behind all others. */
 static bool add_args(struct layout *l, struct err *e)
 {
-    const struct json *args = shared(l, "args");
+    const struct json *args = layout_shared(l, "args");
     if (is_given(args) && !json_is(args, JSON_ARRAY))
         return err_set(e, ERR_INVALID,
                        "arguments.args is %s; an array of strings is "
@@ -380,8 +379,7 @@ bool argument_bytes(const struct json *v, const char *place, struct arena *a,
         return err_set(e, ERR_INVALID,
                        "%s is %s; a string, or {\"base64\": \"...\"} is accepted", place,
                        json_type_name(json_type(v)));
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, json_str(coded).n + 4);
+    scoped_buf struct buf bytes = buf_of(json_str(coded).n + 4);
     if (!crypto_base64_read(json_str(coded), &bytes, e))
         return err_wrap(e, "%s", place);
     *out = (struct str){arena_copy(a, bytes.n ? bytes.at : "", bytes.n, e), bytes.n};
@@ -391,7 +389,7 @@ bool argument_bytes(const struct json *v, const char *place, struct arena *a,
 /* Are the arguments themselves what it reads? */
 static bool reads_json(const struct layout *l)
 {
-    const struct json *given = shared(l, "stdin");
+    const struct json *given = layout_shared(l, "stdin");
     bool beside = l->tool->execution.stdin_parameter && has_input(l);
     return l->tool->execution.style == TOOL_JSON && !l->input && !beside &&
            (l->count || !is_given(given));
@@ -400,8 +398,7 @@ static bool reads_json(const struct layout *l)
 /* All values as one object; in the arena. */
 static bool make_json(struct layout *l, struct str *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, RUN_MEMORY / 4);
+    scoped_buf struct buf text = buf_of(RUN_MEMORY / 4);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     for (size_t i = 0; i < l->count; i++)
@@ -425,8 +422,7 @@ static bool put_input(struct layout *l, struct err *e)
             name,
             l->piped ? "in a pipeline the stage before gives"
                      : "arguments.stdin gives, too");
-    scoped_buf struct buf text;
-    buf_init(&text, RUN_MEMORY / 4);
+    scoped_buf struct buf text = buf_of(RUN_MEMORY / 4);
     argument_put_text(&text, l->input);
     if (!buf_check(&text, "standard input", e))
         return false;
@@ -438,7 +434,7 @@ static bool put_input(struct layout *l, struct err *e)
 
 static bool add_input(struct layout *l, struct err *e)
 {
-    const struct json *given = shared(l, "stdin");
+    const struct json *given = layout_shared(l, "stdin");
     if (l->input)
         return put_input(l, e);
     if (reads_json(l)) {
@@ -462,7 +458,7 @@ static bool place_json(struct layout *l, struct err *e)
 {
     struct str word = {0};
     bool beside = l->input || (l->tool->execution.stdin_parameter && has_input(l));
-    return !beside || (make_json(l, &word, e) && add_word(l, word, e));
+    return !beside || (make_json(l, &word, e) && arguments_add_word(l, word, e));
 }
 
 static bool lay_out(struct layout *l, struct err *e)
@@ -470,7 +466,7 @@ static bool lay_out(struct layout *l, struct err *e)
     if (!json_is(l->given, JSON_OBJECT))
         return err_set(e, ERR_INVALID, "the arguments are %s; an object is accepted",
                        json_type_name(json_type(l->given)));
-    return check_given(l, e) && check_required(l, e) && collect_values(l, e) &&
+    return check_given(l, e) && arguments_check_required(l, e) && collect_values(l, e) &&
            (l->tool->execution.style == TOOL_JSON ? place_json(l, e) : place_all(l, e)) &&
            add_args(l, e) && add_input(l, e);
 }
@@ -481,12 +477,12 @@ bool command_make(const struct tool_stage *s, bool piped, struct arena *a,
     *out = (struct command){0};
     struct layout l = {
         .tool = s->tool, .given = s->arguments, .piped = piped, .arena = a, .out = out};
-    if (!add_word(&l, str_of(s->tool->name), e))
+    if (!arguments_add_word(&l, str_of(s->tool->name), e))
         return false;
     if (s->arguments)
         return lay_out(&l, e);
     for (size_t i = 0; i < s->arg_count; i++)
-        if (!add_word(&l, str_of(s->args[i]), e))
+        if (!arguments_add_word(&l, str_of(s->args[i]), e))
             return false;
     return true;
 }

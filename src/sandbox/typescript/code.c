@@ -1,7 +1,7 @@
 /* JavaScript with its positions: made once, shared by all who evaluate it. */
 #include "typescript/internal.h"
 
-static char *copy(struct str s)
+static char *code_copy(struct str s)
 {
     char *c = malloc(s.n + 1);
     if (!c)
@@ -35,8 +35,8 @@ struct typescript_code *code_new(struct str source, struct str javascript,
     struct typescript_code *c = mem_new(sizeof *c);
     c->positions = *positions;
     *positions = (struct positions){0};
-    c->source = copy(source);
-    c->javascript = copy(javascript);
+    c->source = code_copy(source);
+    c->javascript = code_copy(javascript);
     if (c->source && c->javascript &&
         lined_init(&c->from, (struct str){c->source, source.n}) &&
         lined_init(&c->to, (struct str){c->javascript, javascript.n})) {

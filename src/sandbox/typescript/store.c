@@ -40,7 +40,7 @@ static struct typescript_code *parse_code(struct str all, struct str source)
     return NULL;
 }
 
-static void *read_code(void *source, struct str bytes)
+static void *store_read_code(void *source, struct str bytes)
 {
     return parse_code(bytes, *(struct str *)source);
 }
@@ -48,15 +48,14 @@ static void *read_code(void *source, struct str bytes)
 const struct typescript_code *store_find(struct cache *c, const char *key,
                                          struct str source, bool *on_disk)
 {
-    return cache_find_file(c, key, read_code, &source, on_disk);
+    return cache_find_file(c, key, store_read_code, &source, on_disk);
 }
 
 /* The head, the segments, the code. */
 void store_keep(struct cache *c, const char *key, const struct typescript_code *code)
 {
     struct file_head head = {code->to.text.n, code->positions.count};
-    scoped_buf struct buf all;
-    buf_init(&all, STORE_FILE_BYTES);
+    scoped_buf struct buf all = buf_of(STORE_FILE_BYTES);
     buf_put(&all, &head, sizeof head);
     buf_put(&all, code->positions.row, head.segments * sizeof *code->positions.row);
     buf_str(&all, code->to.text);

@@ -37,8 +37,8 @@ struct work {
 
 /* ---- refusing ----------------------------------------------------------- */
 
-static bool refuse(const struct work *k, const struct message *m,
-                   struct typescript_place *where, struct err *e)
+static bool message_refuse(const struct work *k, const struct message *m,
+                           struct typescript_place *where, struct err *e)
 {
     if (m->line) {
         struct str line = lined_at(&k->from, m->line - 1);
@@ -350,8 +350,7 @@ static void keep_tail(struct work *k)
         return;
     struct err none = {0};
     struct transformed t;
-    scoped_buf struct buf with;
-    buf_init(&with, source.n + 16);
+    scoped_buf struct buf with = buf_of(source.n + 16);
     buf_put(&with, source.at, at);
     buf_cstr(&with, "throw ");
     buf_put(&with, source.at + at, source.n - at);
@@ -375,15 +374,14 @@ static bool transform(struct work *k, struct typescript_place *where, struct err
         return false;
     const struct message *error = other_error(&k->t);
     if (error)
-        return refuse(k, error, where, e);
+        return message_refuse(k, error, where, e);
     if (k->t.message_count == 0)
         return true;
-    scoped_buf struct buf with;
-    buf_init(&with, source.n * 2 + 64);
+    scoped_buf struct buf with = buf_of(source.n * 2 + 64);
     if (!find_returns(k, e) || !put_throws(k, &with, e) ||
         !esbuild_transform(k->guest, buf_view(&with), k->arena, &k->t, e))
         return false;
-    return k->t.message_count == 0 || refuse(k, &k->t.messages[0], where, e);
+    return k->t.message_count == 0 || message_refuse(k, &k->t.messages[0], where, e);
 }
 
 static bool edit(struct work *k, struct typescript_place *where, struct err *e)

@@ -24,7 +24,7 @@ struct typescript *typescript_new(struct engine *g, const char *guest_dir)
     struct typescript *t = mem_new(sizeof *t);
     t->guest = guest_new(g, guest_dir, &esbuild, STR(""));
     t->store = cache_new(&usual);
-    buf_init(&t->version, 256);
+    buf_init(&t->version, BUF_NAME);
     guest_put_version(t->guest, &t->version);
     return t;
 }
@@ -51,11 +51,10 @@ struct typescript_counts typescript_count(const struct typescript *t)
         .from_memory = t->from_memory, .from_disk = t->from_disk, .made = t->made};
 }
 
-static bool key_of(const struct typescript *t, struct str source,
-                   char key[CACHE_FILE_KEY], struct err *e)
+static bool translation_key(const struct typescript *t, struct str source,
+                            char key[CACHE_FILE_KEY], struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, source.n + 1024);
+    scoped_buf struct buf all = buf_of(source.n + 1024);
     buf_str(&all, buf_view(&t->version));
     buf_char(&all, '\n');
     buf_str(&all, source);
@@ -63,9 +62,10 @@ static bool key_of(const struct typescript *t, struct str source,
     return buf_check(&all, "the code", e);
 }
 
-static const struct typescript_code *make(struct typescript *t, struct str source,
-                                          const struct typescript_limits *limits,
-                                          struct typescript_place *where, struct err *e)
+static const struct typescript_code *code_make(struct typescript *t, struct str source,
+                                               const struct typescript_limits *limits,
+                                               struct typescript_place *where,
+                                               struct err *e)
 {
     const struct guest_limits all = {.compute_ns = limits->compute_ms * UINT64_C(1000000),
                                      .until_ns = limits->until_ns,
@@ -92,7 +92,7 @@ const struct typescript_code *typescript_transpile(struct typescript *t,
         err_set(e, ERR_INVALID, "code is not UTF-8 text");
         return NULL;
     }
-    if (!key_of(t, source, key, e))
+    if (!translation_key(t, source, key, e))
         return NULL;
     const struct typescript_code *c = store_find(t->store, key, source, &on_disk);
     if (c) {
@@ -100,7 +100,7 @@ const struct typescript_code *typescript_transpile(struct typescript *t,
         t->from_memory += !on_disk;
         return c;
     }
-    c = make(t, source, limits, where, e);
+    c = code_make(t, source, limits, where, e);
     if (c)
         store_keep(t->store, key, c);
     return c;

@@ -83,7 +83,7 @@ static int later(struct changes *c, const struct task *t)
 }
 
 /* "folder/name" that lives as long as the changes do; nothing: no room. */
-static struct str join(struct changes *c, struct str folder, struct str name)
+static struct str changes_join(struct changes *c, struct str folder, struct str name)
 {
     struct err e = {0};
     size_t gap = folder.n > 0, n = folder.n + gap + name.n;
@@ -102,7 +102,7 @@ static struct str join(struct changes *c, struct str folder, struct str name)
 
 static int remove_entry(struct finding *f, struct str name, const struct vfs_stat *was)
 {
-    struct str path = join(f->to, f->now.old, name);
+    struct str path = changes_join(f->to, f->now.old, name);
     if (!path.at)
         return EOVERFLOW;
     int failed = changes_put(
@@ -122,7 +122,7 @@ static int look_and_remove(void *arg, struct str name, const struct vfs_stat *st
     (void)st;
     if (!shown)
         return 0;
-    struct str path = join(f->to, f->now.old, name);
+    struct str path = changes_join(f->to, f->now.old, name);
     if (!path.at)
         return EOVERFLOW;
     scoped_fd int fd = host_open(f->of, path.at, O_PATH);
@@ -174,7 +174,7 @@ static int make_entry(struct finding *f, struct node *n, struct str path)
 static int compare_entry(struct finding *f, struct node *n, struct str name,
                          const struct covered *was)
 {
-    struct str path = join(f->to, f->now.at, name);
+    struct str path = changes_join(f->to, f->now.at, name);
     if (!path.at)
         return EOVERFLOW;
     bool in_place = n->lower && str_is(path, n->lower->path);
@@ -225,7 +225,8 @@ static int make_all(struct finding *f)
     const struct node *folder = f->now.node;
     int failed = lower_list(folder, bring_in, f);
     for (size_t i = 0; !failed && i < folder->count; i++) {
-        struct str path = join(f->to, f->now.at, str_of(folder->children[i].name));
+        struct str path =
+            changes_join(f->to, f->now.at, str_of(folder->children[i].name));
         failed = path.at ? make_entry(f, folder->children[i].node, path) : EOVERFLOW;
     }
     return failed;

@@ -347,8 +347,7 @@ static int list_host(struct vfs_file *f, struct buf *names)
 
 static int file_read_names(struct vfs_file *f)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, (size_t)ENTRIES_MAX * (VFS_NAME_MAX + 1));
+    scoped_buf struct buf names = buf_of((size_t)ENTRIES_MAX * (VFS_NAME_MAX + 1));
     f->entry_count = 0;
     f->listed = false;
     free(take(f->names));

@@ -122,8 +122,8 @@ struct entry {
 };
 
 /* Most file systems tell the type of an entry with its name. */
-static int visit(int fd, const struct mounted *m, const struct entry *x,
-                 host_entry_fn *each, void *arg)
+static int host_visit(int fd, const struct mounted *m, const struct entry *x,
+                      host_entry_fn *each, void *arg)
 {
     struct str name = str_of(x->name);
     if (str_is(name, ".") || str_is(name, ".."))
@@ -143,7 +143,7 @@ static int visit_some(int fd, const struct mounted *m, const char *some, long n,
     int failed = 0;
     for (long at = 0; !failed && at < n;) {
         const struct entry *x = (const void *)(some + at);
-        failed = visit(fd, m, x, each, arg);
+        failed = host_visit(fd, m, x, each, arg);
         at += x->size;
     }
     return failed;

@@ -140,7 +140,7 @@ static int node_stat_host(struct node *n, int fd)
     return seen.type == VFS_LINK ? read_target(n, fd) : 0;
 }
 
-static int show(struct node *folder, struct str name, struct node **out)
+static int lower_show(struct node *folder, struct str name, struct node **out)
 {
     const struct lower *in = folder->lower;
     if (strlen(in->path) + 1 + name.n >= VFS_PATH_MAX)
@@ -168,7 +168,7 @@ int lower_find(struct node *folder, struct str name, struct node **out)
     if (n || !folder->lower || lower_covered(folder->lower, name) ||
         !mount_shows(folder->lower->of, name))
         return 0;
-    return show(folder, name, out);
+    return lower_show(folder, name, out);
 }
 
 struct node *lower_forget(struct node *n)
@@ -210,8 +210,7 @@ static int read_whole(struct vfs *v, const struct lower *l, struct buf *out)
 
 int lower_load(struct vfs *v, struct node *file, bool contents)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, 0);
+    scoped_buf struct buf all = buf_of(0);
     if (!file->lower || file->type != VFS_FILE)
         return 0;
     int failed = contents ? read_whole(v, file->lower, &all) : 0;

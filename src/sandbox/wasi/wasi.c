@@ -63,8 +63,7 @@ int get_path(const struct call *c, uint32_t at, uint32_t n, struct str *out)
 static bool set_strings(struct strings *s, const char *const *from, size_t count,
                         const char *what, struct err *e)
 {
-    scoped_buf struct buf all;
-    buf_init(&all, WASI_STRINGS_MAX);
+    scoped_buf struct buf all = buf_of(WASI_STRINGS_MAX);
     for (size_t i = 0; i < count; i++)
         buf_put(&all, from[i], strlen(from[i]) + 1);
     if (!buf_check(&all, what, e))

@@ -98,7 +98,7 @@ uint64_t approvals_state(struct approvals *a)
 static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* none like another */
 _Static_assert(sizeof letters == 33, "five bits each");
 
-static void make_id(char out[static APPROVAL_ID])
+static void entry_make_id(char out[static APPROVAL_ID])
 {
     unsigned char bytes[APPROVAL_ID - 1];
     os_random(bytes, sizeof bytes);
@@ -115,7 +115,7 @@ static bool is_id(struct str s)
     return s.n == APPROVAL_ID - 1;
 }
 
-static void file_of(struct str id, const char *suffix, char out[static 32])
+static void entry_file(struct str id, const char *suffix, char out[static 32])
 {
     (void)snprintf(out, 32, "%.*s%s", STR_ARGS(str_cut(id, APPROVAL_ID - 1)), suffix);
 }
@@ -133,8 +133,7 @@ static void warn_bad(struct approvals *a, struct str name, const char *why)
     pthread_mutex_unlock(&a->lock);
     if (known)
         return;
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_PAGE);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     str_spell(str_cut(name, 100), &text);
     log_line(LOG_WARN, "approvals: ignoring file %s: %s", buf_cz(&text), why);
 }
@@ -165,8 +164,7 @@ static bool holds_lock(const struct approvals *a, struct str id)
 static const struct json *read_json(struct approvals *a, const char *name, size_t most,
                                     struct arena *arena, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, most);
+    scoped_buf struct buf text = buf_of(most);
     if (!os_read_file(a->dir, name, &text, NULL, e))
         return NULL;
     const struct json *v = json_read(buf_view(&text), arena, e);
@@ -180,7 +178,8 @@ static bool is_text(const struct json *v, const char *key)
     return json_is(json_get(v, key), JSON_STRING);
 }
 
-static bool fill(struct entry *x, const struct json *v, struct str id, int64_t now_ms)
+static bool entry_fill(struct entry *x, const struct json *v, struct str id,
+                       int64_t now_ms)
 {
     *x = (struct entry){.json = v, .id = json_str(json_get(v, "id"))};
     x->asked_ms = json_int(json_get(v, "asked_ms"), 0);
@@ -196,11 +195,11 @@ static bool fill(struct entry *x, const struct json *v, struct str id, int64_t n
            x->keep_ms <= (int64_t)30 * 86400 * 1000;
 }
 
-static void read_said(struct approvals *a, struct entry *x, struct arena *arena)
+static void entry_read_said(struct approvals *a, struct entry *x, struct arena *arena)
 {
     char name[32];
     struct err e = {0};
-    file_of(x->id, SAID, name);
+    entry_file(x->id, SAID, name);
     const struct json *said = read_json(a, name, SAID_MAX, arena, &e);
     enum approval_memory memory;
     if (!said && e.code == ERR_NOT_FOUND)
@@ -214,31 +213,31 @@ static void read_said(struct approvals *a, struct entry *x, struct arena *arena)
     x->until_ms = json_int(json_get(said, "at_ms"), 0) + APPROVAL_KEEP_MS;
 }
 
-static bool read_entry(struct approvals *a, struct str id, struct entry *x,
+static bool entry_read(struct approvals *a, struct str id, struct entry *x,
                        struct arena *arena, struct err *e)
 {
     char name[32];
-    file_of(id, ENTRY, name);
+    entry_file(id, ENTRY, name);
     const struct json *v = read_json(a, name, ENTRY_MAX, arena, e);
     if (!v)
         return false;
-    if (!fill(x, v, id, os_real_ms()))
+    if (!entry_fill(x, v, id, os_real_ms()))
         return err_set(e, ERR_INVALID, "it is no entry");
-    read_said(a, x, arena);
+    entry_read_said(a, x, arena);
     x->waiting = holds_lock(a, id);
     return true;
 }
 
 /* ---- the folder; the lock is held in all that follows --------------------- */
 
-static void forget(const struct approvals *a, struct str id)
+static void entry_forget(const struct approvals *a, struct str id)
 {
     char name[32];
     struct err none = {0};
     /* The entry first: a word without one says nothing. */
-    file_of(id, ENTRY, name);
+    entry_file(id, ENTRY, name);
     (void)os_drop(a->dir, name, &none);
-    file_of(id, SAID, name);
+    entry_file(id, SAID, name);
     (void)os_drop(a->dir, name, &none);
 }
 
@@ -250,7 +249,8 @@ struct looking {
     unsigned seen;
 };
 
-static bool look_at(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool entry_look_at(void *arg, const char *name, const struct os_stat *st,
+                          struct err *e)
 {
     (void)e;
     struct looking *l = arg;
@@ -262,33 +262,33 @@ static bool look_at(void *arg, const char *name, const struct os_stat *st, struc
     if (++l->seen > FILES_MAX || l->out->n == APPROVALS_MAX)
         return false;
     stem.n -= strlen(ENTRY);
-    if (!is_id(stem) || !read_entry(l->a, stem, &x, l->arena, &why)) {
+    if (!is_id(stem) || !entry_read(l->a, stem, &x, l->arena, &why)) {
         if (why.code != ERR_NOT_FOUND)
             warn_bad(l->a, str_of(name), why.code ? why.msg : "its name is none of ours");
         return true;
     }
     if (x.until_ms < l->now_ms && !x.waiting)
-        forget(l->a, x.id);
+        entry_forget(l->a, x.id);
     else
         l->out->at[l->out->n++] = x;
     return true;
 }
 
-static int by_age(const void *a, const void *b)
+static int entries_by_age(const void *a, const void *b)
 {
     int64_t x = ((const struct entry *)a)->asked_ms,
             y = ((const struct entry *)b)->asked_ms;
     return x < y ? -1 : x > y;
 }
 
-static bool read_all(struct approvals *a, struct entries *out, struct arena *arena,
-                     struct err *e)
+static bool entries_read(struct approvals *a, struct entries *out, struct arena *arena,
+                         struct err *e)
 {
     struct looking l = {a, out, arena, os_real_ms(), 0};
     out->n = 0;
-    if (!os_walk(a->dir, look_at, &l, e))
+    if (!os_walk(a->dir, entry_look_at, &l, e))
         return false;
-    qsort(out->at, out->n, sizeof out->at[0], by_age);
+    qsort(out->at, out->n, sizeof out->at[0], entries_by_age);
     return true;
 }
 
@@ -319,7 +319,7 @@ static void take_word(const struct entry *x, struct approval_word *out)
     (void)snprintf(out->id, sizeof out->id, "%.*s", STR_ARGS(x->id));
 }
 
-static void put_entry(const struct approval_wish *w, const char *id, uint32_t wait_ms,
+static void entry_put(const struct approval_wish *w, const char *id, uint32_t wait_ms,
                       struct json_writer *out)
 {
     json_open_object(out);
@@ -352,16 +352,15 @@ static void put_entry(const struct approval_wish *w, const char *id, uint32_t wa
     json_close(out);
 }
 
-static bool make_entry(const struct approvals *a, const struct approval_wish *w,
+static bool entry_make(const struct approvals *a, const struct approval_wish *w,
                        uint32_t wait_ms, char id[static APPROVAL_ID], struct err *e)
 {
     char name[32];
-    scoped_buf struct buf text;
-    buf_init(&text, ENTRY_MAX - 1);
-    make_id(id);
+    scoped_buf struct buf text = buf_of(ENTRY_MAX - 1);
+    entry_make_id(id);
     struct json_writer out = json_writer(&text);
-    put_entry(w, id, wait_ms, &out);
-    file_of(str_of(id), ENTRY, name);
+    entry_put(w, id, wait_ms, &out);
+    entry_file(str_of(id), ENTRY, name);
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
     if (text.failed || w->shown.n > APPROVAL_SHOWN_MAX)
         return err_set(e, ERR_LIMIT,
@@ -383,7 +382,7 @@ static bool find_or_make(struct approvals *a, const struct approval_wish *w,
     scoped(arena_free) struct arena *arena = arena_new(LIST_MAX);
     scoped(free) struct entries *all = mem_new(sizeof *all);
     scoped_fd int lock = lock_folder(a, e);
-    if (lock < 0 || !read_all(a, all, arena, e))
+    if (lock < 0 || !entries_read(a, all, arena, e))
         return false;
     unsigned of_asker = 0;
     for (size_t i = 0; i < all->n; i++) {
@@ -393,7 +392,7 @@ static bool find_or_make(struct approvals *a, const struct approval_wish *w,
             continue;
         if (x->said) {
             take_word(x, out);
-            forget(a, x->id);
+            entry_forget(a, x->id);
             return true;
         }
         if (!out->id[0])
@@ -406,7 +405,7 @@ static bool find_or_make(struct approvals *a, const struct approval_wish *w,
             "too many requests wait for a person's word (%u of one asker may, %u "
             "in all); nothing ran; ask again when some are decided",
             APPROVALS_ASKER_MAX, APPROVALS_MAX);
-    if (!out->id[0] && !make_entry(a, w, wait_ms, out->id, e))
+    if (!out->id[0] && !entry_make(a, w, wait_ms, out->id, e))
         return false;
     *waits = wait_ms ? os_lock(a->dir, WAITING_FILE, hash_fnv(HASH_FNV, str_of(out->id)),
                                LOCK_MS, e)
@@ -420,21 +419,21 @@ static bool look_for_word(struct approvals *a, struct approval_word *out, struct
     char name[32];
     struct entry x;
     struct err gone = {0};
-    file_of(str_of(out->id), SAID, name);
+    entry_file(str_of(out->id), SAID, name);
     if (!os_stamp(a->dir, name).inode)
         return true;
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
     scoped_fd int lock = lock_folder(a, e);
     if (lock < 0)
         return false;
-    if (!read_entry(a, str_of(out->id), &x, arena, &gone) || !x.said)
+    if (!entry_read(a, str_of(out->id), &x, arena, &gone) || !x.said)
         return true; /* not a word: it was warned of */
     take_word(&x, out);
-    forget(a, x.id);
+    entry_forget(a, x.id);
     return true;
 }
 
-static bool is_cancelled(const struct approval_wait *w)
+static bool asker_is_cancelled(const struct approval_wait *w)
 {
     for (size_t i = 0; i < LENGTH(w->cancel); i++)
         if (w->cancel[i] && cancel_fired(w->cancel[i]))
@@ -442,7 +441,7 @@ static bool is_cancelled(const struct approval_wait *w)
     return false;
 }
 
-static void wait_a_look(struct approvals *a)
+static void entry_wait_a_look(struct approvals *a)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -508,19 +507,19 @@ bool approvals_ask(struct approvals *a, const struct approval_wish *w,
     if (!t)
         return false;
     while (!approvals_look(t, &look_ns)) {
-        if (is_cancelled(wait)) {
+        if (asker_is_cancelled(wait)) {
             err_set(&t->why, ERR_CANCELLED,
                     "cancelled while waiting for approval; nothing was run");
             break;
         }
-        wait_a_look(a);
+        entry_wait_a_look(a);
     }
     return approvals_end(t, out, e);
 }
 
 /* ---- deciding -------------------------------------------------------------- */
 
-static void put_shown(const struct entry *x, struct json_writer *w)
+static void entry_put_shown(const struct entry *x, struct json_writer *w)
 {
     static const char *const keys[] = {"kind",  "caller",  "client", "question", "vault",
                                        "tools", "choices", "shown",  "digest"};
@@ -543,21 +542,20 @@ bool approvals_list(struct approvals *a, struct buf *out, struct err *e)
     scoped(arena_free) struct arena *arena = arena_new(LIST_MAX);
     scoped(free) struct entries *all = mem_new(sizeof *all);
     scoped_fd int lock = lock_folder(a, e);
-    if (lock < 0 || !read_all(a, all, arena, e))
+    if (lock < 0 || !entries_read(a, all, arena, e))
         return false;
     struct json_writer w = json_writer(out);
     json_open_array(&w);
     for (size_t i = 0; i < all->n; i++)
         if (!all->at[i].said)
-            put_shown(&all->at[i], &w);
+            entry_put_shown(&all->at[i], &w);
     json_close(&w);
     return buf_check(out, "the approvals", e);
 }
 
 static bool no_such(struct str id, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     str_spell(str_cut(id, 40), &text);
     return err_set(e, ERR_NOT_FOUND,
                    "no pending approval '%s': it was decided or has expired; 'cloche "
@@ -569,7 +567,7 @@ static bool read_one(struct approvals *a, struct str id, struct entry *x,
                      struct arena *arena, struct err *e)
 {
     struct err why = {0};
-    if (!is_id(id) || !read_entry(a, id, x, arena, &why) ||
+    if (!is_id(id) || !entry_read(a, id, x, arena, &why) ||
         (x->until_ms < os_real_ms() && !x->waiting))
         return no_such(id, e);
     return true;
@@ -588,8 +586,7 @@ static bool write_word(struct approvals *a, const struct entry *x, bool allow,
                        enum approval_memory memory, const char *by, struct err *e)
 {
     char name[32];
-    scoped_buf struct buf text;
-    buf_init(&text, SAID_MAX);
+    scoped_buf struct buf text = buf_of(SAID_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_bool(&w, "allowed", allow);
@@ -597,7 +594,7 @@ static bool write_word(struct approvals *a, const struct entry *x, bool allow,
     json_pair_cstr(&w, "by", by);
     json_pair_int(&w, "at_ms", os_real_ms());
     json_close(&w);
-    file_of(x->id, SAID, name);
+    entry_file(x->id, SAID, name);
     return os_write_file(a->dir, name, buf_view(&text), OS_REPLACE, 0600, NULL, e);
 }
 
@@ -620,7 +617,7 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
                        STR_ARGS(x.id), memories[memory]);
     if (entry) {
         struct json_writer w = json_writer(entry);
-        put_shown(&x, &w);
+        entry_put_shown(&x, &w);
         if (!buf_check(entry, "the approval", e))
             return false;
     }

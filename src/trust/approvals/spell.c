@@ -5,8 +5,7 @@
 
 static void tell_line(struct str label, struct str text, bool first, struct buf *out)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, 1 << 11);
+    scoped_buf struct buf name = buf_of(BUF_PAGE);
     if (first)
         str_spell(str_cut(label, 128), &name);
     buf_printf(out, "  %-11s ", buf_cz(&name));

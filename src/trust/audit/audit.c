@@ -32,8 +32,7 @@ static bool read_key(struct audit *a, struct err *e)
 {
     struct err taken = {0}, why = {0};
     unsigned char fresh[CRYPTO_KEY];
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     if (os_read_file(a->folder, KEY_FILE, &text, NULL, &why) && text.n == CRYPTO_KEY) {
         memcpy(a->key, text.at, CRYPTO_KEY);
         return true;

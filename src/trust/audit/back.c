@@ -93,7 +93,7 @@ static bool open_file(struct back *b, struct lane *l, uint32_t file)
 }
 
 /* false: the file has no more. */
-static bool take_line(struct back *b, struct lane *l)
+static bool lane_take_line(struct back *b, struct lane *l)
 {
     while (l->fd >= 0 && (l->n || l->at)) {
         const char *end = l->n > 1 ? memrchr(l->buf, '\n', l->n - 1) : NULL;
@@ -117,7 +117,7 @@ static bool take_line(struct back *b, struct lane *l)
 /* ---- a lane -------------------------------------------------------------- */
 
 /* A record's time stands at its beginning, in a form that sorts as text. */
-static struct str time_of(struct str line)
+static struct str line_time(struct str line)
 {
     static const char key[] = "\"time\":\"";
     size_t n = line.n < 80 ? line.n : 80;
@@ -130,15 +130,15 @@ static struct str time_of(struct str line)
     return str_cut((struct str){at, end ? (size_t)(end - at) : left}, TIME_MAX);
 }
 
-static void next_line(struct back *b, struct lane *l)
+static void lane_next_line(struct back *b, struct lane *l)
 {
-    while (!(l->has_line = take_line(b, l))) {
+    while (!(l->has_line = lane_take_line(b, l))) {
         if (!l->left)
             return;
         (void)open_file(b, l, l->files.at[--l->left]);
     }
     /* Records of one lane keep their order, whatever times they state. */
-    struct str time = time_of(l->line);
+    struct str time = line_time(l->line);
     if (time.n && str_cmp(time, str_of(l->time)) < 0) {
         memcpy(l->time, time.at, time.n);
         l->time[time.n] = '\0';
@@ -160,7 +160,7 @@ static bool add_lane(void *arg, struct chain *c, bool aside, struct err *e)
     l->chain = (struct chain){.lane = c->lane, .dir = c->dir, .folder = take(c->folder)};
     c->dir = -1;
     b->count++;
-    next_line(b, l);
+    lane_next_line(b, l);
     return true;
 }
 
@@ -197,7 +197,7 @@ bool trail_back(struct trail *t, trail_line_fn *each, void *arg, struct err *e)
     for (struct lane *l; more && (l = newest(&b));) {
         more = each(arg, l->line, e);
         if (more)
-            next_line(&b, l);
+            lane_next_line(&b, l);
     }
     if (ok && more && b.odd.code)
         ok = err_set(e, b.odd.code, "%s", b.odd.msg);
@@ -233,7 +233,7 @@ static bool keep_line(void *arg, struct str line, struct err *e)
     const char *copy = arena_copy(k->arena, line.at, line.n, e);
     if (!copy)
         return err_wrap(e, "the audit trail");
-    struct str text = {copy, line.n}, time = time_of(text);
+    struct str text = {copy, line.n}, time = line_time(text);
     if (!time.n && k->count) /* beside the one after it */
         time = k->lines[k->count - 1].time;
     k->lines[k->count] = (struct kept_line){text, time, k->count};
@@ -246,7 +246,7 @@ static int as_written(const void *a, const void *b)
     return x->number < y->number ? 1 : -1;
 }
 
-static int by_time(const void *a, const void *b)
+static int lanes_by_time(const void *a, const void *b)
 {
     const struct kept_line *x = a, *y = b;
     int order = str_cmp(x->time, y->time);
@@ -268,7 +268,7 @@ bool trail_read(struct trail *t, uint64_t count, enum trail_order order,
     }
     if (k.count)
         qsort(k.lines, k.count, sizeof *k.lines,
-              order == TRAIL_BY_TIME ? by_time : as_written);
+              order == TRAIL_BY_TIME ? lanes_by_time : as_written);
     bool more = true;
     for (size_t i = 0; more && i < k.count; i++)
         more = each(arg, k.lines[i].text, e);

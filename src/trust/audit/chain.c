@@ -456,7 +456,7 @@ static bool is_as_left(struct chain *c)
 }
 
 /* Compares the file with where it should end. */
-static bool compare(struct chain *c, bool may_have_more, struct err *e)
+static bool chain_compare(struct chain *c, bool may_have_more, struct err *e)
 {
     struct err none = {0};
     char name[FILE_NAME_MAX];
@@ -483,12 +483,12 @@ static bool take_up(struct chain *c, struct err *e)
     if (c->head.file == 0)
         return begin_file(c, damaged ? "the head was damaged" : "the beginning",
                           UINT64_MAX, e);
-    return compare(c, true, e);
+    return chain_compare(c, true, e);
 }
 
 bool chain_look(struct chain *c, struct err *e)
 {
-    return (c->head.size < c->rotate_at && is_as_left(c)) || compare(c, false, e);
+    return (c->head.size < c->rotate_at && is_as_left(c)) || chain_compare(c, false, e);
 }
 
 /* ---- appending ---------------------------------------------------------- */
@@ -520,8 +520,7 @@ bool chain_append(struct chain *c, const struct entry *entry, struct err *e)
 {
     struct head h = c->head;
     bool changed = strcmp(h.state, entry->state) != 0;
-    scoped_buf struct buf text;
-    buf_init(&text, 3 * AUDIT_RECORD_MAX);
+    scoped_buf struct buf text = buf_of(3 * AUDIT_RECORD_MAX);
     (void)buf_room(&text, entry->members.n + 256);
     if ((changed && entry->before.n && !put_record(c, &h, entry->before, &text)) ||
         !put_record(c, &h, entry->members, &text))

@@ -20,8 +20,7 @@ bool chain_read_base(const struct chain *c, struct base *out, struct err *e)
 {
     char name[64];
     struct err why = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_NAME);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     *out = (struct base){0};
     base_name(c, name);
     if (c->heads < 0)
@@ -49,7 +48,7 @@ static bool write_base(const struct chain *c, const struct base *b, struct err *
 
 /* ---- writing ------------------------------------------------------------------- */
 
-static bool put(struct exporting *x, struct str text, struct err *e)
+static bool export_put(struct exporting *x, struct str text, struct err *e)
 {
     while (text.n) {
         ssize_t n = write(x->fd, text.at, text.n);
@@ -67,13 +66,12 @@ static bool put_sealed(const struct chain *c, struct exporting *x, struct str me
                        struct err *e)
 {
     char mac[MAC_HEX], first[MAC_HEX];
-    scoped_buf struct buf line;
-    buf_init(&line, BUF_PAGE);
+    scoped_buf struct buf line = buf_of(BUF_PAGE);
     chain_first_mac(first);
     buf_printf(&line, "{%.*s", STR_ARGS(members));
     chain_mac(c, first, buf_view(&line), mac);
     buf_printf(&line, ",\"mac\":\"%s\"}\n", mac);
-    return put(x, buf_view(&line), e);
+    return export_put(x, buf_view(&line), e);
 }
 
 struct copying {
@@ -111,7 +109,7 @@ static bool copy_line(void *arg, struct str line, struct err *e)
     (void)note_time(c, line, e);
     if (str_cmp(str_of(c->time), str_of(c->x->last_time)) > 0)
         (void)snprintf(c->x->last_time, sizeof c->x->last_time, "%s", c->time);
-    return put(c->x, line, e) && put(c->x, STR("\n"), e);
+    return export_put(c->x, line, e) && export_put(c->x, STR("\n"), e);
 }
 
 static bool is_before(const struct chain *c, uint32_t file, struct copying *k,
@@ -126,8 +124,8 @@ static bool is_before(const struct chain *c, uint32_t file, struct copying *k,
 }
 
 /* The first file that stays. */
-static uint32_t find_end(const struct chain *c, uint32_t from, struct copying *k,
-                         struct err *e)
+static uint32_t export_find_end(const struct chain *c, uint32_t from, struct copying *k,
+                                struct err *e)
 {
     uint32_t to = c->head.file;
     if (c->head.open_from && c->head.open_from < to)
@@ -138,8 +136,8 @@ static uint32_t find_end(const struct chain *c, uint32_t from, struct copying *k
     return end;
 }
 
-static bool put_chain(struct chain *c, uint32_t from, uint32_t end,
-                      const struct base *base, struct copying *k, struct err *e)
+static bool export_put_chain(struct chain *c, uint32_t from, uint32_t end,
+                             const struct base *base, struct copying *k, struct err *e)
 {
     char text[400], before[MAC_HEX];
     chain_first_mac(before);
@@ -163,8 +161,8 @@ static bool put_chain(struct chain *c, uint32_t from, uint32_t end,
     return put_sealed(c, k->x, str_of(text), e);
 }
 
-static bool take_out(struct chain *c, uint32_t from, uint32_t end, struct copying *k,
-                     struct err *e)
+static bool export_take_out(struct chain *c, uint32_t from, uint32_t end,
+                            struct copying *k, struct err *e)
 {
     k->end.first = end;
     /* First the copy is safe, then it is noted, then the files go. */
@@ -192,14 +190,14 @@ bool chain_export(struct chain *c, bool own, struct exporting *x, struct err *e)
     if (own && !x->before.n && !chain_next_file(c, "what was before is exported", e))
         return false;
     uint32_t from = base.first > c->head.first ? base.first : c->head.first;
-    uint32_t end = find_end(c, from, &k, e);
+    uint32_t end = export_find_end(c, from, &k, e);
     if (end == from)
         return !e->code;
-    if (!put_chain(c, from, end, &base, &k, e))
+    if (!export_put_chain(c, from, end, &base, &k, e))
         return false;
     x->records += k.records;
     x->files += end - from;
-    return !x->remove || take_out(c, from, end, &k, e);
+    return !x->remove || export_take_out(c, from, end, &k, e);
 }
 
 /* ---- checking ------------------------------------------------------------------- */
@@ -215,7 +213,7 @@ struct checking {
     bool sound, any;
 };
 
-static void found(struct checking *k, const char *why)
+static void export_refuse(struct checking *k, const char *why)
 {
     k->bad_line = k->why ? k->bad_line : k->line;
     k->why = k->why ? k->why : why;
@@ -255,7 +253,7 @@ static void open_section(struct checking *k, const struct json *head, struct str
 {
     char name[48];
     if (*k->chain.name)
-        found(k, "this chain has no end: the file was cut");
+        export_refuse(k, "this chain has no end: the file was cut");
     close_chain(k);
     (void)snprintf(name, sizeof name, "%.*s",
                    STR_ARGS(str_cut(json_str(json_get(head, "chain")), 47)));
@@ -266,16 +264,16 @@ static void open_section(struct checking *k, const struct json *head, struct str
     struct str previous = json_str(json_get(head, "previous"));
     (void)snprintf(k->mac, sizeof k->mac, "%.*s", STR_ARGS(str_cut(previous, 64)));
     if (!is_sealed(k, line) || strlen(k->mac) != MAC_HEX - 1)
-        found(k, "the line before the chain was changed");
+        export_refuse(k, "the line before the chain was changed");
 }
 
 static void end_section(struct checking *k, const struct json *end, struct str line)
 {
     if (!is_sealed(k, line))
-        found(k, "the line behind the chain was changed");
+        export_refuse(k, "the line behind the chain was changed");
     else if ((uint64_t)json_int(json_get(end, "records"), -1) != k->records ||
              !str_is(json_str(json_get(end, "last_mac")), k->mac))
-        found(k, "records of it are missing");
+        export_refuse(k, "records of it are missing");
     close_chain(k);
 }
 
@@ -285,18 +283,19 @@ static void check_record(struct checking *k, struct str line)
     struct str body, stated;
     (void)snprintf(start, sizeof start, "{\"n\":%" PRIu64 ",", k->count + 1);
     if (!chain_split(line, &body, &stated)) {
-        found(k, "this line is no record");
+        export_refuse(k, "this line is no record");
         return;
     }
     chain_mac(&k->chain, k->mac, body, mac);
     if (!str_is(stated, mac) || !str_starts(body, start))
-        found(k, "its MAC does not fit: it was changed, or what stood before it was");
+        export_refuse(
+            k, "its MAC does not fit: it was changed, or what stood before it was");
     memcpy(k->mac, stated.at, MAC_HEX - 1);
     k->count++;
     k->records++;
 }
 
-static void check_line(struct checking *k, struct str line)
+static void export_check_line(struct checking *k, struct str line)
 {
     struct err broken = {0};
     k->line++;
@@ -325,11 +324,11 @@ bool export_verify(const unsigned char key[32], int fd, struct json_writer *out,
     records_init(&l, fd, 0);
     json_open_array(out);
     while (records_next(&l, &line, &whole))
-        check_line(&k, line);
+        export_check_line(&k, line);
     if (l.too_long)
-        found(&k, "this line is longer than any record");
+        export_refuse(&k, "this line is longer than any record");
     if (*k.chain.name)
-        found(&k, "this chain has no end: the file was cut");
+        export_refuse(&k, "this chain has no end: the file was cut");
     close_chain(&k);
     json_close(out);
     bool failed = l.failed;

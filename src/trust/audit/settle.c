@@ -27,7 +27,7 @@ struct settling {
     size_t count;
 };
 
-static void drop(struct opened **at)
+static void intent_drop(struct opened **at)
 {
     struct opened *gone = *at;
     *at = gone->next;
@@ -35,7 +35,7 @@ static void drop(struct opened **at)
     free(gone);
 }
 
-static void keep(struct settling *s, struct str id, struct str line)
+static void intent_keep(struct settling *s, struct str id, struct str line)
 {
     if (s->count == OPEN_MOST || id.n >= ID_MAX)
         return;
@@ -48,7 +48,7 @@ static void keep(struct settling *s, struct str id, struct str line)
     s->count++;
 }
 
-static bool take_line(void *arg, struct str line, struct err *e)
+static bool settling_take_line(void *arg, struct str line, struct err *e)
 {
     struct settling *s = arg;
     struct err broken = {0};
@@ -64,16 +64,16 @@ static bool take_line(void *arg, struct str line, struct err *e)
     while (*at && !str_is(id, (*at)->id))
         at = &(*at)->next;
     if (!*at && kind == TRAIL_INTENT)
-        keep(s, id, line);
+        intent_keep(s, id, line);
     if (*at && kind == TRAIL_END) {
-        drop(at);
+        intent_drop(at);
         s->count--;
     }
     return true;
 }
 
 /* The members of the intent that its end has, too. */
-static void put_members(const struct json *intent, struct json_writer *w)
+static void intent_put_members(const struct json *intent, struct json_writer *w)
 {
     static const char *const other[] = {"n", "mac", "time", "event", "call", NULL};
     json_put_pairs(w, intent, other);
@@ -85,15 +85,14 @@ static bool end_one(struct chain *c, const struct opened *o, const char *vault,
     struct err broken = {0};
     char now[25], state[STATE_MAX + 1];
     scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
-    scoped_buf struct buf text;
-    buf_init(&text, AUDIT_RECORD_MAX);
+    scoped_buf struct buf text = buf_of(AUDIT_RECORD_MAX);
     const struct json *intent = json_read(buf_view(&o->line), a, &broken);
     struct json_writer w = json_writer(&text);
     os_format_utc(os_real_ms(), now);
     json_open_object(&w);
     json_pair_cstr(&w, "time", now);
     json_pair_cstr(&w, "event", "call");
-    put_members(intent, &w);
+    intent_put_members(intent, &w);
     json_pair_cstr(&w, "result", "Interrupted");
     json_pair_str(&w, "begun", json_str(json_get(intent, "time")));
     if (fn)
@@ -116,10 +115,10 @@ bool chain_settle(struct chain *c, const char *vault, audit_interrupted_fn *fn, 
     if (!c->head.open)
         return true;
     for (uint32_t file = c->head.open_from; file && file <= c->head.file; file++)
-        ok = ok && chain_file_lines(c, file, take_line, &s, &odd, e);
+        ok = ok && chain_file_lines(c, file, settling_take_line, &s, &odd, e);
     while (s.open) {
         ok = ok && end_one(c, s.open, vault, fn, arg, e);
-        drop(&s.open);
+        intent_drop(&s.open);
     }
     return ok && (!c->head.open || chain_forget_open(c, e));
 }

@@ -3,7 +3,7 @@
 
 #define TOLD_APART ((size_t)1 << 18)
 
-static void keep(struct tally *t, struct str name)
+static void tally_keep_name(struct tally *t, struct str name)
 {
     struct str cut = str_cut(name, TALLY_NAME_MAX);
     size_t before = t->names.n;
@@ -34,7 +34,7 @@ void tally_add(struct tally *t, struct str name)
         name.n = strlen(name.at);
     t->count++;
     if (t->kept == t->count - 1)
-        keep(t, name);
+        tally_keep_name(t, name);
 }
 
 const char *tally_next(const struct tally *t, const char *name)

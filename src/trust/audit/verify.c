@@ -24,7 +24,7 @@ void records_done(struct records *l)
 }
 
 /* Puts what is left to the front and reads on. */
-static void fill(struct records *l)
+static void records_fill(struct records *l)
 {
     size_t left = l->buf.n - l->used;
     if (l->used)
@@ -50,7 +50,7 @@ bool records_next(struct records *l, struct str *line, bool *whole)
         if (l->too_long)
             return false;
         if (!end && !l->ended) {
-            fill(l);
+            records_fill(l);
             continue;
         }
         if (!end && left == 0)
@@ -177,7 +177,7 @@ static void found_bad(struct check *k, uint64_t record, const char *why)
 }
 
 /* The number that a record states: its bytes begin with {"n":NUMBER, ... */
-static uint64_t number_of(struct str body)
+static uint64_t file_number(struct str body)
 {
     char text[32];
     if (!str_starts(body, "{\"n\":"))
@@ -197,7 +197,7 @@ static void take_previous(struct check *k, struct str body)
     k->mac[MAC_HEX - 1] = '\0';
 }
 
-static void check_line(struct check *k, struct str line, bool whole)
+static void record_check_line(struct check *k, struct str line, bool whole)
 {
     struct str body, stated;
     char mac[MAC_HEX];
@@ -210,7 +210,7 @@ static void check_line(struct check *k, struct str line, bool whole)
                   whole ? "this line is no record" : "this record is cut off");
         return;
     }
-    uint64_t n = number_of(body);
+    uint64_t n = file_number(body);
     if (!k->knows_mac && n) {
         take_previous(k, body);
         k->knows_mac = true;
@@ -230,7 +230,7 @@ static void check_line(struct check *k, struct str line, bool whole)
     k->records++;
 }
 
-static void check_file(struct check *k, uint32_t file)
+static void audit_check_file(struct check *k, uint32_t file)
 {
     scoped_fd int fd = chain_open_file(k->chain, file);
     struct records l;
@@ -246,7 +246,7 @@ static void check_file(struct check *k, uint32_t file)
     }
     records_init(&l, fd, 0);
     while (records_next(&l, &line, &whole))
-        check_line(k, line, whole);
+        record_check_line(k, line, whole);
     k->line += l.too_long;
     if (l.too_long)
         found_bad(k, k->count + 1,
@@ -343,7 +343,7 @@ bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct 
     }
     for (uint32_t file = from; file && file <= to && file <= FILE_MAX;
          file = next_to_check(&files, file))
-        check_file(&k, file);
+        audit_check_file(&k, file);
     json_open_object(out);
     json_pair_cstr(out, "folder", c->folder);
     if (c->lane)

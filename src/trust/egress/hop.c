@@ -113,8 +113,7 @@ static struct curl_slist *list_headers(const struct hop *h)
     struct curl_slist *list = add_line(NULL, "Expect:");
     if (!has_header(h->lines, "Content-Type"))
         list = add_line(list, "Content-Type:");
-    scoped_buf struct buf line;
-    buf_init(&line, h->lines->n + 2);
+    scoped_buf struct buf line = buf_of(h->lines->n + 2);
     struct str rest = buf_view(h->lines);
     while (rest.n) {
         const char *end = memchr(rest.at, '\n', rest.n);

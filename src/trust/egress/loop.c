@@ -63,7 +63,7 @@ void egress_loop_free(struct egress_loop *l)
 
 /* ---- curl's callbacks; on the loop's thread ------------------------------------- */
 
-static int watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *kept)
+static int loop_watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *kept)
 {
     struct line *line = arg;
     struct watched *w = kept;
@@ -99,7 +99,7 @@ static void set_line(struct line *line, struct egress_loop *l)
 {
     line->loop = l;
     line->due_ns = UINT64_MAX;
-    curl.multi_setopt(line->multi, CURLMOPT_SOCKETFUNCTION, l ? watch : NULL);
+    curl.multi_setopt(line->multi, CURLMOPT_SOCKETFUNCTION, l ? loop_watch : NULL);
     curl.multi_setopt(line->multi, CURLMOPT_SOCKETDATA, line);
     curl.multi_setopt(line->multi, CURLMOPT_TIMERFUNCTION, l ? set_due : NULL);
     curl.multi_setopt(line->multi, CURLMOPT_TIMERDATA, line);

@@ -58,8 +58,8 @@ static void layer_put(struct layer *l, char c, uint32_t from)
 /* ---- decoding ----------------------------------------------------------------- */
 
 /* A number in this base at `s`, of `least` to `most` digits; how many it has, or 0. */
-static size_t number(struct str s, unsigned base, size_t least, size_t most,
-                     uint32_t *out)
+static size_t escape_number(struct str s, unsigned base, size_t least, size_t most,
+                            uint32_t *out)
 {
     size_t n = 0;
     for (*out = 0; n < s.n && n < most; n++) {
@@ -92,12 +92,12 @@ static size_t backslash(struct str s, uint32_t *c)
     if (s.n < 2)
         return 0;
     if (s.at[1] == 'u' && is_at(s, 2, '{')) {
-        n = number(behind(s, 3), 16, 1, 8, c);
+        n = escape_number(behind(s, 3), 16, 1, 8, c);
         return n && is_at(s, 3 + n, '}') ? n + 4 : 0;
     }
     if (s.at[1] == 'u' || s.at[1] == 'x') {
         size_t digits = s.at[1] == 'u' ? 4 : 2;
-        n = number(behind(s, 2), 16, digits, digits, c);
+        n = escape_number(behind(s, 2), 16, digits, digits, c);
         return n ? n + 2 : 0;
     }
     const char *letter = memchr(letters, s.at[1], sizeof letters - 1);
@@ -109,7 +109,7 @@ static size_t percent(struct str s, uint32_t *c)
 {
     bool wide = is_at(s, 1, 'u') || is_at(s, 1, 'U');
     size_t start = wide ? 2 : 1, digits = wide ? 4 : 2;
-    size_t n = s.n > start ? number(behind(s, start), 16, digits, digits, c) : 0;
+    size_t n = s.n > start ? escape_number(behind(s, start), 16, digits, digits, c) : 0;
     return n ? n + start : 0;
 }
 
@@ -133,7 +133,7 @@ static size_t reference(struct str s, uint32_t *c)
         bool hex = is_at(s, 2, 'x') || is_at(s, 2, 'X');
         size_t start = hex ? 3 : 2, n = 0;
         if (s.n > start)
-            n = number(behind(s, start), hex ? 16 : 10, 1, 8, c);
+            n = escape_number(behind(s, start), hex ? 16 : 10, 1, 8, c);
         return n ? start + n + is_at(s, start + n, ';') : 0;
     }
     for (size_t i = 0; i < LENGTH(names); i++) {
@@ -170,7 +170,7 @@ static bool layer_decode(struct str s, const uint32_t *from, struct layer *out)
 }
 
 /* Maps to one alphabet of base64, without line ends; or small letters alone. */
-static bool fold(struct str s, const uint32_t *from, bool base64, struct layer *out)
+static bool layer_fold(struct str s, const uint32_t *from, bool base64, struct layer *out)
 {
     if (!layer_init(out, s.n))
         return false;
@@ -256,9 +256,9 @@ static void search(const struct keys *k, struct str in, const uint32_t *from,
                    unsigned decodings, struct hits *h)
 {
     struct layer letters = {0}, small = {0};
-    h->failed |= !fold(in, from, true, &letters) || !fold(in, from, false, &small);
-    scoped_buf struct buf form;
-    buf_init(&form, 2 * NEEDLE_MAX);
+    h->failed |=
+        !layer_fold(in, from, true, &letters) || !layer_fold(in, from, false, &small);
+    scoped_buf struct buf form = buf_of(2 * NEEDLE_MAX);
     must(buf_room(&form, 2 * NEEDLE_MAX) != NULL);
     for (size_t i = 0; !h->failed && i < k->rules->secret_count; i++) {
         struct str value = buf_view(&k->values[i]);
@@ -367,8 +367,7 @@ bool keys_scrub(const struct keys *k, struct buf *text)
 
 void keys_scrub_error(const struct keys *k, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * sizeof e->msg);
+    scoped_buf struct buf text = buf_of(2 * sizeof e->msg);
     buf_cstr(&text, e->msg);
     (void)keys_scrub(k, &text);
     (void)snprintf(e->msg, sizeof e->msg, "%.*s",

@@ -22,7 +22,7 @@ static bool is_secret_name(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.at[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        bool letter = char_is_letter(c) || c == '_';
         if (!letter && (i == 0 || c < '0' || c > '9'))
             return false;
     }
@@ -210,8 +210,7 @@ void keys_close(struct keys *k)
 
 static bool unknown_secret(const struct keys *k, struct str name, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_NAME);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; k->rules && i < k->rules->secret_count; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", k->rules->secrets[i].name);
     return err_set(e, ERR_NOT_FOUND, "the policy has no secret '%.*s'; it has: %s",

@@ -44,7 +44,7 @@ static bool is_bracketed(const char *host)
 }
 
 /* A part of the URL. NULL where there is none; curl.free(). */
-static char *part(CURLU *u, CURLUPart which, unsigned flags)
+static char *url_part(CURLU *u, CURLUPart which, unsigned flags)
 {
     char *text = NULL;
     return curl.url_get(u, which, &text, flags) == CURLUE_OK ? text : NULL;
@@ -52,7 +52,7 @@ static char *part(CURLU *u, CURLUPart which, unsigned flags)
 
 static bool has_part(CURLU *u, CURLUPart which)
 {
-    char *text = part(u, which, 0);
+    char *text = url_part(u, which, 0);
     curl.free(text);
     return text != NULL;
 }
@@ -62,7 +62,7 @@ static bool has_part(CURLU *u, CURLUPart which)
  * none; the caller frees (curl and libidn2 both allocate with malloc). */
 static char *ascii_host(CURLU *u)
 {
-    char *host = part(u, CURLUPART_HOST, 0), *ascii = NULL;
+    char *host = url_part(u, CURLUPART_HOST, 0), *ascii = NULL;
     bool is_ascii = true;
     for (const char *c = host; c && *c; c++)
         is_ascii &= (unsigned char)*c < 0x80;
@@ -95,7 +95,7 @@ static bool read_host(struct target *t)
 
 static bool read_scheme(struct target *t)
 {
-    char *scheme = part(t->url, CURLUPART_SCHEME, 0);
+    char *scheme = url_part(t->url, CURLUPART_SCHEME, 0);
     t->https = scheme && !strcmp(scheme, "https");
     bool ok = t->https || (scheme && !strcmp(scheme, "http"));
     curl.free(scheme);
@@ -104,7 +104,7 @@ static bool read_scheme(struct target *t)
 
 static bool read_port(struct target *t)
 {
-    char *port = part(t->url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+    char *port = url_part(t->url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
     unsigned long n = port ? strtoul(port, NULL, 10) : 0;
     curl.free(port);
     t->port = (uint16_t)n;
@@ -180,7 +180,7 @@ bool target_same_origin(const struct target *a, const struct target *b)
 
 bool target_write(const struct target *t, struct buf *out)
 {
-    char *text = part(t->url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
+    char *text = url_part(t->url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
     bool ok = text && buf_cstr(out, text);
     curl.free(text);
     return ok;

@@ -142,8 +142,7 @@ static void read_paused(struct alerts *a, const struct os_stamp *now)
     if (a->is_read && os_same_stamp(now, &a->stamp))
         return;
     struct err why = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, PAUSED_MAX);
+    scoped_buf struct buf text = buf_of(PAUSED_MAX);
     arena_free(a->arena);
     a->arena = arena_new(16 * PAUSED_MAX);
     a->paused = NULL;
@@ -196,8 +195,7 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
                          struct err *e)
 {
     char now[25];
-    scoped_buf struct buf text;
-    buf_init(&text, PAUSED_MAX);
+    scoped_buf struct buf text = buf_of(PAUSED_MAX);
     if (a->state < 0)
         return err_set(e, ERR_NOT_FOUND, "there is no folder to note paused callers in");
     scoped_fd int lock = os_lock(a->state, "paused.lock", 0, LOCK_MS, e);

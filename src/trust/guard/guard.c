@@ -144,8 +144,7 @@ char *policy_path(const struct ward *w, bool in_vault)
 static void read_file(struct ward *w, struct policy_text *t, struct problems *p)
 {
     struct err e = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, POLICY_FILE_MAX);
+    scoped_buf struct buf text = buf_of(POLICY_FILE_MAX);
     int dir = t->is_vault ? w->dir : w->guard->config;
     if (dir < 0)
         return;
@@ -198,8 +197,7 @@ struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e
 /* The values that are no defaults, or the fault of the file: for the trail. */
 static char *policy_state_describe(const struct policy_state *s, const struct err *why)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, AUDIT_RECORD_MAX / 2);
+    scoped_buf struct buf text = buf_of(AUDIT_RECORD_MAX / 2);
     struct json_writer w = json_writer(&text);
     char now[25];
     os_format_utc(os_real_ms(), now);

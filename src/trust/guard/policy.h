@@ -49,6 +49,10 @@ struct key {
 #define KEYS_MAX 80
 extern const struct key policy_keys[];
 extern const size_t policy_key_count;
+/* Puts a value of the key; never a secret's own text. */
+void key_put(const struct key *k, const struct json *v, struct json_writer *w);
+/* Appends JSON with line ends and two spaces a level, as a person would write it. */
+void policy_put_pretty(struct str text, struct buf *out);
 
 /* -1: there is none. */
 int key_find(struct str path);

@@ -22,7 +22,7 @@ static void warn_grant(const struct merge *m, const struct key *k, const char *w
                 why);
 }
 
-static int64_t rank(const struct key *k, const struct json *v)
+static int64_t value_rank(const struct key *k, const struct json *v)
 {
     if (k->kind == KEY_BOOL)
         return json_bool(v, false);
@@ -37,7 +37,7 @@ static int64_t rank(const struct key *k, const struct json *v)
 static const struct json *stricter(const struct merge *m, const struct key *k,
                                    const struct json *user, const struct json *vault)
 {
-    int64_t u = rank(k, user), v = rank(k, vault);
+    int64_t u = value_rank(k, user), v = value_rank(k, vault);
     if (u == v)
         return user;
     if ((k->rule == RULE_LOWER) == (v < u))
@@ -116,8 +116,7 @@ static void put_mounts(const struct json *user, const struct json *vault,
 static const struct json *merged_list(const struct merge *m, const struct key *k,
                                       const struct json *user, const struct json *vault)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, POLICY_MEMORY);
+    scoped_buf struct buf text = buf_of(POLICY_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     if (k->rule == RULE_BOTH)
@@ -213,7 +212,7 @@ static void load_permissions(const struct merge *m, const struct key *k,
     for (; at && json_next(&it); out->n++)
         at[out->n] = (struct policy_permission){
             .tool = arena_copy(m->arena, it.key.at, it.key.n, m->e),
-            .permission = (enum permission)(rank(k, it.value) + PERMISSION_ALWAYS)};
+            .permission = (enum permission)(value_rank(k, it.value) + PERMISSION_ALWAYS)};
 }
 
 /* `which`: 0, or 1 for what a vault's adds by RULE_ALSO. */
@@ -228,10 +227,10 @@ static void load_value(const struct merge *m, const struct key *k, const struct 
     case KEY_INT:
     case KEY_WORD: {
         if (k->high > UINT32_MAX) {
-            *(uint64_t *)(void *)field = (uint64_t)rank(k, v);
+            *(uint64_t *)(void *)field = (uint64_t)value_rank(k, v);
             break;
         }
-        uint32_t n = (uint32_t)rank(k, v);
+        uint32_t n = (uint32_t)value_rank(k, v);
         memcpy(field + which * sizeof n, &n, sizeof n); /* also an enum's */
         break;
     }
@@ -261,8 +260,7 @@ _Static_assert(sizeof(enum permission) == sizeof(uint32_t), "a word's number fit
 /* Secrets are named in it by a hash: the digest stands in the audit trail. */
 static void digest(struct policy_state *s)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, POLICY_MEMORY);
+    scoped_buf struct buf text = buf_of(POLICY_MEMORY);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < policy_key_count; i++)

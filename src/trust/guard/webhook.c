@@ -37,8 +37,7 @@ static void message_free(struct message *m)
 /* The person named this address: it may be one of the machine's own. */
 static struct egress_rules *rules_for(const char *url, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BODY_MAX);
+    scoped_buf struct buf text = buf_of(BODY_MAX);
     struct uri u;
     if (!uri_read(str_of(url), &u)) {
         err_set(e, ERR_INVALID, "'%.100s' names no host", url);

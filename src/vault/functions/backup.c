@@ -42,7 +42,7 @@ static int newest_first(const void *a, const void *b)
     return strcmp(b, a);
 }
 
-static void list(struct functions *f, struct names *names)
+static void backups_list(struct functions *f, struct names *names)
 {
     struct err none = {0};
     names->n = 0;
@@ -53,7 +53,7 @@ static void list(struct functions *f, struct names *names)
 static void prune(struct functions *f)
 {
     struct names *names = mem_new(sizeof *names);
-    list(f, names);
+    backups_list(f, names);
     for (size_t i = FUNCTION_BACKUPS; i < names->n; i++) {
         char path[PATH_SIZE];
         path_of(names->at[i], path);
@@ -112,8 +112,7 @@ bool functions_backup(struct functions *f, const struct function_author *who,
             e, ERR_NOT_FOUND,
             "this vault has no custom functions yet, and so nothing to put aside");
     scoped_lock(f);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     struct os_stat st;
     return store_lock(f, LOCK_WAIT_MS, e) && store_file(f, e) &&
            store_text(f, &text, &st, e) && author_may_write(who, text.n, e) &&
@@ -129,8 +128,7 @@ static struct function_set *read_backup(struct functions *f, const char *name,
 {
     char path[PATH_SIZE];
     path_of(name, path);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     return os_read_file(f->own, path, &text, st, e)
                ? set_read(buf_view(&text), st->mtime_ns / 1000000, found, e)
                : NULL;
@@ -159,7 +157,7 @@ bool functions_backups(struct functions *f, struct json_writer *out, struct err 
     scoped_store(f);
     scoped(free) struct names *names = mem_new(sizeof *names);
     if (store_folder(f, false, e))
-        list(f, names);
+        backups_list(f, names);
     if (e->code)
         return false;
     json_open_array(out);
@@ -186,11 +184,11 @@ static bool no_backup(struct functions *f, struct str wanted, const struct names
 }
 
 /* The one that is meant; its name in `name`. */
-static struct function_set *choose(struct functions *f, struct str wanted, char *name,
-                                   struct err *e)
+static struct function_set *backup_choose(struct functions *f, struct str wanted,
+                                          char *name, struct err *e)
 {
     scoped(free) struct names *names = mem_new(sizeof *names);
-    list(f, names);
+    backups_list(f, names);
     struct os_stat st;
     for (size_t i = 0; i < names->n; i++) {
         if (wanted.n && !str_is(wanted, names->at[i]))
@@ -223,8 +221,7 @@ static bool put_back(struct functions *f, struct function_set *s,
     scoped(free) const struct function **all = mem_new((s->count + 1) * sizeof *all);
     for (size_t i = 0; i < s->count; i++)
         all[i] = &s->all[i];
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     if (!set_write(all, s->count, s->root, NULL, NULL, &text, e) ||
         !author_may_write(who, text.n, e))
         return false;
@@ -283,7 +280,7 @@ bool functions_restore(struct functions *f, struct str backup,
         return false;
     struct err damaged = {0};
     (void)store_file(f, &damaged); /* what others did to it is recorded first */
-    scoped_new_set struct function_set *s = choose(f, backup, name, e);
+    scoped_new_set struct function_set *s = backup_choose(f, backup, name, e);
     store_forget(f);
     if (!s || !put_back(f, s, who, &told, e))
         return false;

@@ -36,7 +36,7 @@ static void work_done(struct work *w)
 
 /* ---- one change ---------------------------------------------------------- */
 
-static bool make_id(struct work *w, struct function *fn, struct err *e)
+static bool change_make_id(struct work *w, struct function *fn, struct err *e)
 {
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
     unsigned char bytes[ID_LETTERS];
@@ -49,7 +49,7 @@ static bool make_id(struct work *w, struct function *fn, struct err *e)
 }
 
 /* The index of a function in the new set; SIZE_MAX: it is not there. */
-static size_t find(const struct work *w, struct str name)
+static size_t entry_find(const struct work *w, struct str name)
 {
     for (size_t i = 0; i < w->count; i++)
         if (str_eq(w->all[i]->name, name))
@@ -60,8 +60,8 @@ static size_t find(const struct work *w, struct str name)
     return SIZE_MAX;
 }
 
-static bool is_expected(const struct function *fn, const struct function_change *c,
-                        struct err *e)
+static bool change_is_expected(const struct function *fn, const struct function_change *c,
+                               struct err *e)
 {
     return !c->expected_version || c->expected_version == fn->version ||
            err_set(e, ERR_CONFLICT,
@@ -82,13 +82,13 @@ static bool is_missing(struct work *w, struct str name, struct err *e)
     return set_missing(w->was, name, e);
 }
 
-static bool take_out(struct work *w, struct function_change *c, struct err *e)
+static bool change_take_out(struct work *w, struct function_change *c, struct err *e)
 {
-    size_t i = find(w, c->of);
+    size_t i = entry_find(w, c->of);
     if (i == SIZE_MAX)
         return is_missing(w, c->of, e);
     const struct function *fn = w->all[i];
-    if (!is_expected(fn, c, e))
+    if (!change_is_expected(fn, c, e))
         return false;
     c->version = fn->version;
     w->removed[w->removed_count++] = fn->id;
@@ -96,7 +96,7 @@ static bool take_out(struct work *w, struct function_change *c, struct err *e)
     return true;
 }
 
-static bool is_taken(const struct function *by, struct err *e)
+static bool change_is_taken(const struct function *by, struct err *e)
 {
     return err_set(e, ERR_CONFLICT,
                    "a function called '%.*s' is there already (version %u); update it, "
@@ -104,7 +104,8 @@ static bool is_taken(const struct function *by, struct err *e)
                    STR_ARGS(by->name), by->version);
 }
 
-static bool add_entry(struct work *w, const struct function *fn, const char *action)
+static bool change_add_entry(struct work *w, const struct function *fn,
+                             const char *action)
 {
     w->entries[w->entry_count++] = (struct version_entry){
         .fn = fn, .action = action, .note = w->who->note, .maker = w->who->maker};
@@ -121,15 +122,15 @@ static bool choose_id(struct work *w, struct function_change *c, struct function
         keeps = !str_eq(w->all[i]->id, fn->id);
     fn->version = c->version = 1;
     if (!keeps)
-        return make_id(w, fn, e);
+        return change_make_id(w, fn, e);
     struct db *db = versions_open(w->f, e);
     if (db)
         fn->version = c->version = versions_last(db, fn->id, e) + 1;
     return !e->code;
 }
 
-static bool put_new(struct work *w, struct function_change *c,
-                    const struct function *given, struct err *e)
+static bool change_put_new(struct work *w, struct function_change *c,
+                           const struct function *given, struct err *e)
 {
     if (w->count >= FUNCTIONS_MAX)
         return err_set(e, ERR_LIMIT,
@@ -150,7 +151,7 @@ static bool put_new(struct work *w, struct function_change *c,
     if (!choose_id(w, c, fn, e))
         return false;
     w->all[w->count++] = fn;
-    return add_entry(w, fn, c->action ? c->action : "created");
+    return change_add_entry(w, fn, c->action ? c->action : "created");
 }
 
 /* The file tells how often a function was called until it was changed. */
@@ -163,15 +164,15 @@ static void count_uses(struct work *w, const struct function *was, struct functi
         live.last_ms > was->last_used_ms ? live.last_ms : was->last_used_ms;
 }
 
-static bool put_next(struct work *w, struct function_change *c,
-                     const struct function *given, size_t i, struct err *e)
+static bool change_put_next(struct work *w, struct function_change *c,
+                            const struct function *given, size_t i, struct err *e)
 {
     const struct function *was = w->all[i];
-    if (!is_expected(was, c, e))
+    if (!change_is_expected(was, c, e))
         return false;
-    size_t other = find(w, given->name);
+    size_t other = entry_find(w, given->name);
     if (other != SIZE_MAX && other != i && str_eq(w->all[other]->name, given->name))
-        return is_taken(w->all[other], e);
+        return change_is_taken(w->all[other], e);
     c->version = was->version;
     c->same = str_eq(was->hash, given->hash);
     if (c->same)
@@ -190,32 +191,35 @@ static bool put_next(struct work *w, struct function_change *c,
     fn->source = was->source;
     w->all[i] = fn;
     bool renamed = !str_eq(was->name, fn->name);
-    return add_entry(w, fn, c->action ? c->action : renamed ? "renamed" : "updated");
+    return change_add_entry(w, fn,
+                            c->action ? c->action
+                            : renamed ? "renamed"
+                                      : "updated");
 }
 
-static bool apply(struct work *w, struct function_change *c, struct err *e)
+static bool change_apply(struct work *w, struct function_change *c, struct err *e)
 {
     c->same = false;
     if (!c->fn)
-        return take_out(w, c, e);
+        return change_take_out(w, c, e);
     struct function given = *c->fn; /* by whom, and how, is not ours to believe */
     if (!function_hash(&given, w->arena, e))
         return false;
-    size_t i = find(w, c->of.n ? c->of : c->fn->name);
+    size_t i = entry_find(w, c->of.n ? c->of : c->fn->name);
     if (c->of.n && i == SIZE_MAX)
         return is_missing(w, c->of, e);
     if (!c->of.n && i != SIZE_MAX && !str_eq(w->all[i]->name, c->fn->name))
         i = SIZE_MAX; /* another's id */
     if (i == SIZE_MAX)
-        return put_new(w, c, &given, e);
+        return change_put_new(w, c, &given, e);
     if (!c->of.n && !c->replace)
-        return is_taken(w->all[i], e);
-    return put_next(w, c, &given, i, e);
+        return change_is_taken(w->all[i], e);
+    return change_put_next(w, c, &given, i, e);
 }
 
 /* ---- all of them --------------------------------------------------------- */
 
-static bool begin(struct work *w, size_t changes, struct err *e)
+static bool change_start(struct work *w, size_t changes, struct err *e)
 {
     struct functions *f = w->f;
     if (!store_folder(f, true, e) || !store_lock(f, LOCK_WAIT_MS, e) ||
@@ -234,7 +238,7 @@ static bool begin(struct work *w, size_t changes, struct err *e)
     return true;
 }
 
-static int compare_names(const void *a, const void *b)
+static int changes_by_name(const void *a, const void *b)
 {
     const struct function *const *x = a, *const *y = b;
     return str_cmp((*x)->name, (*y)->name);
@@ -265,7 +269,7 @@ static bool mark_checked(struct db *db, const struct function *fn, struct err *e
     return query_run(q, e);
 }
 
-static bool record(struct work *w, struct db *db, struct err *e)
+static bool change_record(struct work *w, struct db *db, struct err *e)
 {
     for (size_t i = 0; i < w->checked_count; i++)
         if (!mark_checked(db, w->checked[i], e))
@@ -280,12 +284,11 @@ static bool record(struct work *w, struct db *db, struct err *e)
 }
 
 /* Asks for the bytes that are added to file and history: the new definitions. */
-static bool is_admitted(const struct work *w, struct err *e)
+static bool change_is_admitted(const struct work *w, struct err *e)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < w->entry_count; i++) {
-        scoped_buf struct buf definition;
-        buf_init(&definition, DEFINITION_MAX);
+        scoped_buf struct buf definition = buf_of(DEFINITION_MAX);
         struct json_writer out = json_writer(&definition);
         function_write_definition(w->entries[i].fn, &out);
         bytes += definition.n;
@@ -293,19 +296,18 @@ static bool is_admitted(const struct work *w, struct err *e)
     return author_may_write(w->who, bytes, e);
 }
 
-static bool finish(struct work *w, struct err *e)
+static bool change_finish(struct work *w, struct err *e)
 {
     if (!w->entry_count && !w->removed_count && !w->checked_count)
         return true;
-    qsort(w->all, w->count, sizeof *w->all, compare_names);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    qsort(w->all, w->count, sizeof *w->all, changes_by_name);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     if (!set_write(w->all, w->count, w->was->root, NULL, NULL, &text, e))
         return false;
     scoped_new_set struct function_set *s = read_back(w, &text, e);
-    struct db *db = s && is_admitted(w, e) ? versions_open(w->f, e) : NULL;
+    struct db *db = s && change_is_admitted(w, e) ? versions_open(w->f, e) : NULL;
     scoped_transaction struct transaction t = {0};
-    if (!db || !db_begin(&t, db, e) || !record(w, db, e) ||
+    if (!db || !db_begin(&t, db, e) || !change_record(w, db, e) ||
         !store_write(w->f, buf_view(&text), e)) {
         store_forget(w->f); /* the next look sees what there really is */
         return false;
@@ -325,12 +327,12 @@ bool functions_change(struct functions *f, struct function_change *changes, size
         scoped_store(f);
         __attribute__((cleanup(work_done))) struct work w = {
             .f = f, .who = who, .arena = arena_new(ARENA_CALL)};
-        if (!begin(&w, count, e))
+        if (!change_start(&w, count, e))
             return false;
         for (size_t i = 0; i < count; i++)
-            if (!apply(&w, &changes[i], e))
+            if (!change_apply(&w, &changes[i], e))
                 return false;
-        if (!finish(&w, e))
+        if (!change_finish(&w, e))
             return false;
     }
     if (now)
@@ -338,10 +340,10 @@ bool functions_change(struct functions *f, struct function_change *changes, size
     return !now || *now;
 }
 
-static bool check_one(struct work *w, struct str name, struct str api_version,
-                      struct err *e)
+static bool change_check_one(struct work *w, struct str name, struct str api_version,
+                             struct err *e)
 {
-    size_t i = find(w, name);
+    size_t i = entry_find(w, name);
     if (i == SIZE_MAX)
         return is_missing(w, name, e);
     if (str_eq(w->all[i]->api_version, api_version))
@@ -361,10 +363,10 @@ bool functions_checked(struct functions *f, const struct str *names, size_t coun
     scoped_store(f);
     __attribute__((cleanup(work_done))) struct work w = {.f = f,
                                                          .arena = arena_new(ARENA_CALL)};
-    if (!begin(&w, count, e))
+    if (!change_start(&w, count, e))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!check_one(&w, names[i], api_version, e))
+        if (!change_check_one(&w, names[i], api_version, e))
             return false;
-    return finish(&w, e);
+    return change_finish(&w, e);
 }

@@ -20,8 +20,9 @@ static void refuse_type(struct reader *r, const struct json *v, const char *want
 }
 
 /* A field that is a text of at most `max` bytes; empty where it may be missing, and is. */
-static struct str read_text(struct reader *r, const struct json *object, const char *key,
-                            size_t max, bool needed, const char *wanted)
+static struct str definition_read_text(struct reader *r, const struct json *object,
+                                       const char *key, size_t max, bool needed,
+                                       const char *wanted)
 {
     const struct json *v = json_get(object, key);
     if (!v && !needed)
@@ -38,19 +39,19 @@ static struct str read_text(struct reader *r, const struct json *object, const c
     return s;
 }
 
-static bool is_word_char(char c, bool first)
+static bool definition_is_word_char(char c, bool first)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
-           (c & 0x80) || (!first && c >= '0' && c <= '9');
+    return char_is_letter(c) || c == '_' || c == '$' || (c & 0x80) ||
+           (!first && c >= '0' && c <= '9');
 }
 
 /* Could it be an identifier? So that whatever is made of it keeps its form. */
-static bool is_word(struct str s)
+static bool definition_is_word(struct str s)
 {
     size_t chars = 0;
     for (size_t i = 0; i < s.n; i++) {
         chars += (s.at[i] & 0xc0) != 0x80;
-        if (!is_word_char(s.at[i], i == 0))
+        if (!definition_is_word_char(s.at[i], i == 0))
             return false;
     }
     return chars > 0 && chars <= FUNCTION_NAME_MAX;
@@ -63,7 +64,7 @@ static void make_word(struct str s, char out[FUNCTION_NAME_MAX + 1])
     bool gap = false;
     for (size_t i = 0; i < s.n && n < FUNCTION_NAME_MAX; i++) {
         char c = s.at[i];
-        bool fits = !(c & 0x80) && is_word_char(c, n == 0);
+        bool fits = !(c & 0x80) && definition_is_word_char(c, n == 0);
         if (fits && gap && n && c >= 'a' && c <= 'z')
             c = (char)(c - 'a' + 'A');
         if (fits)
@@ -73,10 +74,10 @@ static void make_word(struct str s, char out[FUNCTION_NAME_MAX + 1])
     out[n] = '\0';
 }
 
-static void check_word(struct reader *r, struct str s, const char *what)
+static void definition_check_word(struct reader *r, struct str s, const char *what)
 {
     char word[FUNCTION_NAME_MAX + 1], text[FUNCTION_NAME_MAX + 40];
-    if (is_word(s))
+    if (definition_is_word(s))
         return;
     make_word(s, word);
     (void)snprintf(text, sizeof text, "'%s' would be one, in the code too.", word);
@@ -99,19 +100,19 @@ static size_t read_length(struct reader *r, const struct json *v)
 
 /* ---- parameters ---------------------------------------------------------- */
 
-static void read_parameter(struct reader *r, const struct json *v,
-                           struct function_parameter *out)
+static void definition_read_parameter(struct reader *r, const struct json *v,
+                                      struct function_parameter *out)
 {
     bool rest;
-    check_word(r, function_parameter_name(out, &rest), "parameter");
+    definition_check_word(r, function_parameter_name(out, &rest), "parameter");
     if (!json_is(v, JSON_OBJECT)) {
         refuse_type(r, v, "an object {type, description?, optional?, default?}");
         return;
     }
-    out->type = read_text(r, v, "type", FUNCTION_TEXT_MAX, true,
-                          "a TypeScript type such as 'string' or 'Note[]'");
+    out->type = definition_read_text(r, v, "type", FUNCTION_TEXT_MAX, true,
+                                     "a TypeScript type such as 'string' or 'Note[]'");
     out->description =
-        read_text(r, v, "description", FUNCTION_TEXT_MAX, false, "a string");
+        definition_read_text(r, v, "description", FUNCTION_TEXT_MAX, false, "a string");
     const struct json *optional = json_get(v, "optional");
     if (optional && !json_is(optional, JSON_BOOL)) {
         reader_enter(r, STR("optional"));
@@ -123,8 +124,8 @@ static void read_parameter(struct reader *r, const struct json *v,
     out->source = r->of_file ? v : NULL;
 }
 
-static bool read_parameters(struct reader *r, const struct json *v, struct function *out,
-                            struct err *e)
+static bool definition_read_parameters(struct reader *r, const struct json *v,
+                                       struct function *out, struct err *e)
 {
     if (!v && r->of_file)
         return true;
@@ -137,7 +138,7 @@ static bool read_parameters(struct reader *r, const struct json *v, struct funct
     for (size_t i = 0; all && i < n && json_next(&it); i++) {
         all[i].name = it.key;
         reader_enter(r, it.key);
-        read_parameter(r, it.value, &all[i]);
+        definition_read_parameter(r, it.value, &all[i]);
         reader_leave(r);
     }
     out->parameters = all;
@@ -150,8 +151,7 @@ static bool read_parameters(struct reader *r, const struct json *v, struct funct
 
 static struct str join_lines(struct reader *r, const struct json *v, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTION_CODE_MAX + 1);
+    scoped_buf struct buf text = buf_of(FUNCTION_CODE_MAX + 1);
     struct json_iter it = json_iter(v);
     for (size_t i = 0; json_next(&it); i++) {
         reader_enter_at(r, i);
@@ -172,12 +172,13 @@ static struct str join_lines(struct reader *r, const struct json *v, struct err 
     return (struct str){copy ? copy : "", copy ? text.n : 0};
 }
 
-static struct str read_code(struct reader *r, const struct json *object, struct err *e)
+static struct str definition_read_code(struct reader *r, const struct json *object,
+                                       struct err *e)
 {
     static const char wanted[] = "TypeScript that binds the function's name";
     const struct json *v = json_get(object, "code");
     if (!json_is(v, JSON_ARRAY))
-        return read_text(r, object, "code", FUNCTION_CODE_MAX, true, wanted);
+        return definition_read_text(r, object, "code", FUNCTION_CODE_MAX, true, wanted);
     reader_enter(r, STR("code"));
     struct str code =
         json_length(v) > CODE_LINES_MAX ? (struct str){"", 0} : join_lines(r, v, e);
@@ -190,8 +191,8 @@ static struct str read_code(struct reader *r, const struct json *object, struct 
     return code;
 }
 
-static bool read_tags(struct reader *r, const struct json *v, struct function *out,
-                      struct err *e)
+static bool definition_read_tags(struct reader *r, const struct json *v,
+                                 struct function *out, struct err *e)
 {
     if (!v)
         return true;
@@ -226,8 +227,9 @@ static void read_example(struct reader *r, const struct json *v,
             "an object {name?, args?, expected? | matches? | error?, notes?, now?}");
         return;
     }
-    out->name = read_text(r, v, "name", EXAMPLE_NAME_MAX, false, "a string");
-    out->error = read_text(r, v, "error", FUNCTION_TEXT_MAX, false, "a string");
+    out->name = definition_read_text(r, v, "name", EXAMPLE_NAME_MAX, false, "a string");
+    out->error =
+        definition_read_text(r, v, "error", FUNCTION_TEXT_MAX, false, "a string");
     out->args = json_get(v, "args");
     out->expected = json_get(v, "expected");
     out->matches = json_get(v, "matches");
@@ -239,7 +241,7 @@ static void read_example(struct reader *r, const struct json *v,
         reader_leave(r);
     }
     out->notes = json_get(v, "notes");
-    out->now = read_text(r, v, "now", 64, false, "a date");
+    out->now = definition_read_text(r, v, "now", 64, false, "a date");
     if (out->notes && !json_is(out->notes, JSON_ARRAY)) {
         reader_enter(r, STR("notes"));
         refuse_type(r, out->notes, "a list of notes, as notes.create takes them");
@@ -274,8 +276,7 @@ static bool read_examples(struct reader *r, const struct json *v, struct functio
         read_example(r, it.value, &all[i]);
         reader_leave(r);
     }
-    scoped_buf struct buf size;
-    buf_init(&size, FUNCTION_EXAMPLES_MAX);
+    scoped_buf struct buf size = buf_of(FUNCTION_EXAMPLES_MAX);
     struct json_writer w = json_writer(&size);
     json_put(&w, v);
     if (size.failed)
@@ -290,8 +291,8 @@ static bool read_examples(struct reader *r, const struct json *v, struct functio
 
 /* ---- what the store says of it ------------------------------------------- */
 
-static int64_t read_date(struct reader *r, const struct json *object, const char *key,
-                         int64_t usual)
+static int64_t definition_read_date(struct reader *r, const struct json *object,
+                                    const char *key, int64_t usual)
 {
     const struct json *v = json_get(object, key);
     int64_t ms = usual;
@@ -331,16 +332,17 @@ static void read_metadata(struct reader *r, const struct json *v, struct functio
     reader_enter(r, STR("metadata"));
     if (v && !json_is(v, JSON_OBJECT))
         refuse_type(r, v, "an object");
-    out->created_ms = read_date(r, v, "createdAt", r->usual_ms);
-    out->updated_ms = read_date(r, v, "updatedAt", out->created_ms);
-    out->last_used_ms = read_date(r, v, "lastUsed", 0);
+    out->created_ms = definition_read_date(r, v, "createdAt", r->usual_ms);
+    out->updated_ms = definition_read_date(r, v, "updatedAt", out->created_ms);
+    out->last_used_ms = definition_read_date(r, v, "lastUsed", 0);
     out->usage_count = (uint64_t)read_count(r, v, "usageCount", 0, 0);
     out->version = (uint32_t)read_count(r, v, "version", 1, 1);
-    out->updated_by = read_text(r, v, "updatedBy", FUNCTION_TEXT_MAX, false, "a string");
+    out->updated_by =
+        definition_read_text(r, v, "updatedBy", FUNCTION_TEXT_MAX, false, "a string");
     out->api_version =
-        read_text(r, v, "apiVersion", FUNCTION_TEXT_MAX, false, "a string");
-    struct str by =
-        read_text(r, v, "createdBy", FUNCTION_TEXT_MAX, false, "'agent' or 'user'");
+        definition_read_text(r, v, "apiVersion", FUNCTION_TEXT_MAX, false, "a string");
+    struct str by = definition_read_text(r, v, "createdBy", FUNCTION_TEXT_MAX, false,
+                                         "'agent' or 'user'");
     out->created_by = str_is(by, "agent") ? FUNCTION_BY_AGENT : FUNCTION_BY_USER;
     if (by.n && !str_is(by, "agent") && !str_is(by, "user")) {
         reader_enter(r, STR("createdBy"));
@@ -368,7 +370,7 @@ static void check_id(struct reader *r, struct str id)
 }
 
 /* A function without an id gets the same at each reading, so that its history holds. */
-static bool make_id(struct reader *r, struct function *out, struct err *e)
+static bool definition_make_id(struct reader *r, struct function *out, struct err *e)
 {
     char hash[CRYPTO_HASH_HEX];
     crypto_hash_hex(out->name, hash);
@@ -379,8 +381,7 @@ static bool make_id(struct reader *r, struct function *out, struct err *e)
 
 bool function_hash(struct function *fn, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     function_write_definition(fn, &w);
     char hash[CRYPTO_HASH_HEX];
@@ -398,28 +399,29 @@ bool reader_function(struct reader *r, const struct json *v, struct function *ou
         return true;
     }
     bool all = !r->of_file; /* a person's file may leave out what is only told */
-    out->name = read_text(r, v, "name", FUNCTION_TEXT_MAX, true, "the function's name");
-    out->description = read_text(r, v, "description", FUNCTION_TEXT_MAX, all,
-                                 "a sentence that says what it does");
-    out->return_type = read_text(r, v, "returnType", FUNCTION_TEXT_MAX, true,
-                                 "a TypeScript type such as 'Promise<Note>'");
+    out->name = definition_read_text(r, v, "name", FUNCTION_TEXT_MAX, true,
+                                     "the function's name");
+    out->description = definition_read_text(r, v, "description", FUNCTION_TEXT_MAX, all,
+                                            "a sentence that says what it does");
+    out->return_type = definition_read_text(r, v, "returnType", FUNCTION_TEXT_MAX, true,
+                                            "a TypeScript type such as 'Promise<Note>'");
     if (out->name.n && out->name.n <= FUNCTION_TEXT_MAX) {
         reader_enter(r, STR("name"));
-        check_word(r, out->name, "function");
+        definition_check_word(r, out->name, "function");
         reader_leave(r);
     }
-    out->code = read_code(r, v, e);
-    if (!read_parameters(r, json_get(v, "parameters"), out, e) ||
-        !read_tags(r, json_get(v, "tags"), out, e) ||
+    out->code = definition_read_code(r, v, e);
+    if (!definition_read_parameters(r, json_get(v, "parameters"), out, e) ||
+        !definition_read_tags(r, json_get(v, "tags"), out, e) ||
         !read_examples(r, json_get(v, "examples"), out, e) || e->code)
         return false;
     if (!r->of_file)
         return true;
     out->source = v;
-    out->id = read_text(r, v, "id", 100, false, "a string");
+    out->id = definition_read_text(r, v, "id", 100, false, "a string");
     check_id(r, out->id);
     read_metadata(r, json_get(v, "metadata"), out);
-    return out->id.n || make_id(r, out, e);
+    return out->id.n || definition_make_id(r, out, e);
 }
 
 bool function_read(const struct json *given, struct arena *a, struct function *out,
@@ -457,12 +459,10 @@ bool function_patch(const struct function *fn, const struct json *patch, struct 
                     struct function *out, struct findings *f, struct err *e)
 {
     /* A patched definition is read as a whole, so that every rule holds for it. */
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(2 * DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    scoped_buf struct buf old;
-    buf_init(&old, DEFINITION_MAX);
+    scoped_buf struct buf old = buf_of(DEFINITION_MAX);
     struct json_writer ow = json_writer(&old);
     function_write_definition(fn, &ow);
     const struct json *was =

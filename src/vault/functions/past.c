@@ -62,8 +62,8 @@ static bool find_subject(struct functions *f, struct str name, struct arena *a,
 
 #define ROW "number, time, by, maker, action, note, api, hash, definition"
 
-static bool read_row(struct query *q, const struct subject *s, struct arena *a,
-                     struct function *out, struct err *e)
+static bool version_read_row(struct query *q, const struct subject *s, struct arena *a,
+                             struct function *out, struct err *e)
 {
     scoped_findings struct findings found;
     findings_init(&found);
@@ -112,7 +112,7 @@ static bool read_version(const struct subject *s, uint32_t version, struct arena
     query_bind_str(q, 1, s->id);
     query_bind_int(q, 2, version);
     if (query_next(q, e))
-        return read_row(q, s, a, out, e);
+        return version_read_row(q, s, a, out, e);
     return !e->code ? no_version(s, version, e) : false;
 }
 
@@ -120,8 +120,7 @@ static bool read_version(const struct subject *s, uint32_t version, struct arena
 static bool copy_version(const struct function *fn, struct arena *a, struct function *out,
                          struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(2 * DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     function_write(fn, &w);
     scoped_findings struct findings found;
@@ -219,7 +218,7 @@ bool functions_versions(struct functions *f, struct str name, struct json_writer
 /* ---- two of them --------------------------------------------------------- */
 
 /* All but the code, a value a line. */
-static void put_fields(const struct function *fn, struct buf *out)
+static void version_put_fields(const struct function *fn, struct buf *out)
 {
     struct function rest = *fn;
     rest.code = STR("");
@@ -232,8 +231,7 @@ static void put_fields(const struct function *fn, struct buf *out)
 static const struct json *definition_of(const struct function *fn, struct arena *a,
                                         struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     function_write_definition(fn, &w);
     return buf_check(&text, "a function", e) ? json_read(buf_view(&text), a, e) : NULL;
@@ -272,15 +270,15 @@ static void put_part(const char *what, const struct function *from,
         buf_cstr(out, "(the rest is left out)\n");
 }
 
-static bool put_diff(const struct function *from, const struct function *to,
-                     struct json_writer *out, struct err *e)
+static bool version_put_diff(const struct function *from, const struct function *to,
+                             struct json_writer *out, struct err *e)
 {
     scoped_buf struct buf old, new, diff;
     buf_init(&old, DEFINITION_MAX);
     buf_init(&new, DEFINITION_MAX);
     buf_init(&diff, 2 * DIFF_MAX);
-    put_fields(from, &old);
-    put_fields(to, &new);
+    version_put_fields(from, &old);
+    version_put_fields(to, &new);
     put_part("code", from, to, from->code, to->code, &diff);
     put_part("definition", from, to, buf_view(&old), buf_view(&new), &diff);
     if (!buf_check(&old, "a function", e) || !buf_check(&new, "a function", e) ||
@@ -309,7 +307,8 @@ bool functions_diff(struct functions *f, struct str name, uint32_t from, uint32_
     json_pair_str(out, "name", s.name);
     json_pair_int(out, "from", old.version);
     json_pair_int(out, "to", new.version);
-    if (!put_changed_fields(&old, &new, a, out, e) || !put_diff(&old, &new, out, e))
+    if (!put_changed_fields(&old, &new, a, out, e) ||
+        !version_put_diff(&old, &new, out, e))
         return false;
     json_close(out);
     return true;

@@ -10,8 +10,8 @@ bool author_may_write(const struct function_author *who, size_t bytes, struct er
     return !who || !who->admits || who->admits(who->arg, bytes, e);
 }
 
-static bool number(struct db *db, const char *sql, struct str arg, int64_t *out,
-                   struct err *e)
+static bool query_number_of(struct db *db, const char *sql, struct str arg, int64_t *out,
+                            struct err *e)
 {
     scoped(query_end) struct query *q = db_query(db, sql, e);
     *out = 0;
@@ -27,7 +27,8 @@ static bool number(struct db *db, const char *sql, struct str arg, int64_t *out,
 bool versions_prune(struct db *db, struct str id, struct err *e)
 {
     int64_t count;
-    if (!number(db, "SELECT count(*) FROM versions WHERE function = ?", id, &count, e))
+    if (!query_number_of(db, "SELECT count(*) FROM versions WHERE function = ?", id,
+                         &count, e))
         return false;
     if (count <= FUNCTION_VERSIONS)
         return true;
@@ -58,8 +59,8 @@ static const char drop_gone[] =
     " ON f.id = v.function WHERE f.gone ORDER BY f.gone, v.key LIMIT ?)";
 
 /* At most so many; *count: how many. */
-static bool drop(struct db *db, const char *sql, int64_t most, int64_t *count,
-                 struct err *e)
+static bool versions_drop(struct db *db, const char *sql, int64_t most, int64_t *count,
+                          struct err *e)
 {
     int64_t before, after;
     static const char all[] = "SELECT count(*) FROM versions";
@@ -67,8 +68,8 @@ static bool drop(struct db *db, const char *sql, int64_t most, int64_t *count,
     if (!q)
         return false;
     query_bind_int(q, 1, most);
-    if (!number(db, all, (struct str){0}, &before, e) || !query_run(q, e) ||
-        !number(db, all, (struct str){0}, &after, e))
+    if (!query_number_of(db, all, (struct str){0}, &before, e) || !query_run(q, e) ||
+        !query_number_of(db, all, (struct str){0}, &after, e))
         return false;
     *count = before - after;
     return true;
@@ -77,14 +78,15 @@ static bool drop(struct db *db, const char *sql, int64_t most, int64_t *count,
 static bool prune_bytes(struct db *db, struct err *e)
 {
     for (int64_t bytes, dropped = 1; dropped;) {
-        if (!number(db, "SELECT sum(size) FROM versions", (struct str){0}, &bytes, e))
+        if (!query_number_of(db, "SELECT sum(size) FROM versions", (struct str){0},
+                             &bytes, e))
             return false;
         if (bytes <= FUNCTION_VERSIONS_BYTES)
             return true;
         /* One at a time, but for histories that grew before there was a bound. */
         int64_t most = bytes > 2 * FUNCTION_VERSIONS_BYTES ? 200 : 1;
-        if (!drop(db, drop_oldest, most, &dropped, e) ||
-            (!dropped && !drop(db, drop_gone, most, &dropped, e)))
+        if (!versions_drop(db, drop_oldest, most, &dropped, e) ||
+            (!dropped && !versions_drop(db, drop_gone, most, &dropped, e)))
             return false;
     }
     return true; /* the functions that are there are as large as that */
@@ -98,8 +100,8 @@ static bool prune_removed(struct db *db, struct err *e)
         " ORDER BY gone LIMIT ?)",
         "DELETE FROM functions WHERE id IN (SELECT id FROM functions WHERE gone"
         " ORDER BY gone LIMIT ?)"};
-    if (!number(db, "SELECT count(*) FROM functions WHERE gone", (struct str){0}, &gone,
-                e))
+    if (!query_number_of(db, "SELECT count(*) FROM functions WHERE gone", (struct str){0},
+                         &gone, e))
         return false;
     for (size_t i = 0; gone > FUNCTIONS_REMOVED && i < LENGTH(both); i++) {
         scoped(query_end) struct query *q = db_query(db, both[i], e);

@@ -100,14 +100,12 @@ static void put_path(const struct reader *r, struct buf *out)
     }
 }
 
-static void tell(struct reader *r, bool placed, size_t at, const char *code,
-                 const char *message)
+static void finding_put(struct reader *r, bool placed, size_t at, const char *code,
+                        const char *message)
 {
-    scoped_buf struct buf path;
-    buf_init(&path, 2048);
+    scoped_buf struct buf path = buf_of(BUF_PAGE);
     put_path(r, &path);
-    scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     buf_printf(&text, "%s%s%s", buf_cz(&path), path.n ? " " : "", message);
     struct finding what = {
         .field = buf_view(&path), .code = code, .message = buf_view(&text)};
@@ -136,11 +134,12 @@ void reader_wrong(struct reader *r, const char *code, const char *fmt, ...)
     struct str said = str_cut(str_of(message), sizeof message - 1);
     message[said.n] = '\0';
     bool placed = r->root != NULL;
-    tell(r, placed, placed && r->found->error_count < FINDINGS_MAX ? find_place(r) : 0,
-         code, message);
+    finding_put(r, placed,
+                placed && r->found->error_count < FINDINGS_MAX ? find_place(r) : 0, code,
+                message);
 }
 
 void reader_wrong_at(struct reader *r, size_t byte, const char *code, const char *message)
 {
-    tell(r, byte != SIZE_MAX, byte, code, message);
+    finding_put(r, byte != SIZE_MAX, byte, code, message);
 }

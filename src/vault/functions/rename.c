@@ -86,8 +86,7 @@ bool function_renamed(const struct function *fn, struct str name, struct arena *
     *out = given;
     if (str_eq(given.name, name))
         return true;
-    scoped_buf struct buf code;
-    buf_init(&code, FUNCTION_CODE_MAX);
+    scoped_buf struct buf code = buf_of(FUNCTION_CODE_MAX);
     rename_code(given.code, given.name, name, &code);
     if (!buf_check(&code, "the renamed function's code", e))
         return false;
@@ -157,8 +156,7 @@ bool function_uses_renamed(const struct function *fn, struct str from, struct st
                            struct err *e)
 {
     const struct renaming one = {from, to};
-    scoped_buf struct buf code;
-    buf_init(&code, FUNCTION_CODE_MAX);
+    scoped_buf struct buf code = buf_of(FUNCTION_CODE_MAX);
     *out = *fn;
     *changed = rename_uses(fn->code, &one, 1, &code);
     if (!*changed)

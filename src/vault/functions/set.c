@@ -285,8 +285,7 @@ struct function_set *set_read(struct str text, int64_t mtime_ms, struct findings
 
 static bool hash_parts(struct function_set *s, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_LIST);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     for (size_t i = 0; i < s->part_count; i++)
         buf_printf(&text, "%s %.*s\n", s->parts[i]->hash, STR_ARGS(s->origins[i]));
     char hash[CRYPTO_HASH_HEX];

@@ -26,7 +26,7 @@ struct usage *functions_usage(struct functions *f)
     return f->usage;
 }
 
-static void forget(const struct function_set **s)
+static void set_forget(const struct function_set **s)
 {
     function_set_drop(*s);
     *s = NULL;
@@ -49,8 +49,8 @@ void functions_close(struct functions *f)
     if (!f)
         return;
     versions_close(f);
-    forget(&f->now);
-    forget(&f->file);
+    set_forget(&f->now);
+    set_forget(&f->file);
     drop_libraries(f);
     os_close(f->own);
     usage_close(f->usage);
@@ -121,11 +121,10 @@ bool store_text(struct functions *f, struct buf *out, struct os_stat *st, struct
 }
 
 /* The first of what is wrong, in a few words. */
-static bool damaged(const struct findings *found, const char *file, struct err *e)
+static bool library_damaged(const struct findings *found, const char *file, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
-    scoped_buf struct buf list;
-    buf_init(&list, BUF_LIST);
+    scoped_buf struct buf list = buf_of(BUF_LIST);
     struct err none = {0};
     buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&found->errors)));
     const struct json *first = json_at(json_read(buf_view(&list), a, &none), 0);
@@ -148,13 +147,13 @@ static bool is_young(const struct os_stamp *stamp)
     return os_real_ms() * 1000000 - stamp->changed_ns < YOUNG_NS;
 }
 
-static void keep(struct functions *f, struct function_set *fresh,
-                 const struct os_stamp *stamp)
+static void store_keep_set(struct functions *f, struct function_set *fresh,
+                           const struct os_stamp *stamp)
 {
     f->stamp = *stamp;
     f->young = stamp->inode && is_young(stamp);
-    forget(&f->file);
-    forget(&f->now);
+    set_forget(&f->file);
+    set_forget(&f->now);
     f->file = fresh;
 }
 
@@ -173,12 +172,11 @@ static bool is_the_same(struct functions *f, struct str text,
     return true;
 }
 
-static bool load(struct functions *f, struct err *e)
+static bool store_load(struct functions *f, struct err *e)
 {
     for (int i = 0; i < TRIES; i++) {
         struct os_stamp before = os_stamp(f->own, FILE_NAME);
-        scoped_buf struct buf text;
-        buf_init(&text, FUNCTIONS_FILE_MAX);
+        scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
         struct os_stat st;
         struct err why = {0};
         if (before.inode && !store_text(f, &text, &st, &why))
@@ -196,9 +194,9 @@ static bool load(struct functions *f, struct err *e)
         if (!s && why.code)
             return err_set(e, why.code, OWN_DIR "/" FILE_NAME ": %s", why.msg);
         if (!s)
-            return damaged(&found, OWN_DIR "/" FILE_NAME, e);
+            return library_damaged(&found, OWN_DIR "/" FILE_NAME, e);
         versions_settle(f, s, &before);
-        keep(f, take(s), &before);
+        store_keep_set(f, take(s), &before);
         return true;
     }
     return err_set(e, ERR_BUSY, OWN_DIR "/" FILE_NAME " changes all the time; try again");
@@ -215,7 +213,7 @@ const struct function_set *store_file(struct functions *f, struct err *e)
     bool same = os_same_stamp(&now, &f->stamp) && !f->young && !f->unsettled;
     if (f->file && same)
         return f->file;
-    return load(f, e) ? f->file : NULL;
+    return store_load(f, e) ? f->file : NULL;
 }
 
 bool store_write(struct functions *f, struct str text, struct err *e)
@@ -240,15 +238,15 @@ bool store_write(struct functions *f, struct str text, struct err *e)
 
 void store_forget(struct functions *f)
 {
-    forget(&f->file);
-    forget(&f->now);
+    set_forget(&f->file);
+    set_forget(&f->now);
     f->stamp = (struct os_stamp){0};
 }
 
 void store_written(struct functions *f, const struct function_set *s, bool recorded)
 {
-    forget(&f->file);
-    forget(&f->now);
+    set_forget(&f->file);
+    set_forget(&f->now);
     f->file = s;
     f->stamp = os_stamp(f->own, FILE_NAME);
     f->young = true;
@@ -276,7 +274,7 @@ void functions_share(struct functions *f, const struct functions_library *librar
     if (same_libraries(f, libraries, count))
         return;
     drop_libraries(f);
-    forget(&f->now);
+    set_forget(&f->now);
     f->libraries = mem_new((count + 1) * sizeof *f->libraries);
     for (; f->library_count < count; f->library_count++) {
         struct library *l = &f->libraries[f->library_count];
@@ -311,8 +309,7 @@ static bool look_at_library(struct library *l)
         return false;
     l->stamp = now;
     l->young = now.inode && is_young(&now);
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     scoped_findings struct findings found;
     findings_init(&found);
     struct os_stat st;
@@ -321,12 +318,12 @@ static bool look_at_library(struct library *l)
     if (now.inode && read_text(folder, name, &text, &st, &why))
         s = set_read(buf_view(&text), st.mtime_ns / 1000000, &found, &why);
     bool changed = !s != !l->set || (s && strcmp(s->hash, l->set->hash) != 0);
-    forget(&l->set);
+    set_forget(&l->set);
     l->set = s;
     return changed;
 }
 
-static bool join(struct functions *f, struct err *e)
+static bool store_join_sets(struct functions *f, struct err *e)
 {
     const struct function_set **sets = mem_new((f->library_count + 1) * sizeof *sets);
     const char **names = mem_new((f->library_count + 1) * sizeof *names);
@@ -349,8 +346,8 @@ const struct function_set *functions_now(struct functions *f, struct err *e)
         return NULL;
     for (size_t i = 0; i < f->library_count; i++)
         if (look_at_library(&f->libraries[i]))
-            forget(&f->now);
-    return f->now || join(f, e) ? function_set_hold(f->now) : NULL;
+            set_forget(&f->now);
+    return f->now || store_join_sets(f, e) ? function_set_hold(f->now) : NULL;
 }
 
 bool functions_diagnose(struct functions *f, struct findings *out, struct err *e)
@@ -358,8 +355,7 @@ bool functions_diagnose(struct functions *f, struct findings *out, struct err *e
     scoped_store(f);
     if (!store_folder(f, false, e))
         return !e->code;
-    scoped_buf struct buf text;
-    buf_init(&text, FUNCTIONS_FILE_MAX);
+    scoped_buf struct buf text = buf_of(FUNCTIONS_FILE_MAX);
     struct os_stat st;
     if (!store_text(f, &text, &st, e))
         return false;

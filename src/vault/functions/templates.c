@@ -22,8 +22,7 @@ void function_templates(struct json_writer *out)
     json_open_array(out);
     for (size_t i = 0; i < s->count; i++) {
         const struct function *fn = &s->all[i];
-        scoped_buf struct buf signature;
-        buf_init(&signature, FUNCTION_TEXT_MAX);
+        scoped_buf struct buf signature = buf_of(FUNCTION_TEXT_MAX);
         function_signature(fn, &signature);
         json_open_object(out);
         json_pair_str(out, "template", fn->name);
@@ -41,8 +40,7 @@ void function_templates(struct json_writer *out)
 
 static bool no_template(const struct function_set *s, struct str which, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, BUF_LINE);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     for (size_t i = 0; i < s->count; i++)
         buf_printf(&names, "%s%.*s", i ? ", " : "", STR_ARGS(s->all[i].name));
     return err_set(e, ERR_NOT_FOUND, "no template is called '%.*s'; there are %s",
@@ -53,8 +51,7 @@ static bool no_template(const struct function_set *s, struct str which, struct e
 static bool copy_definition(const struct function *fn, struct arena *a,
                             struct function *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, DEFINITION_MAX);
+    scoped_buf struct buf text = buf_of(DEFINITION_MAX);
     struct json_writer w = json_writer(&text);
     function_write_definition(fn, &w);
     scoped_findings struct findings found;

@@ -17,8 +17,7 @@ static char peek(const struct tokens *t, size_t ahead)
 
 static bool is_word_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || (c & 0x80);
+    return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || (c & 0x80);
 }
 
 /* ---- what is passed over ------------------------------------------------- */

@@ -13,7 +13,7 @@ struct export_head {
     struct str from;
 };
 
-static void put_head(void *arg, struct json_writer *w)
+static void export_put_head(void *arg, struct json_writer *w)
 {
     const struct export_head *head = arg;
     char at[25];
@@ -79,7 +79,7 @@ bool functions_export(struct functions *f, const struct json *names, struct str 
         return false;
     tell_use(f, all, count, copies);
     struct export_head head = {from};
-    return set_write(all, count, NULL, put_head, &head, out, e);
+    return set_write(all, count, NULL, export_put_head, &head, out, e);
 }
 
 /* ---- in: what shall become of each ---------------------------------------- */
@@ -128,8 +128,8 @@ static void import_done(struct import *im)
 }
 #define scoped_import __attribute__((cleanup(import_done)))
 
-static bool is_own(const struct function_set *s, struct str name,
-                   const struct function **out)
+static bool import_is_own(const struct function_set *s, struct str name,
+                          const struct function **out)
 {
     *out = function_named(s, name);
     return *out && !(*out)->origin.n && str_eq((*out)->name, name);
@@ -141,7 +141,7 @@ static bool is_coming(const struct import *im, struct str name)
         if (str_eq(im->all[i].fn.name, name))
             return true;
     const struct function *other;
-    return is_own(im->given, name, &other);
+    return import_is_own(im->given, name, &other);
 }
 
 /* NAME2, NAME3 ...: the first that is free here and among those that come. */
@@ -153,7 +153,7 @@ static bool free_name(struct import *im, struct str name, struct str *out, struc
         *out = str_of(arena_printf(im->arena, e, "%.*s%d", STR_ARGS(stem), i));
         if (e->code)
             return false;
-        if (!is_own(im->here, *out, &other) && !is_coming(im, *out))
+        if (!import_is_own(im->here, *out, &other) && !is_coming(im, *out))
             return true;
     }
     return err_set(e, ERR_CONFLICT, "no name such as '%.*s2' is free", STR_ARGS(stem));
@@ -190,7 +190,7 @@ static bool add_coming(struct import *im, const struct function *fn, struct err 
     if (!json_get(json_get(fn->source, "metadata"), "createdAt"))
         c->fn.created_ms = 0;
     const struct function *taken;
-    return !is_own(im->here, fn->name, &taken) || settle_conflict(im, c, taken, e);
+    return !import_is_own(im->here, fn->name, &taken) || settle_conflict(im, c, taken, e);
 }
 
 static bool choose_coming(struct import *im, struct err *e)
@@ -223,8 +223,7 @@ static bool follow_renamings(struct import *im, struct err *e)
 {
     for (size_t i = 0; im->renaming_count && i < im->count; i++) {
         struct function *fn = &im->all[i].fn;
-        scoped_buf struct buf code;
-        buf_init(&code, FUNCTION_CODE_MAX);
+        scoped_buf struct buf code = buf_of(FUNCTION_CODE_MAX);
         if (!rename_uses(fn->code, im->renamings, im->renaming_count, &code))
             continue;
         if (!buf_check(&code, "the code after renaming", e))
@@ -315,7 +314,8 @@ static bool store_coming(struct functions *f, struct import *im,
 
 /* ---- in: told -------------------------------------------------------------- */
 
-static void put_list(struct json_writer *out, const char *key, const struct buf *inside)
+static void export_put_list(struct json_writer *out, const char *key,
+                            const struct buf *inside)
 {
     if (!inside->n)
         return;
@@ -334,20 +334,20 @@ static void put_coming(const struct coming *c, struct json_writer *out)
         json_pair_str(out, "newName", c->fn.name);
     if (c->version)
         json_pair_int(out, "version", c->version);
-    put_list(out, "errors", &c->found.errors);
-    put_list(out, "warnings", &c->found.warnings);
+    export_put_list(out, "errors", &c->found.errors);
+    export_put_list(out, "warnings", &c->found.warnings);
     json_close(out);
 }
 
 /* All or nothing: what is sound by itself is not there either. */
-static void undo(struct import *im)
+static void import_undo(struct import *im)
 {
     for (size_t i = 0; i < im->count; i++)
         if (is_stored(&im->all[i]))
             im->all[i].fate = FATE_UNDONE;
 }
 
-static void put_error(const struct import *im, struct json_writer *out)
+static void import_put_error(const struct import *im, struct json_writer *out)
 {
     char text[160];
     (void)snprintf(text, sizeof text,
@@ -367,7 +367,7 @@ static void put_report(const struct import *im, bool success, struct json_writer
     json_open_object(out);
     json_pair_bool(out, "success", success);
     if (!success)
-        put_error(im, out);
+        import_put_error(im, out);
     if (im->want->dry_run)
         json_pair_bool(out, "dryRun", true);
     json_pair_int(out, "imported", (int64_t)stored);
@@ -397,7 +397,7 @@ static bool put_refusal(const struct findings *found, struct json_writer *out)
     json_key(out, "functions");
     json_open_array(out);
     json_close(out);
-    put_list(out, "errors", &found->errors);
+    export_put_list(out, "errors", &found->errors);
     json_close(out);
     return true;
 }
@@ -423,7 +423,7 @@ bool functions_import(struct functions *f, const struct function_import *i,
         return false;
     bool success = !im.failed || i->partly;
     if (!success)
-        undo(&im);
+        import_undo(&im);
     else if (!i->dry_run && !store_coming(f, &im, who, e))
         return false;
     put_report(&im, success, out);

@@ -125,8 +125,7 @@ static bool set_function(struct db *db, const struct function *fn, struct err *e
 bool versions_add(struct db *db, const struct version_entry *entry, struct err *e)
 {
     const struct function *fn = entry->fn;
-    scoped_buf struct buf definition;
-    buf_init(&definition, DEFINITION_MAX);
+    scoped_buf struct buf definition = buf_of(DEFINITION_MAX);
     struct json_writer w = json_writer(&definition);
     function_write_definition(fn, &w);
     if (!buf_check(&definition, "a function", e) || !set_function(db, fn, e))
@@ -245,7 +244,7 @@ static bool read_known(struct db *db, struct settling *s, struct err *e)
 
 /* Numbers the versions: those that the history knows as it does, the others one further.
  * Counts what it does not know, and what is there no more. */
-static void compare(struct function_set *set, struct settling *s)
+static void versions_compare(struct function_set *set, struct settling *s)
 {
     s->strange = 0;
     for (size_t i = 0; i < set->count; i++) {
@@ -264,7 +263,7 @@ static void compare(struct function_set *set, struct settling *s)
         s->strange += !s->known[i].gone && !s->known[i].met;
 }
 
-static void tell(struct buf *list, struct str name)
+static void names_add(struct buf *list, struct str name)
 {
     if (list->n)
         buf_char(list, ',');
@@ -279,7 +278,7 @@ static bool record_one(struct db *db, struct function *fn, const struct settling
     if (is_recorded(k, fn))
         return true;
     if (s->told)
-        tell(k && !k->gone ? &s->told->changed : &s->told->created, fn->name);
+        names_add(k && !k->gone ? &s->told->changed : &s->told->created, fn->name);
     fn->updated_by = s->who ? s->who->by : STR("external");
     fn->updated_ms = os_real_ms();
     const struct version_entry entry = {.fn = fn,
@@ -290,8 +289,8 @@ static bool record_one(struct db *db, struct function *fn, const struct settling
     return versions_add(db, &entry, e);
 }
 
-static bool record(struct db *db, struct function_set *set, struct settling *s,
-                   struct err *e)
+static bool versions_record(struct db *db, struct function_set *set, struct settling *s,
+                            struct err *e)
 {
     for (size_t i = 0; i < set->count; i++)
         if (!record_one(db, &set->all[i], s, e))
@@ -300,7 +299,7 @@ static bool record(struct db *db, struct function_set *set, struct settling *s,
         if (s->known[i].gone || s->known[i].met)
             continue;
         if (s->told)
-            tell(&s->told->removed, s->known[i].name);
+            names_add(&s->told->removed, s->known[i].name);
         if (!versions_remove(db, s->known[i].id, e))
             return false;
     }
@@ -315,13 +314,13 @@ bool versions_adopt(struct db *db, struct function_set *set,
         .arena = arena_new(SETTLING_MEMORY), .who = who, .action = action, .told = told};
     if (!read_known(db, &s, e))
         return false;
-    compare(set, &s);
-    return record(db, set, &s, e) && versions_prune_all(db, e);
+    versions_compare(set, &s);
+    return versions_record(db, set, &s, e) && versions_prune_all(db, e);
 }
 
 /* Reads the history without changing it. false: it says something else than the
  * file, or nothing. */
-static bool look(struct functions *f, struct function_set *set)
+static bool versions_match_set(struct functions *f, struct function_set *set)
 {
     struct err why = {0};
     scoped_settling struct settling s = {.arena = arena_new(SETTLING_MEMORY)};
@@ -329,7 +328,7 @@ static bool look(struct functions *f, struct function_set *set)
     scoped_transaction struct transaction t = {0};
     if (!db || !db_begin_read(&t, db, &why) || !read_known(db, &s, &why))
         return false;
-    compare(set, &s);
+    versions_compare(set, &s);
     return !s.strange;
 }
 
@@ -354,7 +353,7 @@ void versions_settle(struct functions *f, struct function_set *set,
 {
     f->unsettled = false;
     bool nothing = !set->count && (f->own < 0 || !os_stamp(f->own, DB_NAME).inode);
-    if (nothing || look(f, set))
+    if (nothing || versions_match_set(f, set))
         return;
     /* A difference may be a writer's change that is under way: then its end is what
      * the next look shall see. */

@@ -1,20 +1,21 @@
 /* Writes definitions: one order of fields for files, versions and answers. */
 #include "functions/internal.h"
 
-static void put_text(struct json_writer *out, const char *key, struct str s)
+static void definition_put_text(struct json_writer *out, const char *key, struct str s)
 {
     if (s.n)
         json_pair_str(out, key, s);
 }
 
-static void put_parameter(const struct function_parameter *p, struct json_writer *out)
+static void definition_put_parameter(const struct function_parameter *p,
+                                     struct json_writer *out)
 {
     static const char *const known[] = {"type", "description", "optional", "default",
                                         NULL};
     json_key_str(out, p->name);
     json_open_object(out);
     json_pair_str(out, "type", p->type);
-    put_text(out, "description", p->description);
+    definition_put_text(out, "description", p->description);
     if (p->optional)
         json_pair_bool(out, "optional", true);
     if (p->fallback)
@@ -28,29 +29,29 @@ static void put_example(const struct function_example *x, struct json_writer *ou
     static const char *const known[] = {"name",     "notes",   "now",   "args",
                                         "expected", "matches", "error", NULL};
     json_open_object(out);
-    put_text(out, "name", x->name);
+    definition_put_text(out, "name", x->name);
     if (x->notes)
         json_pair(out, "notes", x->notes);
-    put_text(out, "now", x->now);
+    definition_put_text(out, "now", x->now);
     if (x->args)
         json_pair(out, "args", x->args);
     if (x->expected)
         json_pair(out, "expected", x->expected);
     if (x->matches)
         json_pair(out, "matches", x->matches);
-    put_text(out, "error", x->error);
+    definition_put_text(out, "error", x->error);
     json_put_pairs(out, x->source, known);
     json_close(out);
 }
 
-static void put_definition(const struct function *fn, struct json_writer *out)
+static void function_put_definition(const struct function *fn, struct json_writer *out)
 {
     json_pair_str(out, "name", fn->name);
     json_pair_str(out, "description", fn->description);
     json_key(out, "parameters");
     json_open_object(out);
     for (size_t i = 0; i < fn->parameter_count; i++)
-        put_parameter(&fn->parameters[i], out);
+        definition_put_parameter(&fn->parameters[i], out);
     json_close(out);
     json_pair_str(out, "returnType", fn->return_type);
     json_pair_str(out, "code", fn->code);
@@ -71,11 +72,11 @@ static void put_definition(const struct function *fn, struct json_writer *out)
 void function_write_definition(const struct function *fn, struct json_writer *out)
 {
     json_open_object(out);
-    put_definition(fn, out);
+    function_put_definition(fn, out);
     json_close(out);
 }
 
-static void put_date(struct json_writer *out, const char *key, int64_t ms)
+static void definition_put_date(struct json_writer *out, const char *key, int64_t ms)
 {
     char text[25];
     os_format_utc(ms, text);
@@ -90,15 +91,15 @@ static void put_metadata(const struct function *fn, struct json_writer *out)
                                         "updatedBy",  "apiVersion", NULL};
     json_key(out, "metadata");
     json_open_object(out);
-    put_date(out, "createdAt", fn->created_ms);
-    put_date(out, "updatedAt", fn->updated_ms);
+    definition_put_date(out, "createdAt", fn->created_ms);
+    definition_put_date(out, "updatedAt", fn->updated_ms);
     json_pair_cstr(out, "createdBy",
                    fn->created_by == FUNCTION_BY_AGENT ? "agent" : "user");
     json_pair_int(out, "usageCount", (int64_t)fn->usage_count);
-    put_date(out, "lastUsed", fn->last_used_ms);
+    definition_put_date(out, "lastUsed", fn->last_used_ms);
     json_pair_int(out, "version", fn->version);
-    put_text(out, "updatedBy", fn->updated_by);
-    put_text(out, "apiVersion", fn->api_version);
+    definition_put_text(out, "updatedBy", fn->updated_by);
+    definition_put_text(out, "apiVersion", fn->api_version);
     json_put_pairs(out, json_get(fn->source, "metadata"), known);
     json_close(out);
 }
@@ -110,7 +111,7 @@ void function_write(const struct function *fn, struct json_writer *out)
                                         "metadata",   NULL};
     json_open_object(out);
     json_pair_str(out, "id", fn->id);
-    put_definition(fn, out);
+    function_put_definition(fn, out);
     put_metadata(fn, out);
     json_put_pairs(out, fn->source, known);
     json_close(out);

@@ -80,7 +80,8 @@ static int field_named(struct str name)
     return -1;
 }
 
-static bool read_fields(const struct json *list, struct advanced *s, struct err *e)
+static bool advanced_read_fields(const struct json *list, struct advanced *s,
+                                 struct err *e)
 {
     s->fields = 0;
     for (unsigned i = 0; i < LENGTH(fields); i++)
@@ -96,8 +97,7 @@ static bool read_fields(const struct json *list, struct advanced *s, struct err 
     }
     if (i >= 0 && s->fields)
         return true;
-    scoped_buf struct buf names;
-    buf_init(&names, 300);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     put_field_names(&names, false);
     return err_set(e, ERR_INVALID, "fields must be an array of names among %s",
                    buf_cz(&names));
@@ -139,7 +139,7 @@ static bool read_types(const struct json *v, struct advanced *s, struct err *e)
     return true;
 }
 
-static bool read_tags(const struct json *v, struct advanced *s, struct err *e)
+static bool advanced_read_tags(const struct json *v, struct advanced *s, struct err *e)
 {
     struct str tags[WHERE_LIST_MAX];
     size_t count;
@@ -154,8 +154,8 @@ static bool read_tags(const struct json *v, struct advanced *s, struct err *e)
     return true;
 }
 
-static bool read_date(const struct json *o, const char *key, const char *column,
-                      const char *sign, struct advanced *s, struct err *e)
+static bool advanced_read_date(const struct json *o, const char *key, const char *column,
+                               const char *sign, struct advanced *s, struct err *e)
 {
     struct str text;
     int64_t ms;
@@ -209,15 +209,15 @@ static bool read_within(const struct json *o, const char *key, const char *colum
 
 static bool read_dates(const struct json *o, struct advanced *s, struct err *e)
 {
-    return read_date(o, "created_after", "created", ">=", s, e) &&
-           read_date(o, "created_before", "created", "<", s, e) &&
-           read_date(o, "updated_after", "updated", ">=", s, e) &&
-           read_date(o, "updated_before", "updated", "<", s, e) &&
+    return advanced_read_date(o, "created_after", "created", ">=", s, e) &&
+           advanced_read_date(o, "created_before", "created", "<", s, e) &&
+           advanced_read_date(o, "updated_after", "updated", ">=", s, e) &&
+           advanced_read_date(o, "updated_before", "updated", "<", s, e) &&
            read_within(o, "created_within", "created", s, e) &&
            read_within(o, "updated_within", "updated", s, e);
 }
 
-static bool read_words(const struct json *o, struct advanced *s, struct err *e)
+static bool advanced_read_words(const struct json *o, struct advanced *s, struct err *e)
 {
     struct str query;
     if (!options_str(o, "query", NULL, &query, e) ||
@@ -231,8 +231,7 @@ static bool read_words(const struct json *o, struct advanced *s, struct err *e)
         return err_set(e, ERR_INVALID,
                        "query has no letter or digit; content_contains finds signs");
     if (s->words.count) {
-        scoped_buf struct buf match;
-        buf_init(&match, 8 * WORDS_QUERY_MAX);
+        scoped_buf struct buf match = buf_of(8 * WORDS_QUERY_MAX);
         words_put_match(&s->words, false, &match);
         const char *copy = arena_copy(s->arena, buf_view(&match).at, match.n, e);
         if (!copy)
@@ -269,8 +268,7 @@ static bool put_sort(struct advanced *s, struct str field, struct err *e)
         buf_cstr(&s->order, fields[i].sort);
         return true;
     }
-    scoped_buf struct buf names;
-    buf_init(&names, 300);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     put_field_names(&names, true);
     return err_set(e, ERR_INVALID,
                    "sort knows no field \"%.*s\"; it takes %s and metadata.KEY",
@@ -318,8 +316,7 @@ static bool read_sort(const struct json *list, struct advanced *s, struct err *e
 /* A hash of the question without its page: a cursor belongs to one question. */
 static void print_question(const struct json *o, char out[static 17])
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 1 << 20);
+    scoped_buf struct buf text = buf_of(BUF_LIST);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_put_pairs(&w, o, (const char *const[]){"cursor", "limit", "fields", NULL});
@@ -328,7 +325,7 @@ static void print_question(const struct json *o, char out[static 17])
     (void)snprintf(out, 17, "%.16s", hash);
 }
 
-static bool read_cursor(const struct json *o, struct advanced *s, struct err *e)
+static bool advanced_read_cursor(const struct json *o, struct advanced *s, struct err *e)
 {
     struct str cursor;
     print_question(o, s->print);
@@ -348,13 +345,14 @@ static bool read_cursor(const struct json *o, struct advanced *s, struct err *e)
 static bool read_question(const struct json *o, struct advanced *s, struct err *e)
 {
     if (!options_check(o, "notes.searchAdvanced", NOTES_SEARCH_ADVANCED_KEYS, e) ||
-        !read_words(o, s, e) || !read_types(json_get(o, "type"), s, e) ||
-        !read_tags(json_get(o, "tags"), s, e) ||
+        !advanced_read_words(o, s, e) || !read_types(json_get(o, "type"), s, e) ||
+        !advanced_read_tags(json_get(o, "tags"), s, e) ||
         !where_metadata(&s->where, json_get(o, "metadata"), e) ||
         !where_filters(&s->where, json_get(o, "metadata_filters"), e) ||
         !read_dates(o, s, e) || !read_sort(json_get(o, "sort"), s, e) ||
         !options_int(o, "limit", NOTES_SEARCH_ADVANCED_LIMIT, &s->limit, e) ||
-        !read_cursor(o, s, e) || !read_fields(json_get(o, "fields"), s, e))
+        !advanced_read_cursor(o, s, e) ||
+        !advanced_read_fields(json_get(o, "fields"), s, e))
         return false;
     if (s->where.bound > WHERE_BINDS_MAX)
         return err_set(e, ERR_LIMIT, "the search has %d values; at most %d are accepted",
@@ -367,8 +365,7 @@ static bool read_question(const struct json *o, struct advanced *s, struct err *
 
 static bool count_all(struct advanced *s, struct db *db, int64_t *total, struct err *e)
 {
-    scoped_buf struct buf sql;
-    buf_init(&sql, 64 * 1024);
+    scoped_buf struct buf sql = buf_of(BUF_TEXT);
     buf_printf(&sql, "SELECT count(*) FROM %s WHERE 1%s",
                s->by_words ? "texts JOIN notes n ON n.key = texts.rowid" : "notes n",
                buf_cz(&s->where.sql));
@@ -391,8 +388,7 @@ static bool wants(const struct advanced *s, unsigned field)
 static void put_excerpt(struct advanced *s, struct query *q, struct json_writer *w)
 {
     struct str body = str_cut(query_str(q, 13), LOOK_MAX);
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * EXCERPT_BYTES);
+    scoped_buf struct buf text = buf_of(4 * EXCERPT_BYTES);
     size_t length = 0, at;
     if (s->place.n)
         at = excerpt_find(body, &s->place, 1, &length);
@@ -404,7 +400,7 @@ static void put_excerpt(struct advanced *s, struct query *q, struct json_writer 
 
 /* Columns: 0 id, title, type, 3 created, updated, size, tags, 7 path, uid, stem, 10 hash,
  * metadata, score, 13 body. */
-static void put_row(struct advanced *s, struct query *q, struct json_writer *w)
+static void advanced_put_row(struct advanced *s, struct query *q, struct json_writer *w)
 {
     json_open_object(w);
     if (wants(s, ID))
@@ -456,11 +452,10 @@ static void put_select(struct advanced *s, struct buf *sql)
                (long long)s->offset, buf_cz(&s->order));
 }
 
-static bool put_page(struct advanced *s, struct db *db, struct json_writer *w,
-                     int64_t *count, struct err *e)
+static bool advanced_put_page(struct advanced *s, struct db *db, struct json_writer *w,
+                              int64_t *count, struct err *e)
 {
-    scoped_buf struct buf sql;
-    buf_init(&sql, 64 * 1024);
+    scoped_buf struct buf sql = buf_of(BUF_TEXT);
     put_select(s, &sql);
     scoped(query_end) struct query *q =
         buf_check(&sql, "the search", e) ? db_query_once(db, buf_cz(&sql), e) : NULL;
@@ -468,11 +463,11 @@ static bool put_page(struct advanced *s, struct db *db, struct json_writer *w,
         return false;
     where_bind(&s->where, q);
     for (*count = 0; query_next(q, e); ++*count)
-        put_row(s, q, w);
+        advanced_put_row(s, q, w);
     return e->code == ERR_NONE;
 }
 
-static bool answer(struct advanced *s, struct db *db, struct err *e)
+static bool advanced_answer(struct advanced *s, struct db *db, struct err *e)
 {
     int64_t total, count;
     buf_clear(&s->rows);
@@ -482,7 +477,7 @@ static bool answer(struct advanced *s, struct db *db, struct err *e)
     json_open_object(&w);
     json_key(&w, "results");
     json_open_array(&w);
-    if (!db_begin_read(&t, db, e) || !put_page(s, db, &w, &count, e))
+    if (!db_begin_read(&t, db, e) || !advanced_put_page(s, db, &w, &count, e))
         return false;
     json_close(&w);
     outcome_rows(s->v->view.outcome, (size_t)count);
@@ -508,7 +503,7 @@ static bool answer_work(struct db *db, void *arg, struct err *e)
 {
     struct err why = {0};
     db_set_deadline(db, os_mono_ns() + TIME_MAX_NS);
-    bool ok = answer(arg, db, &why);
+    bool ok = advanced_answer(arg, db, &why);
     db_set_deadline(db, 0);
     if (why.code == ERR_TIMEOUT)
         return err_set(
@@ -522,14 +517,14 @@ static bool answer_work(struct db *db, void *arg, struct err *e)
 bool notes_search_advanced(struct vault *v, const struct json *options,
                            struct json_writer *out, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     struct advanced *s = arena_get(a, sizeof *s, e);
     if (!s)
         return false;
     *s =
         (struct advanced){.v = v, .arena = a, .where.arena = a, .began_ns = os_mono_ns()};
-    buf_init(&s->where.sql, 32 * 1024);
-    buf_init(&s->order, 8 * 1024);
+    buf_init(&s->where.sql, BUF_TEXT);
+    buf_init(&s->order, BUF_PAGE);
     buf_init(&s->rows, FIND_ANSWER_MAX);
     const struct json *none = json_read(STR("{}"), a, e);
     bool absent = !options || json_is(options, JSON_NULL);

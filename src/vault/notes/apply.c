@@ -30,8 +30,7 @@ bool apply_look(struct vault *v, const char *path, char id[static HASH_SIZE],
 {
     id[0] = '\0';
     *st = (struct os_stat){0};
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     bool found;
     struct err why = {0};
     if (vault_read(v, path, &bytes, st, &found, &why)) {
@@ -52,7 +51,8 @@ struct look {
     struct os_stat st;
 };
 
-static bool look(struct applying *a, const char *path, struct look *l, struct err *e)
+static bool apply_look_at(struct applying *a, const char *path, struct look *l,
+                          struct err *e)
 {
     *l = (struct look){0};
     return !*path || apply_look(a->v, path, l->id, &l->st, e);
@@ -179,7 +179,7 @@ static bool do_step(struct applying *a, const struct step *s, size_t i, bool *fo
 {
     struct look from, to;
     *foreign = false;
-    if (!look(a, s->from, &from, e) || !look(a, s->to, &to, e))
+    if (!apply_look_at(a, s->from, &from, e) || !apply_look_at(a, s->to, &to, e))
         return false;
     bool moves = *s->from && *s->to && !same(s->from, s->to);
     /* On a file system without case both names of a move are one file. */
@@ -192,7 +192,7 @@ static bool do_step(struct applying *a, const struct step *s, size_t i, bool *fo
     /* Half of a step that is undone may have been done: moved, and the content not. */
     bool movable = same(from.id, s->old_hash) || same(from.id, s->new_hash);
     if (moves && *from.id && movable && (!*to.id || respelt)) {
-        if (!move_file(a, s, e) || !look(a, s->to, &to, e))
+        if (!move_file(a, s, e) || !apply_look_at(a, s->to, &to, e))
             return false;
         from.id[0] = '\0';
     }
@@ -268,7 +268,8 @@ static struct step inverse(const struct step *s)
 }
 
 /* A file that stands in the way is another program's, and stays. */
-static void undo(struct vault *v, struct db *db, const struct step *steps, size_t count)
+static void steps_undo(struct vault *v, struct db *db, const struct step *steps,
+                       size_t count)
 {
     scoped_applying struct applying a = applying(v, db, 1);
     for (size_t i = count; i-- > 0;) {
@@ -299,12 +300,12 @@ bool apply_all(struct vault *v, struct db *db, const struct step *steps, size_t 
         if (do_step(&a, &steps[i], i, &foreign, e) &&
             (!foreign || in_the_way(&steps[i], e)))
             continue;
-        undo(v, db, steps, i + 1);
+        steps_undo(v, db, steps, i + 1);
         return false;
     }
     if (!a.together || os_sync(v->dir, e))
         return true;
-    undo(v, db, steps, count);
+    steps_undo(v, db, steps, count);
     return false;
 }
 
@@ -420,12 +421,12 @@ bool apply_pending(struct vault *v, struct history *h, struct db *db, struct err
         return false;
     if (!count)
         return history_mark(h, HISTORY_IDLE, e);
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_VAULT);
     struct step *steps = arena_get(arena, count * sizeof *steps, e);
     if (!steps || !read_steps(db, arena, steps, &count, e))
         return false;
     if (history_is_abandoned(h)) {
-        undo(v, db, steps, count);
+        steps_undo(v, db, steps, count);
         return apply_forget(db, steps, count, before, e) &&
                history_mark(h, HISTORY_IDLE, e);
     }

@@ -91,8 +91,7 @@ static bool is_done(const struct change *c, struct err *e)
 static bool run_item(const struct item *item, struct change *c, struct vault *v,
                      struct json_writer *out, struct err *e)
 {
-    scoped_buf struct buf answer;
-    buf_init(&answer, (size_t)32 << 20);
+    scoped_buf struct buf answer = buf_of((size_t)32 << 20);
     struct json_writer w = json_writer(&answer);
     if (!item->operation->run(c, v, item->state, &w, e) ||
         !buf_check(&answer, "the answer", e) || !is_done(c, e))

@@ -66,7 +66,7 @@ static void skip_bytes(struct parser *p, size_t n)
 }
 
 /* The rest of the line behind its white space. */
-static struct str rest_of(const struct parser *p)
+static struct str parser_rest(const struct parser *p)
 {
     size_t i = p->i;
     while (i < p->line.n && (p->line.at[i] == ' ' || p->line.at[i] == '\t'))
@@ -74,12 +74,12 @@ static struct str rest_of(const struct parser *p)
     return (struct str){p->line.at + i, p->line.n - i};
 }
 
-static bool is_blank(const struct parser *p)
+static bool parser_is_blank(const struct parser *p)
 {
-    return rest_of(p).n == 0;
+    return parser_rest(p).n == 0;
 }
 
-static size_t run_of(struct str s, char c)
+static size_t parser_run(struct str s, char c)
 {
     size_t n = 0;
     while (n < s.n && s.at[n] == c)
@@ -98,14 +98,14 @@ static size_t fence_of(struct str s)
 {
     if (!s.n || (s.at[0] != '`' && s.at[0] != '~'))
         return 0;
-    size_t n = run_of(s, s.at[0]);
+    size_t n = parser_run(s, s.at[0]);
     bool tick = s.at[0] == '`';
     return n >= 3 && !(tick && memchr(s.at + n, '`', s.n - n)) ? n : 0;
 }
 
 static unsigned atx_of(struct str s)
 {
-    size_t n = run_of(s, '#');
+    size_t n = parser_run(s, '#');
     return n >= 1 && n <= 6 && (n == s.n || is_space(s.at[n])) ? (unsigned)n : 0;
 }
 
@@ -127,7 +127,7 @@ static unsigned underline_of(struct str s)
 {
     if (!s.n || (s.at[0] != '=' && s.at[0] != '-'))
         return 0;
-    size_t n = run_of(s, s.at[0]);
+    size_t n = parser_run(s, s.at[0]);
     struct str tail = {s.at + n, s.n - n};
     return str_trim(tail).n ? 0 : s.at[0] == '=' ? 1 : 2;
 }
@@ -185,7 +185,7 @@ static void begin_leaf(struct parser *p, const struct place *at, enum block_kind
     end_leaf(p);
     p->leaf = (struct block){.kind = kind,
                              .depth = p->depth,
-                             .text = rest_of(p),
+                             .text = parser_rest(p),
                              .start = p->start,
                              .line = p->number};
     grow_leaf(p);
@@ -260,13 +260,13 @@ static void end_setext(struct parser *p, struct str s)
 }
 
 /* Does a leaf take the line as it is? */
-static bool go_on(struct parser *p)
+static bool parser_go_on(struct parser *p)
 {
-    struct str s = rest_of(p);
+    struct str s = parser_rest(p);
     bool fence = p->leaf.kind == BLOCK_FENCE;
     if (!fence && p->leaf.kind != BLOCK_HTML)
         return false;
-    size_t n = fence && indent_here(p) < 4 ? run_of(s, p->fence) : 0;
+    size_t n = fence && indent_here(p) < 4 ? parser_run(s, p->fence) : 0;
     bool closes = n >= p->fence_size && str_trim((struct str){s.at + n, s.n - n}).n == 0;
     if (fence && closes) {
         end_fence(p);
@@ -286,7 +286,7 @@ static size_t match_containers(struct parser *p)
     for (size_t d = 0; d < p->depth; d++) {
         struct container *c = &p->open[d];
         size_t indent = indent_here(p);
-        struct str s = rest_of(p);
+        struct str s = parser_rest(p);
         if (!c->is_item) {
             if (indent > 3 || !s.n || s.at[0] != '>')
                 return d;
@@ -323,7 +323,7 @@ static void begin_item(struct parser *p, size_t n)
     skip_columns(p, indent);
     skip_bytes(p, n);
     size_t spaces = indent_here(p);
-    bool empty = is_blank(p);
+    bool empty = parser_is_blank(p);
     size_t taken = empty || spaces > 4 || spaces < 1 ? 1 : spaces;
     if (!empty || spaces)
         skip_columns(p, empty ? spaces : taken);
@@ -363,9 +363,9 @@ static bool begin_container(struct parser *p, struct place *at, struct str s)
 /* ---- one line -------------------------------------------------------------- */
 
 /* A leaf that begins in the line, which is not blank. */
-static bool begin(struct parser *p, const struct place *at)
+static bool block_begin(struct parser *p, const struct place *at)
 {
-    struct str s = rest_of(p);
+    struct str s = parser_rest(p);
     bool paragraph = p->leaf.kind == BLOCK_PARAGRAPH;
     size_t n;
     unsigned level;
@@ -407,27 +407,27 @@ static void take_text(struct parser *p, const struct place *at)
         begin_leaf(p, at, BLOCK_PARAGRAPH);
 }
 
-static void take_line(struct parser *p)
+static void parser_take_line(struct parser *p)
 {
     struct place at = {.matched = match_containers(p)};
     at.all = at.matched == p->depth;
-    if (at.all && go_on(p))
+    if (at.all && parser_go_on(p))
         return;
     if (p->leaf.kind != BLOCK_PARAGRAPH)
         close_to(p, at.matched);
     bool begun = false;
-    while (!is_blank(p) && !(begun = begin(p, &at)) && indent_here(p) < 4 &&
-           begin_container(p, &at, rest_of(p)))
+    while (!parser_is_blank(p) && !(begun = block_begin(p, &at)) && indent_here(p) < 4 &&
+           begin_container(p, &at, parser_rest(p)))
         ;
-    if (is_blank(p) && !begun)
+    if (parser_is_blank(p) && !begun)
         take_blank(p, &at);
     else if (!begun)
         take_text(p, &at);
-    for (size_t d = 0; d < p->depth && (begun || !is_blank(p)); d++)
+    for (size_t d = 0; d < p->depth && (begun || !parser_is_blank(p)); d++)
         p->open[d].empty = false;
 }
 
-static bool next_line(struct parser *p)
+static bool parser_next_line(struct parser *p)
 {
     if (p->at >= p->text.n || p->ended)
         return false;
@@ -453,8 +453,8 @@ void blocks_scan(struct str text, block_fn *each, void *arg)
     p->text = text;
     p->each = each;
     p->arg = arg;
-    while (next_line(p))
-        take_line(p);
+    while (parser_next_line(p))
+        parser_take_line(p);
     end_leaf(p);
     free(p);
 }

@@ -6,7 +6,7 @@
 
 #define ROWS_MAX 10000
 
-static bool put_totals(struct db *db, struct json_writer *w, struct err *e)
+static bool bycalls_put_totals(struct db *db, struct json_writer *w, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(db,
@@ -21,10 +21,9 @@ static bool put_totals(struct db *db, struct json_writer *w, struct err *e)
     return true;
 }
 
-static void put_row(struct query *q, struct json_writer *w)
+static void bycalls_put_row(struct query *q, struct json_writer *w)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(query_str(q, 2), &id);
     json_open_object(w);
     json_pair_str(w, "call", query_str(q, 1));
@@ -34,8 +33,8 @@ static void put_row(struct query *q, struct json_writer *w)
     json_close(w);
 }
 
-static bool put_rows(struct db *db, struct str call, int64_t after, struct json_writer *w,
-                     struct err *e)
+static bool bycalls_put_rows(struct db *db, struct str call, int64_t after,
+                             struct json_writer *w, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(db,
@@ -51,7 +50,7 @@ static bool put_rows(struct db *db, struct str call, int64_t after, struct json_
     json_key(w, "changes");
     json_open_array(w);
     for (; query_next(q, e); rows++) {
-        put_row(q, w);
+        bycalls_put_row(q, w);
         last = query_int(q, 0);
     }
     json_close(w);
@@ -70,7 +69,8 @@ bool notes_by_calls(struct vault *v, const struct json *options, struct json_wri
     if (!db && !none)
         return false;
     json_open_object(out);
-    bool ok = !db || (put_totals(db, out, e) && put_rows(db, call, after, out, e));
+    bool ok = !db || (bycalls_put_totals(db, out, e) &&
+                      bycalls_put_rows(db, call, after, out, e));
     json_close(out);
     if (db)
         history_read_end(v->history);

@@ -69,11 +69,11 @@ void change_told(struct change *c)
 /* ---- the notes of a change ----------------------------------------------- */
 
 /* Reads the file `from`; *out is NULL when there is none. */
-static bool load(struct change *c, const char *from, struct entry **out, struct err *e)
+static bool change_load(struct change *c, const char *from, struct entry **out,
+                        struct err *e)
 {
     *out = NULL;
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     bool found;
     struct err why = {0};
@@ -106,7 +106,7 @@ static bool find_entry(struct change *c, const char *path, struct entry **out,
     *out = entry_at(c, path);
     if (*out)
         return !(*out)->links || linktext_write((*out)->links, e);
-    return entry_has_left(c, path) || load(c, path, out, e);
+    return entry_has_left(c, path) || change_load(c, path, out, e);
 }
 
 bool change_has(struct change *c, const char *path)
@@ -126,8 +126,7 @@ bool change_read(struct change *c, const char *path, struct note *out, bool *fou
         return true;
     change_looks(c);
     if (n->opaque) { /* once more, for its reason */
-        scoped_buf struct buf bytes;
-        buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+        scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
         struct os_stat st;
         return vault_read(c->v, path, &bytes, &st, found, e) ||
                err_set(e, ERR_CONFLICT, "\"%.200s\" changes while it is read", path);
@@ -157,8 +156,7 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
         return false;
     if (!taken && !twin)
         return true;
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(c->v, str_of(taken ? taken : twin), &id);
     return err_set(
                e, ERR_CONFLICT,
@@ -168,7 +166,7 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
 }
 
 /* A move comes behind all that was done before it; other steps may come at any time. */
-static void touch(struct change *c, struct entry *n, bool moves)
+static void change_touch_entry(struct change *c, struct entry *n, bool moves)
 {
     if (!n->order || moves)
         n->order = ++c->order;
@@ -186,7 +184,7 @@ bool change_create(struct change *c, const char *path, struct str bytes, struct 
     if (!n || !entry_set(c, n, bytes, e))
         return false;
     n->action = "create";
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     return true;
 }
 
@@ -199,7 +197,7 @@ bool change_replace(struct change *c, const char *path, struct str bytes, struct
         return not_there(path, e);
     if (str_eq(n->now, bytes))
         return true;
-    touch(c, n, false);
+    change_touch_entry(c, n, false);
     return entry_set(c, n, bytes, e);
 }
 
@@ -240,7 +238,7 @@ bool change_move(struct change *c, const char *from, const char *to, struct err 
     if (!entry_move(c, n, to, false, e))
         return false;
     n->note = NULL;
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     return true;
 }
 
@@ -259,7 +257,7 @@ bool change_remove(struct change *c, const char *path, char *backup, struct err 
     if (!entry_move(c, n, name, true, e))
         return false;
     n->action = "delete";
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     if (backup)
         memcpy(backup, name, strlen(name) + 1);
     return true;
@@ -279,7 +277,7 @@ bool change_take_back(struct change *c, const char *backup, const char *path,
         return false;
     n->note = NULL;
     n->action = "restore";
-    touch(c, n, true);
+    change_touch_entry(c, n, true);
     return true;
 }
 

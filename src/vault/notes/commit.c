@@ -16,8 +16,8 @@ static struct str uid_in(struct change *c, struct str path, struct str bytes)
     return note_parse(path, bytes, &st, c->arena, &n, &none) ? n.uid : STR("");
 }
 
-static bool keep(struct change *c, const struct entry *n, struct str bytes,
-                 const char *hash, int64_t *content, struct err *e)
+static bool commit_keep_text(struct change *c, const struct entry *n, struct str bytes,
+                             const char *hash, int64_t *content, struct err *e)
 {
     *content = 0;
     return n->opaque || history_keep(c->db, bytes, hash, content, e);
@@ -42,7 +42,8 @@ static bool record_found(struct change *c, const struct entry *n, int64_t key,
         .hash = n->old_hash,
         .size = n->st.size,
     };
-    return keep(c, n, n->old, n->old_hash, &r.content, e) && history_add(c->db, &r, e);
+    return commit_keep_text(c, n, n->old, n->old_hash, &r.content, e) &&
+           history_add(c->db, &r, e);
 }
 
 static const char *summary_of(struct change *c, const struct entry *n)
@@ -71,8 +72,8 @@ static bool record_new(struct change *c, const struct entry *n, int64_t key,
         .size = n->opaque ? n->st.size : n->now.n,
         .backup = n->removed ? n->to : NULL,
     };
-    return keep(c, n, n->now, n->new_hash, &r.content, e) && history_add(c->db, &r, e) &&
-           history_moved(c->db, key, r.path, n->removed, e);
+    return commit_keep_text(c, n, n->now, n->new_hash, &r.content, e) &&
+           history_add(c->db, &r, e) && history_moved(c->db, key, r.path, n->removed, e);
 }
 
 /* A note that comes back, out of the trash or the history, keeps its key. */
@@ -128,7 +129,7 @@ static bool record_note(struct change *c, const struct step *s, struct err *e)
     return (!*n->from || record_found(c, n, n->key, e)) && record_new(c, n, n->key, e);
 }
 
-static bool record(struct change *c, struct err *e)
+static bool commit_record(struct change *c, struct err *e)
 {
     scoped_transaction struct transaction t = {0};
     if (!db_begin(&t, c->db, e) || !last_revision(c, e))
@@ -210,7 +211,7 @@ bool change_commit(struct change *c, struct err *e)
     if (!is_admitted(c, e) || !check_space(c, e) ||
         !history_mark(c->v->history, HISTORY_BUSY, e))
         return false;
-    if (!record(c, e)) {
+    if (!commit_record(c, e)) {
         (void)history_mark(c->v->history, HISTORY_IDLE, &ignored);
         return false;
     }

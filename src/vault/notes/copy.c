@@ -131,7 +131,7 @@ static bool copy_bytes(int from, int to, struct err *e)
 }
 
 /* The copy has the time of the first: by it the index knows that nothing changed. */
-static bool finish(int to, struct copied *f, struct err *e)
+static bool copied_finish(int to, struct copied *f, struct err *e)
 {
     int64_t ns = f->st.mtime_ns;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
@@ -169,7 +169,7 @@ static bool copy_file(struct vault_copy *c, struct copied *f, bool fill, struct 
            (hollow ? ftruncate(to, (off_t)f->st.size) == 0 ||
                          err_set(e, ERR_IO, "the copy cannot be made: %m")
                    : copy_bytes(from, to, e)) &&
-           finish(to, f, e);
+           copied_finish(to, f, e);
 }
 
 /* ---- copying all ---------------------------------------------------------------- */
@@ -328,8 +328,8 @@ static bool fill_folder(struct vault_copy *c, struct err *e)
            copy_files(c, e);
 }
 
-static struct vault_copy *make(struct vault *of, bool empty, struct cancel *const by[2],
-                               struct err *e)
+static struct vault_copy *copy_make(struct vault *of, bool empty,
+                                    struct cancel *const by[2], struct err *e)
 {
     struct vault_copy *c = mem_new(sizeof *c);
     struct vault_view view = {.notes = true, .types = true};
@@ -337,7 +337,7 @@ static struct vault_copy *make(struct vault *of, bool empty, struct cancel *cons
         view.cancel[0] = by[0], view.cancel[1] = by[1];
     c->of = vault_as(of, &view);
     c->dir = -1;
-    c->arena = arena_new((size_t)64 << 20);
+    c->arena = arena_new(ARENA_FILE);
     if (make_folder(c, empty, e) &&
         (empty ? add_own_folder(c, TYPES_DIR, e) && copy_files(c, e)
                : fill_folder(c, e))) {
@@ -357,12 +357,12 @@ static struct vault_copy *make(struct vault *of, bool empty, struct cancel *cons
 struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
                                    struct err *e)
 {
-    return make(of, false, by, e);
+    return copy_make(of, false, by, e);
 }
 
 struct vault_copy *vault_copy_empty(struct vault *of, struct err *e)
 {
-    return make(of, true, NULL, e);
+    return copy_make(of, true, NULL, e);
 }
 
 void vault_copy_free(struct vault_copy *c)
@@ -463,16 +463,15 @@ static struct now *find_moved(const struct comparing *x, const struct copied *f)
 
 static void put_id(struct comparing *x, const char *key, const char *path)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     if (!name_is_path(str_of(path)))
         return;
     name_put_id(str_of(path), &id);
     json_pair_str(x->out, key, buf_view(&id));
 }
 
-static void tell(struct comparing *x, const char *action, const char *path,
-                 const char *new_path)
+static void copy_put_change(struct comparing *x, const char *action, const char *path,
+                            const char *new_path)
 {
     if (x->told++ >= TOLD_MAX)
         return;
@@ -487,7 +486,7 @@ static void tell(struct comparing *x, const char *action, const char *path,
     json_close(x->out);
 }
 
-static void compare(struct comparing *x)
+static void copy_compare(struct comparing *x)
 {
     struct vault_copy *c = x->c;
     for (size_t i = 0; i < c->count; i++) {
@@ -504,14 +503,15 @@ static void compare(struct comparing *x)
         if (moved)
             moved->matched = true;
         if (!now)
-            tell(x, moved ? "rename" : "delete", f->path, moved ? moved->path : NULL);
+            copy_put_change(x, moved ? "rename" : "delete", f->path,
+                            moved ? moved->path : NULL);
         else if (now->st.inode != f->inode || now->st.size != f->st.size ||
                  now->st.mtime_ns != f->st.mtime_ns)
-            tell(x, "update", f->path, NULL);
+            copy_put_change(x, "update", f->path, NULL);
     }
     for (size_t i = 0; i < x->count; i++)
         if (!x->all[i].matched)
-            tell(x, "create", x->all[i].path, NULL);
+            copy_put_change(x, "create", x->all[i].path, NULL);
 }
 
 static bool index_inodes(struct comparing *x, struct err *e)
@@ -533,7 +533,7 @@ static bool index_inodes(struct comparing *x, struct err *e)
 bool vault_copy_changes(struct vault_copy *c, size_t *count, struct json_writer *out,
                         struct err *e)
 {
-    struct comparing x = {.c = c, .arena = arena_new((size_t)64 << 20), .out = out};
+    struct comparing x = {.c = c, .arena = arena_new(ARENA_FILE), .out = out};
     struct err why = {0};
     bool ok =
         os_walk(c->dir, add_now, &x, e) &&
@@ -545,7 +545,7 @@ bool vault_copy_changes(struct vault_copy *c, size_t *count, struct json_writer 
     ok = ok && index_inodes(&x, e);
     if (ok) {
         json_open_array(out);
-        compare(&x);
+        copy_compare(&x);
         json_close(out);
         *count = x.told;
     }

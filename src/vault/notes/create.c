@@ -81,8 +81,7 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
     if (c->content.n > NOTE_SIZE_MAX)
         return err_set(e, ERR_LIMIT, "content is %zu bytes; notes may have at most %u",
                        c->content.n, NOTE_SIZE_MAX);
-    scoped_buf struct buf name;
-    buf_init(&name, 512);
+    scoped_buf struct buf name = buf_of(BUF_LINE);
     if (!name_from_title(c->title, &name))
         return err_set(e, ERR_INVALID,
                        "title must be a string with at least one letter, "
@@ -100,8 +99,7 @@ static void put_parts(const struct creation *c, struct buf *out)
     os_random(random, sizeof random);
     for (size_t i = 0; i < sizeof random; i++)
         (void)snprintf(uid + 2 + 2 * i, 3, "%02x", random[i]);
-    scoped_buf struct buf title;
-    buf_init(&title, NAME_TITLE_MAX);
+    scoped_buf struct buf title = buf_of(NAME_TITLE_MAX);
     name_put_title(c->title, &title);
     const struct json *created = json_get(c->metadata, "created");
 
@@ -161,11 +159,10 @@ static bool put_created(struct change *g, struct vault *v, const struct creation
     return types_check(g, v, c->type, &given, e) && buf_check(out, "the note", e);
 }
 
-static bool taken(struct vault *v, const struct creation *c, struct str path,
-                  struct err *e)
+static bool create_refuse_taken(struct vault *v, const struct creation *c,
+                                struct str path, struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(v, path, &id);
     return err_set(e, ERR_CONFLICT,
                    "a note of that name exists: its id is \"%s\". Take "
@@ -181,8 +178,8 @@ static bool check_free(struct change *g, struct vault *v, const struct creation 
     struct str path = str_of(c->path);
     char root[PATH_MAX];
     if (name_other_home(path, root) && change_has(g, root))
-        return taken(v, c, str_of(root), e);
-    return !change_has(g, c->path) || taken(v, c, path, e);
+        return create_refuse_taken(v, c, str_of(root), e);
+    return !change_has(g, c->path) || create_refuse_taken(v, c, path, e);
 }
 
 static bool run_creation(struct change *g, struct vault *v, void *state,
@@ -193,16 +190,14 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
         return false;
     int64_t now = vault_now(v);
     os_format_utc(now, c->now);
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX);
     if (!put_created(g, v, c, &bytes, e) ||
         !change_create(g, c->path, buf_view(&bytes), e))
         return false;
 
     int64_t created = now;
     (void)os_read_date(json_str(json_get(c->metadata, "created")), &created);
-    scoped_buf struct buf title;
-    buf_init(&title, NAME_TITLE_MAX);
+    scoped_buf struct buf title = buf_of(NAME_TITLE_MAX);
     name_put_title(c->title, &title);
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(c->path));

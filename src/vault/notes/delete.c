@@ -18,7 +18,7 @@ struct relatives {
     char why[128]; /* the first of them */
 };
 
-static void put(struct relatives *r, struct str warning)
+static void relatives_put(struct relatives *r, struct str warning)
 {
     if (!r->why[0])
         (void)snprintf(r->why, sizeof r->why, "%.*s", STR_ARGS(str_cut(warning, 120)));
@@ -27,15 +27,14 @@ static void put(struct relatives *r, struct str warning)
 
 static void put_warning(struct relatives *r, struct query *q)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, PATH_MAX + 100);
+    scoped_buf struct buf text = buf_of(PATH_MAX + 100);
     buf_char(&text, '"');
     vault_put_id(r->v, query_str(q, 0), &text);
     if (query_int(q, 1))
         buf_printf(&text, "\" links to it (line %lld)", (long long)query_int(q, 1));
     else
         buf_cstr(&text, "\" is its subnote");
-    put(r, buf_view(&text));
+    relatives_put(r, buf_view(&text));
 }
 
 /* Links to it, whatever they call it, and its subnotes. */
@@ -71,7 +70,7 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
                        named ? "and %zu more notes"
                              : "%zu notes link to it, or are its subnotes",
                        r->count - named);
-        put(r, str_of(more));
+        relatives_put(r, str_of(more));
     }
     json_put_cstr(&r->w, "nothing was deleted; confirm: true deletes it all the same");
     json_close(&r->w);
@@ -112,7 +111,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
     if (!vault_need(v, c, d->identifier, path, e) || !is_version(c, v, d, path, e))
         return false;
     struct relatives r = {.v = v, .path = str_of(path)};
-    buf_init(&r.warnings, 1u << 20);
+    buf_init(&r.warnings, BUF_LIST);
     bool ok = d->confirm ||
               (session_settle_tree(c, e) && session_use(v, c, find_relatives, &r, e));
     bool refused = ok && !d->confirm && r.count > 0;

@@ -2,11 +2,6 @@
 
 #include <strings.h>
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static bool is_inside(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
@@ -17,7 +12,7 @@ static size_t reach_back(struct str t, size_t at, size_t reach)
 {
     size_t from = at > reach ? at - reach : 0;
     for (size_t i = from; i > 0 && i < at && i < from + 30; i++)
-        if (is_space(t.at[i - 1]))
+        if (char_is_space(t.at[i - 1]))
             return i;
     while (from > 0 && is_inside(t.at[from]))
         from--;
@@ -28,7 +23,7 @@ static size_t reach_on(struct str t, size_t at, size_t reach)
 {
     size_t to = t.n - at > reach ? at + reach : t.n;
     for (size_t i = to; i < t.n && i > at && i + 30 > to; i--)
-        if (is_space(t.at[i]))
+        if (char_is_space(t.at[i]))
             return i;
     while (to < t.n && is_inside(t.at[to]))
         to++;
@@ -52,7 +47,7 @@ void excerpt_put(struct str text, size_t at, size_t n, struct buf *out)
     size_t start = out->n;
     bool space = false;
     for (size_t i = from; i < to; i++) {
-        if (is_space(text.at[i])) {
+        if (char_is_space(text.at[i])) {
             space = true;
             continue;
         }
@@ -67,8 +62,7 @@ void excerpt_put(struct str text, size_t at, size_t n, struct buf *out)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (unsigned char)c >= 0x80;
+    return char_is_letter(c) || char_is_digit(c) || (unsigned char)c >= 0x80;
 }
 
 size_t excerpt_find(struct str text, const struct str *words, size_t count,

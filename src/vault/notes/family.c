@@ -31,8 +31,7 @@ static bool find_items(struct family *f, struct linker *l, struct err *e)
     while (query_next(closing, e))
         if (map_add_int(&met, query_int(closing, 0), e) == MAP_NONE)
             return false;
-    scoped_buf struct buf name;
-    buf_init(&name, PATH_MAX);
+    scoped_buf struct buf name = buf_of(PATH_MAX);
     for (size_t i = 0; i < f->count && !e->code; i++) {
         struct item *it = &f->items[i];
         it->note = 0;
@@ -155,9 +154,9 @@ static bool read_items(struct family *f, struct err *e)
 bool family_read(struct family *f, struct change *c, struct vault *v, struct str parent,
                  struct str child, bool lenient, struct err *e)
 {
-    *f = (struct family){.v = v, .child_name = child, .arena = arena_new(64u << 20)};
+    *f = (struct family){.v = v, .child_name = child, .arena = arena_new(ARENA_FILE)};
     buf_init(&f->entry, PATH_MAX + 8);
-    buf_init(&f->way, 1u << 20);
+    buf_init(&f->way, BUF_LIST);
     if (!vault_need_note(v, c, parent, f->parent_path, &f->parent, e))
         return false;
     struct err why = {0};
@@ -175,8 +174,7 @@ bool family_is_child(const struct family *f, const struct item *it)
 {
     if (f->child_path[0])
         return it->note == f->child_key && it->note;
-    scoped_buf struct buf name;
-    buf_init(&name, PATH_MAX);
+    scoped_buf struct buf name = buf_of(PATH_MAX);
     return !it->note && subnote_name(it->value, &name) &&
            str_eq(buf_view(&name), f->child_name);
 }
@@ -186,8 +184,8 @@ static bool write_list(struct family *f, struct change *c, struct str list,
                        const char *summary, struct err *e)
 {
     scoped_buf struct buf options, ignored;
-    buf_init(&options, 64u << 20);
-    buf_init(&ignored, 1u << 20);
+    buf_init(&options, BUF_ANSWER);
+    buf_init(&ignored, BUF_LIST);
     struct json_writer w = json_writer(&options), out = json_writer(&ignored);
     json_open_object(&w);
     json_pair_cstr(&w, "identifier", f->parent_path);
@@ -212,7 +210,7 @@ void rewrite_init(struct rewrite *r, struct family *f, const char *operation,
                   const char *summary)
 {
     *r = (struct rewrite){.family = f, .operation = operation, .summary = summary};
-    buf_init(&r->list, 16u << 20);
+    buf_init(&r->list, BUF_FILE);
     r->w = json_writer(&r->list);
     json_open_array(&r->w);
 }

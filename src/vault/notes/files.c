@@ -65,8 +65,8 @@ static bool check_base(const struct putting *p, const struct notes_file *f,
 
 /* ---- notes --------------------------------------------------------------------- */
 
-static bool put_note(struct putting *p, const struct notes_file *f, const char *path,
-                     struct err *e)
+static bool files_put_note(struct putting *p, const struct notes_file *f,
+                           const char *path, struct err *e)
 {
     switch (f->change) {
     case NOTES_MADE:
@@ -149,7 +149,7 @@ static void swap_out(struct putting *p)
 }
 
 /* Moves replaced files to the trash; removes drafts that were not placed. */
-static void tidy(struct putting *p, bool kept)
+static void putting_tidy(struct putting *p, bool kept)
 {
     char trash[PATH_MAX];
     for (size_t i = 0; i < p->count; i++) {
@@ -206,8 +206,8 @@ static bool check_made(const struct notes_file *f, struct err *e)
     return true;
 }
 
-static bool add_file(struct putting *p, const struct notes_file *f, int64_t since_ns,
-                     struct err *e)
+static bool files_add_change(struct putting *p, const struct notes_file *f,
+                             int64_t since_ns, struct err *e)
 {
     struct os_stat st = {0};
     char *path =
@@ -216,10 +216,11 @@ static bool add_file(struct putting *p, const struct notes_file *f, int64_t sinc
         return false;
     if (f->folder)
         return true;
-    return name_is_path(f->path) ? put_note(p, f, path, e) : add_swap(p, f, path, &st, e);
+    return name_is_path(f->path) ? files_put_note(p, f, path, e)
+                                 : add_swap(p, f, path, &st, e);
 }
 
-static void tell(const struct putting *p)
+static void putting_tell(const struct putting *p)
 {
     static const enum effect_deed deeds[] = {EFFECT_MADE, EFFECT_CHANGED, EFFECT_REMOVED};
     for (size_t i = 0; i < p->count; i++) {
@@ -229,20 +230,20 @@ static void tell(const struct putting *p)
     }
 }
 
-static bool put_all(struct putting *p, const struct notes_file *files, size_t count,
-                    int64_t since_ns, struct err *e)
+static bool files_put_all(struct putting *p, const struct notes_file *files, size_t count,
+                          int64_t since_ns, struct err *e)
 {
     for (size_t i = 0; i < count; i++)
-        if (!add_file(p, &files[i], since_ns, e))
+        if (!files_add_change(p, &files[i], since_ns, e))
             return false;
     put_folders(p, files, count, false);
     bool ok = draft(p, e) && swap_in(p, e) && change_commit(p->change, e);
     if (!ok)
         swap_out(p);
-    tidy(p, ok);
+    putting_tidy(p, ok);
     if (ok) {
         put_folders(p, files, count, true);
-        tell(p);
+        putting_tell(p);
     }
     return ok && (!p->count || os_sync(p->v->dir, e));
 }
@@ -256,5 +257,5 @@ bool notes_put_files(struct vault *v, const struct notes_file *files, size_t cou
     struct putting p = {.v = v, .change = change, .arena = arena, .now_ms = os_real_ms()};
     os_random(&p.id, sizeof p.id);
     p.swaps = change ? arena_get(arena, (count + 1) * sizeof *p.swaps, e) : NULL;
-    return p.swaps && put_all(&p, files, count, since_ns, e);
+    return p.swaps && files_put_all(&p, files, count, since_ns, e);
 }

@@ -75,7 +75,7 @@ struct listing {
     struct buf rows;
 };
 
-static bool read_fields(const struct json *fields, struct listing *l, struct err *e)
+static bool list_read_fields(const struct json *fields, struct listing *l, struct err *e)
 {
     for (size_t i = 0; i < FIELD_DEFAULTS; i++)
         l->wanted[i] = true;
@@ -119,16 +119,16 @@ static bool read_listing(const struct json *o, struct listing *l, struct err *e)
     l->type = json_str(o);
     if (json_is(o, JSON_STRING) || none) {
         l->limit = NOTES_LIST_LIMIT_USUAL;
-        return read_fields(NULL, l, e);
+        return list_read_fields(NULL, l, e);
     }
     return options_check(o, "notes.list", NOTES_LIST_KEYS, e) &&
            options_str(o, "typeName", "type", &l->type, e) &&
            options_str(o, "cursor", NULL, &l->cursor, e) && read_order(o, l, e) &&
            options_int(o, "limit", NOTES_LIST_LIMIT, &l->limit, e) &&
-           read_fields(json_get(o, "fields"), l, e);
+           list_read_fields(json_get(o, "fields"), l, e);
 }
 
-static void put_row(struct listing *l, struct query *q, struct json_writer *w)
+static void list_put_row(struct listing *l, struct query *q, struct json_writer *w)
 {
     struct str path = query_str(q, 7);
     json_open_object(w);
@@ -207,8 +207,8 @@ static bool find_mark(struct db *db, struct listing *l, struct mark *m, struct e
     return buf_str(&m->id, query_str(q, 1)) || buf_check(&m->id, "an id", e);
 }
 
-static bool list_rows(struct db *db, struct listing *l, const struct mark *m,
-                      struct err *e)
+static bool list_put_rows(struct db *db, struct listing *l, const struct mark *m,
+                          struct err *e)
 {
     static const char *const queries[2][2] = {
         {LIST_COLUMNS LIST_END, LIST_COLUMNS "WHERE " LIST_AFTER LIST_END},
@@ -237,7 +237,7 @@ static bool list_rows(struct db *db, struct listing *l, const struct mark *m,
     json_open_array(&w);
     size_t count = 0;
     for (; query_next(q, e); count++)
-        put_row(l, q, &w);
+        list_put_row(l, q, &w);
     json_close(&w);
     outcome_rows(l->v->view.outcome, count);
     return e->code == ERR_NONE;
@@ -253,7 +253,7 @@ static bool list_work(struct db *db, void *arg, struct err *e)
     scoped_transaction struct transaction t = {0};
     bool ok = db_begin_read(&t, db, e) &&
               (l->by_path || !l->cursor.n || find_mark(db, l, &m, e)) &&
-              list_rows(db, l, &m, e);
+              list_put_rows(db, l, &m, e);
     buf_done(&m.id);
     return ok;
 }

@@ -47,7 +47,7 @@ static int by_path(const void *a, const void *b)
 /* Takes the outermost level one step further. */
 static bool go_on(struct search *s, struct graph *g, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     scoped_neighbours struct neighbours around = {0};
     size_t first = s->level, count = s->met.count - first;
     struct place *level = arena_get(a, count * sizeof *level, e);
@@ -71,7 +71,7 @@ static bool go_on(struct search *s, struct graph *g, struct err *e)
 static int64_t meeting(const struct search *outer, const struct search *other,
                        struct graph *g, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     int64_t best = 0;
     const char *best_path = NULL;
     for (size_t i = outer->level; i < outer->met.count; i++) {
@@ -95,8 +95,8 @@ struct route {
 };
 
 /* The way from `start` to where the searches met, and on to `end`. */
-static size_t join(const struct search *start, const struct search *end, int64_t met,
-                   int64_t way[static 2 * DEPTH_MAX + 2])
+static size_t searches_join(const struct search *start, const struct search *end,
+                            int64_t met, int64_t way[static 2 * DEPTH_MAX + 2])
 {
     size_t n = 0;
     for (size_t at = map_find_int(&start->met, met);; at = start->before[at]) {
@@ -161,7 +161,7 @@ static bool answer_way(struct db *db, struct question *question, struct json_wri
     }
     if (ok && !met)
         json_put_null(w);
-    ok = ok && (!met || put_way(&g, way, join(&s[0], &s[1], met, way), w, e));
+    ok = ok && (!met || put_way(&g, way, searches_join(&s[0], &s[1], met, way), w, e));
     search_done(&s[0]);
     search_done(&s[1]);
     return ok;

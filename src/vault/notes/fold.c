@@ -7,7 +7,7 @@
 /* n bytes of UTF-8 become at most 2 n characters: U+0390 is two bytes, and three. */
 #define CHARACTERS_MAX (2 * PATH_MAX)
 
-static utf8proc_int32_t fold(utf8proc_int32_t c)
+static utf8proc_int32_t fold_char(utf8proc_int32_t c)
 {
     utf8proc_int32_t full[4];
     int boundary = 0;
@@ -45,7 +45,7 @@ void fold_put(struct str name, struct buf *out)
     }
     for (utf8proc_ssize_t i = 0; i < n; i++) {
         utf8proc_uint8_t bytes[4];
-        utf8proc_ssize_t size = utf8proc_encode_char(fold(characters[i]), bytes);
+        utf8proc_ssize_t size = utf8proc_encode_char(fold_char(characters[i]), bytes);
         buf_put(out, bytes, (size_t)size);
     }
 }
@@ -61,8 +61,7 @@ bool fold_is(struct str name, struct str folded)
     }
     if (i == name.n || (unsigned char)name.at[i] < 0x80)
         return i == name.n && i == folded.n;
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * PATH_MAX);
+    scoped_buf struct buf text = buf_of(8 * PATH_MAX);
     fold_put(name, &text);
     return str_eq(buf_view(&text), folded);
 }

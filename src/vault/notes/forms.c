@@ -4,11 +4,10 @@
 
 #include "notes/name.h"
 
-static bool list(struct str out[static FORMS], struct str path, struct str title,
-                 struct arena *a, struct err *e)
+static bool forms_of(struct str out[static FORMS], struct str path, struct str title,
+                     struct arena *a, struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(path, &id);
     out[FORM_PATH] = path;
     out[FORM_BARE_PATH] = (struct str){path.at, path.n - 3};
@@ -26,7 +25,8 @@ bool forms_list(struct forms *f, struct str old_path, struct str old_title,
                 struct str path, struct str title, struct arena *a, struct err *e)
 {
     *f = (struct forms){0};
-    return list(f->old, old_path, old_title, a, e) && list(f->now, path, title, a, e);
+    return forms_of(f->old, old_path, old_title, a, e) &&
+           forms_of(f->now, path, title, a, e);
 }
 
 /* Can it stand in [[...]]? */

@@ -22,7 +22,7 @@ static bool is_fence(struct str line, const char *mark)
            str_trim((struct str){line.at + 3, line.n - 3}).n == 0;
 }
 
-static bool is_blank(struct str line)
+static bool line_is_blank(struct str line)
 {
     return str_trim(line).n == 0;
 }
@@ -38,17 +38,17 @@ static void say_broken(struct frontmatter *f, const char *why)
     (void)snprintf(f->error, sizeof f->error, "the frontmatter is no YAML: %.160s", why);
 }
 
-static void cut_at(struct frontmatter *f, struct str bytes, size_t at)
+static void frontmatter_cut_at(struct frontmatter *f, struct str bytes, size_t at)
 {
     f->head = (struct str){bytes.at, at};
     f->body = (struct str){bytes.at + at, bytes.n - at};
 }
 
 /* Finds the fences. false: there is no whole block. */
-static bool cut(struct frontmatter *f, struct str bytes)
+static bool frontmatter_cut(struct frontmatter *f, struct str bytes)
 {
     size_t start = byte_order_mark(bytes), at;
-    cut_at(f, bytes, start);
+    frontmatter_cut_at(f, bytes, start);
     f->yaml = (struct str){bytes.at + start, 0};
     if (!is_fence(line_at(bytes, start, &at), "---"))
         return false;
@@ -61,9 +61,9 @@ static bool cut(struct frontmatter *f, struct str bytes)
         f->state = FRONTMATTER_GOOD;
         /* The blank line behind the head belongs to it: nobody means it as content. */
         size_t after;
-        bool blank = next < bytes.n && is_blank(line_at(bytes, next, &after)) &&
+        bool blank = next < bytes.n && line_is_blank(line_at(bytes, next, &after)) &&
                      bytes.at[after - 1] == '\n';
-        cut_at(f, bytes, blank ? after : next);
+        frontmatter_cut_at(f, bytes, blank ? after : next);
         f->spaced = blank;
         return true;
     }
@@ -76,7 +76,7 @@ bool frontmatter_read(struct str bytes, struct arena *a, struct frontmatter *out
 {
     *out = (struct frontmatter){0};
     struct err why = {0};
-    if (cut(out, bytes) && !yml_read(out->yaml, a, &out->yml, &why))
+    if (frontmatter_cut(out, bytes) && !yml_read(out->yaml, a, &out->yml, &why))
         say_broken(out, why.msg);
     if (out->state != FRONTMATTER_GOOD)
         out->yml = (struct yml){.all = json_read(STR("{}"), a, e)};
@@ -86,7 +86,7 @@ bool frontmatter_read(struct str bytes, struct arena *a, struct frontmatter *out
 struct str frontmatter_skip(struct str bytes)
 {
     struct frontmatter f = {0};
-    (void)cut(&f, bytes);
+    (void)frontmatter_cut(&f, bytes);
     return f.body;
 }
 
@@ -122,7 +122,7 @@ static void put_crlf(struct buf *out, struct str text)
 static bool looks_like_head(struct str body)
 {
     struct frontmatter f = {0};
-    return cut(&f, body) || byte_order_mark(body);
+    return frontmatter_cut(&f, body) || byte_order_mark(body);
 }
 
 void frontmatter_join(struct str head, struct str body, bool crlf, struct buf *out)
@@ -130,7 +130,7 @@ void frontmatter_join(struct str head, struct str body, bool crlf, struct buf *o
     struct frontmatter f = {0};
     const char *eol = crlf ? "\r\n" : "\n";
     buf_str(out, head);
-    bool block = cut(&f, head);
+    bool block = frontmatter_cut(&f, head);
     if (!block && looks_like_head(body))
         buf_printf(out, "---%s---%s", eol, eol);
     if (block && body.n) {
@@ -138,7 +138,7 @@ void frontmatter_join(struct str head, struct str body, bool crlf, struct buf *o
             buf_cstr(out, eol);
         /* Else the body's own blank line would be read as the head's. */
         size_t next;
-        bool blank = is_blank(line_at(body, 0, &next)) && body.at[next - 1] == '\n';
+        bool blank = line_is_blank(line_at(body, 0, &next)) && body.at[next - 1] == '\n';
         if (blank && !f.spaced)
             buf_cstr(out, eol);
     }
@@ -186,7 +186,7 @@ static bool is_between_keys(const struct edit *d, size_t i)
     size_t column = 0;
     while (column < line.n && line.at[column] == ' ')
         column++;
-    return is_blank(line) || (line.at[column] == '#' && column <= d->f->yml.column);
+    return line_is_blank(line) || (line.at[column] == '#' && column <= d->f->yml.column);
 }
 
 /* The line after the last one of key `k` and its value. */
@@ -199,7 +199,7 @@ static size_t end_of_key(const struct edit *d, size_t k)
     return end;
 }
 
-static void put_lines(const struct edit *d, size_t from, size_t to)
+static void frontmatter_put_lines(const struct edit *d, size_t from, size_t to)
 {
     buf_put(d->out, d->f->yaml.at + d->lines[from], d->lines[to] - d->lines[from]);
 }
@@ -214,16 +214,16 @@ static void put_changed_lines(const struct edit *d)
         /* A key that is null already is still there, to be removed. */
         if (!c || (!removes(c) && json_equal(c->value, json_get_str(y->all, c->key))))
             continue;
-        put_lines(d, done, y->keys[k].line);
+        frontmatter_put_lines(d, done, y->keys[k].line);
         if (!removes(c))
             yml_put_pair(d->out, y->column, d->eol, c->key, c->value);
         done = end_of_key(d, k);
     }
-    put_lines(d, done, d->line_count);
+    frontmatter_put_lines(d, done, d->line_count);
 }
 
 /* All anew, where keys share lines. */
-static void put_all(const struct edit *d)
+static void frontmatter_put_all(const struct edit *d)
 {
     struct json_iter it = json_iter(d->f->yml.all);
     while (json_next(&it)) {
@@ -246,7 +246,8 @@ static bool changes_nothing(const struct edit *d)
 
 /* Whatever the layout was: the result must say what was asked for, and nothing
  * else may have changed. */
-static bool verify(const struct edit *d, struct str yaml, struct arena *a, struct err *e)
+static bool edit_verify(const struct edit *d, struct str yaml, struct arena *a,
+                        struct err *e)
 {
     struct yml now;
     struct err why = {0};
@@ -302,7 +303,7 @@ bool frontmatter_edit(const struct frontmatter *f,
     if (f->yml.by_lines)
         put_changed_lines(&d);
     else
-        put_all(&d);
+        frontmatter_put_all(&d);
     for (size_t i = 0; i < count; i++)
         if (!json_get_str(f->yml.all, changes[i].key) && !removes(&changes[i]))
             yml_put_pair(out, f->yml.by_lines ? f->yml.column : 0, d.eol, changes[i].key,
@@ -311,7 +312,7 @@ bool frontmatter_edit(const struct frontmatter *f,
     if (out->n > yaml && out->at[out->n - 1] != '\n')
         buf_cstr(out, d.eol);
     if (!buf_check(out, "the note", e) ||
-        !verify(&d, (struct str){out->at + yaml, out->n - yaml}, a, e))
+        !edit_verify(&d, (struct str){out->at + yaml, out->n - yaml}, a, e))
         return false;
     if (none)
         buf_printf(out, "---%s%s", d.eol, d.eol);
@@ -322,8 +323,7 @@ bool frontmatter_edit(const struct frontmatter *f,
 
 const struct json *frontmatter_text(struct str text, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf b;
-    buf_init(&b, 6 * text.n + 2);
+    scoped_buf struct buf b = buf_of(6 * text.n + 2);
     struct json_writer w = json_writer(&b);
     json_put_str(&w, text);
     return buf_check(&b, "a text", e) ? json_read(buf_view(&b), a, e) : NULL;

@@ -65,7 +65,7 @@ void graph_done(struct graph *g)
     *g = (struct graph){0};
 }
 
-static bool add(struct neighbours *n, struct neighbour one, struct err *e)
+static bool neighbours_add(struct neighbours *n, struct neighbour one, struct err *e)
 {
     if (!array_fit(n->all, n->capacity, n->count, e))
         return false;
@@ -91,7 +91,7 @@ bool graph_around(struct graph *g, int64_t note, struct neighbours *out, struct 
     while (query_next(g->around, e)) {
         struct neighbour one = {query_int(g->around, 1),
                                 (enum relation)query_int(g->around, 0)};
-        if (one.note != note && !add(out, one, e))
+        if (one.note != note && !neighbours_add(out, one, e))
             break;
     }
     query_again(g->around);

@@ -11,8 +11,8 @@
     " FROM subnotes s JOIN names m ON m.key = s.name JOIN notes c ON c.key = m.note" \
     " WHERE s.parent = ?1 AND s.state = 1 ORDER BY s.position"
 
-static void put_row(struct json_writer *w, struct str parent, struct str child,
-                    int64_t depth, int64_t position)
+static void family_put_row(struct json_writer *w, struct str parent, struct str child,
+                           int64_t depth, int64_t position)
 {
     json_open_object(w);
     json_pair_str(w, "parent_id", parent);
@@ -38,8 +38,7 @@ static struct str id_of(struct db *db, int64_t note, struct buf *space, struct e
 
 bool put_children(struct db *db, int64_t note, struct json_writer *w, struct err *e)
 {
-    scoped_buf struct buf space;
-    buf_init(&space, PATH_MAX + 8);
+    scoped_buf struct buf space = buf_of(PATH_MAX + 8);
     struct str id = id_of(db, note, &space, e);
     scoped(query_end) struct query *q =
         db_query(db, "SELECT " FIND_ID_OF("c") CHILDREN, e);
@@ -48,15 +47,14 @@ bool put_children(struct db *db, int64_t note, struct json_writer *w, struct err
     query_bind_int(q, 1, note);
     json_open_array(w);
     for (int64_t n = 0; query_next(q, e); n++)
-        put_row(w, id, query_str(q, 0), 1, n);
+        family_put_row(w, id, query_str(q, 0), 1, n);
     json_close(w);
     return e->code == ERR_NONE;
 }
 
 bool put_parents(struct db *db, int64_t note, struct json_writer *w, struct err *e)
 {
-    scoped_buf struct buf space;
-    buf_init(&space, PATH_MAX + 8);
+    scoped_buf struct buf space = buf_of(PATH_MAX + 8);
     struct str id = id_of(db, note, &space, e);
     scoped(query_end) struct query *q = db_query(
         db,
@@ -73,7 +71,7 @@ bool put_parents(struct db *db, int64_t note, struct json_writer *w, struct err 
     query_bind_int(q, 1, note);
     json_open_array(w);
     while (query_next(q, e))
-        put_row(w, query_str(q, 0), id, 1, query_int(q, 1));
+        family_put_row(w, query_str(q, 0), id, 1, query_int(q, 1));
     json_close(w);
     return e->code == ERR_NONE;
 }
@@ -155,8 +153,9 @@ struct descent {
 };
 
 /* The rows of one list; children that are met for the first time are added. */
-static bool put_list(struct query *q, struct descent *d, int64_t parent, struct str id,
-                     int64_t depth, struct json_writer *w, struct err *e)
+static bool family_put_list(struct query *q, struct descent *d, int64_t parent,
+                            struct str id, int64_t depth, struct json_writer *w,
+                            struct err *e)
 {
     query_bind_int(q, 1, parent);
     for (int64_t n = 0; query_next(q, e); n++) {
@@ -165,7 +164,7 @@ static bool put_list(struct query *q, struct descent *d, int64_t parent, struct 
                            "more than %u notes are beneath it; give a smaller max_depth, "
                            "or ask for those beneath its children",
                            ROWS_MAX);
-        put_row(w, id, query_str(q, 1), depth, n);
+        family_put_row(w, id, query_str(q, 1), depth, n);
         if (map_add_int(&d->met, query_int(q, 0), e) == MAP_NONE)
             return false;
     }
@@ -181,8 +180,7 @@ static bool answer_descendants(struct db *db, struct question *question,
     struct descent *d = question->arg;
     map_done(&d->met);
     d->rows = 0;
-    scoped_buf struct buf space;
-    buf_init(&space, PATH_MAX + 8);
+    scoped_buf struct buf space = buf_of(PATH_MAX + 8);
     scoped(query_end) struct query *q =
         db_query(db, "SELECT c.key, " FIND_ID_OF("c") CHILDREN, e);
     if (!q || map_add_int(&d->met, question->note, e) == MAP_NONE)
@@ -192,7 +190,7 @@ static bool answer_descendants(struct db *db, struct question *question,
     for (int64_t depth = 1; depth <= d->max_depth && at < d->met.count; depth++)
         for (size_t end = d->met.count; at < end; at++) {
             struct str id = id_of(db, d->met.ints[at], &space, e);
-            if (e->code || !put_list(q, d, d->met.ints[at], id, depth, w, e))
+            if (e->code || !family_put_list(q, d, d->met.ints[at], id, depth, w, e))
                 return false;
         }
     json_close(w);

@@ -105,7 +105,7 @@ void history_free(struct history *h)
 
 /* ---- the file ------------------------------------------------------------ */
 
-static uint64_t inode_now(const struct history *h)
+static uint64_t history_inode(const struct history *h)
 {
     struct os_stat st;
     struct err none = {0};
@@ -115,7 +115,7 @@ static uint64_t inode_now(const struct history *h)
 }
 
 /* A damaged store is put aside: somebody may want to look into it. */
-static bool put_aside(struct history *h, struct err *e)
+static bool history_put_aside(struct history *h, struct err *e)
 {
     char aside[100];
     (void)snprintf(aside, sizeof aside, HISTORY_DIR "/damaged-%lld.db",
@@ -125,12 +125,12 @@ static bool put_aside(struct history *h, struct err *e)
 
 static bool open_store(struct history *h, struct err *e)
 {
-    if (h->db && !h->frozen && !db_is_damaged(h->db) && inode_now(h) == h->inode)
+    if (h->db && !h->frozen && !db_is_damaged(h->db) && history_inode(h) == h->inode)
         return true;
     bool damaged = h->db && db_is_damaged(h->db);
     close_store(h);
     h->frozen = false;
-    if (damaged && h->lock >= 0 && !put_aside(h, e))
+    if (damaged && h->lock >= 0 && !history_put_aside(h, e))
         return false;
     if (!os_make_dirs(h->vault->dir, HISTORY_DIR, e))
         return false;
@@ -151,10 +151,10 @@ static bool open_store(struct history *h, struct err *e)
     }
     if (!h->db && damaged && h->lock >= 0) {
         why = (struct err){0};
-        if (put_aside(h, &why))
+        if (history_put_aside(h, &why))
             h->db = db_open(h->folder, HISTORY_NAME, &options, NULL, &why);
     }
-    h->inode = inode_now(h);
+    h->inode = history_inode(h);
     return h->db || err_set(e, why.code, "the notes' history: %s", why.msg);
 }
 
@@ -210,7 +210,7 @@ static bool is_marked(const struct history *h)
 }
 
 /* Waits for the write lock, also of another process. */
-static int wait_lock(const struct vault *v, struct err *e)
+static int history_wait_lock(const struct vault *v, struct err *e)
 {
     uint64_t until = os_mono_ns() + (uint64_t)LOCK_WAIT_MS * 1000000;
     while (vault_goes_on(v, e)) {
@@ -233,7 +233,7 @@ struct db *history_lock(struct history *h, const struct vault *v, struct err *e)
 {
     if (!take_mutex(h, v, e))
         return NULL;
-    h->lock = wait_lock(v, e);
+    h->lock = history_wait_lock(v, e);
     if (h->lock >= 0 && open_store(h, e) && apply_pending(h->vault, h, h->db, e))
         return h->db;
     history_unlock(h);
@@ -259,7 +259,7 @@ static void settle_locked(struct history *h)
 void history_settle(struct history *h)
 {
     bool first = !atomic_exchange(&h->looked, true);
-    if ((!first && !is_marked(h)) || !inode_now(h))
+    if ((!first && !is_marked(h)) || !history_inode(h))
         return;
     bool others = atomic_fetch_add(&h->settling, 1) > 0;
     if (pthread_mutex_trylock(&h->mutex) == 0) {
@@ -275,7 +275,7 @@ void history_settle(struct history *h)
 
 struct db *history_read(struct history *h, bool *none, struct err *e)
 {
-    *none = inode_now(h) == 0;
+    *none = history_inode(h) == 0;
     if (*none || !take_mutex(h, h->vault, e))
         return NULL;
     if (open_store(h, e))

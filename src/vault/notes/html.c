@@ -4,24 +4,14 @@
 
 static const char *const ends[] = {[2] = "-->", [3] = "?>", [4] = ">", [5] = "]]>"};
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_name(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '-';
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    return char_is_letter(c) || (c >= '0' && c <= '9') || c == '-';
 }
 
 static size_t skip_white(struct str s, size_t i)
 {
-    while (i < s.n && is_space(s.at[i]))
+    while (i < s.n && char_is_space(s.at[i]))
         i++;
     return i;
 }
@@ -41,7 +31,7 @@ static bool is_tag_of(struct str s, const char *const *names, bool may_close)
         size_t n = strlen(names[i]);
         if (!starts_name(s, names[i]))
             continue;
-        if (s.n == n || is_space(s.at[n]) || s.at[n] == '>' ||
+        if (s.n == n || char_is_space(s.at[n]) || s.at[n] == '>' ||
             (may_close && s.n > n + 1 && s.at[n] == '/' && s.at[n + 1] == '>'))
             return true;
     }
@@ -53,7 +43,8 @@ static bool is_tag_of(struct str s, const char *const *names, bool may_close)
 static size_t attribute(struct str s, size_t i)
 {
     size_t k = skip_white(s, i);
-    if (k == i || k >= s.n || (!is_letter(s.at[k]) && s.at[k] != '_' && s.at[k] != ':'))
+    if (k == i || k >= s.n ||
+        (!char_is_letter(s.at[k]) && s.at[k] != '_' && s.at[k] != ':'))
         return i;
     while (k < s.n && (is_name(s.at[k]) || (strchr("_.:", s.at[k]) && s.at[k])))
         k++;
@@ -68,7 +59,7 @@ static size_t attribute(struct str s, size_t i)
         return end ? (size_t)(end + 1 - s.at) : SIZE_MAX;
     }
     k = v;
-    while (k < s.n && !is_space(s.at[k]) && !(strchr("\"'=<>`", s.at[k]) && s.at[k]))
+    while (k < s.n && !char_is_space(s.at[k]) && !(strchr("\"'=<>`", s.at[k]) && s.at[k]))
         k++;
     return k > v ? k : SIZE_MAX;
 }
@@ -81,7 +72,7 @@ static size_t tag(struct str s)
     size_t i = 1;
     bool closing = s.n > 1 && s.at[1] == '/';
     i += closing;
-    if (i >= s.n || !is_letter(s.at[i]))
+    if (i >= s.n || !char_is_letter(s.at[i]))
         return 0;
     while (i < s.n && is_name(s.at[i]))
         i++;
@@ -103,7 +94,7 @@ static int markup(struct str s)
         return 3;
     if (str_starts(s, "<![CDATA["))
         return 5;
-    return str_starts(s, "<!") && s.n > 2 && is_letter(s.at[2]) ? 4 : 0;
+    return str_starts(s, "<!") && s.n > 2 && char_is_letter(s.at[2]) ? 4 : 0;
 }
 
 int html_block_begins(struct str s, bool in_paragraph)

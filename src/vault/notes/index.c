@@ -198,7 +198,7 @@ static int open_place(struct index *x, struct err *e)
     return os_open_beneath(cache, "index", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
 }
 
-static uint64_t inode_now(const struct index *x)
+static uint64_t index_inode(const struct index *x)
 {
     struct os_stat st;
     struct err none = {0};
@@ -226,7 +226,7 @@ static struct db *open_anywhere(struct index *x, struct err *e)
             x->folder = open_place(x, &why);
         struct db *db = x->folder >= 0 ? open_db(x, &why) : NULL;
         if (db) {
-            x->inode = inode_now(x);
+            x->inode = index_inode(x);
             return db;
         }
         if (why.code == ERR_BUSY) {
@@ -269,7 +269,7 @@ static struct connection *take_connection(struct index *x, struct vault *v, stru
     return c;
 }
 
-static void give_back(struct index *x, struct connection *c)
+static void index_give_back(struct index *x, struct connection *c)
 {
     if (c->in_memory) {
         pthread_mutex_unlock(&x->memory);
@@ -293,10 +293,10 @@ static void give_back(struct index *x, struct connection *c)
 
 /* Another file stands in the index's place, or none, or it is damaged: start
  * anew. With `remove` even if all is well. */
-static void check_file(struct index *x, bool remove)
+static void index_check_file(struct index *x, bool remove)
 {
     pthread_mutex_lock(&x->pool);
-    bool same = x->folder < 0 || inode_now(x) == x->inode;
+    bool same = x->folder < 0 || index_inode(x) == x->inode;
     if (!same || x->damaged || remove) {
         struct err ignored = {0};
         close_idle(x);
@@ -322,7 +322,7 @@ struct changes {
     size_t count;
 };
 
-static void gather(void *arg, const char *name)
+static void index_gather(void *arg, const char *name)
 {
     struct changes *c = arg;
     /* A save gives several notices in a row: one is enough. */
@@ -375,7 +375,7 @@ static bool up_to_date(struct index *x, struct vault *v, struct db *db,
     start_watch(x);
     struct changes c = {0};
     buf_init(&c.names, 4u << 20);
-    bool told = x->watch && os_watch_drain(x->watch, gather, &c);
+    bool told = x->watch && os_watch_drain(x->watch, index_gather, &c);
     bool enough = told && x->walked && !c.names.failed && c.count <= NAMES_MAX;
     bool ok = true;
     if (!enough) {
@@ -391,7 +391,7 @@ static bool up_to_date(struct index *x, struct vault *v, struct db *db,
     return ok;
 }
 
-static bool is_damaged(struct index *x)
+static bool index_is_damaged(struct index *x)
 {
     pthread_mutex_lock(&x->pool);
     bool damaged = x->damaged;
@@ -407,7 +407,7 @@ static bool use_once(struct vault *v, index_work *work, void *arg, struct err *e
     struct index_counts counts = {0};
     if (!vault_wait(v, &x->sync, UINT_MAX, e))
         return false;
-    check_file(x, false);
+    index_check_file(x, false);
     struct connection *c = take_connection(x, v, e);
     bool ok = c && up_to_date(x, v, c->db, &counts, e);
     pthread_mutex_unlock(&x->sync);
@@ -417,7 +417,7 @@ static bool use_once(struct vault *v, index_work *work, void *arg, struct err *e
         db_set_cancels(c->db, NULL, NULL);
     }
     if (c)
-        give_back(x, c);
+        index_give_back(x, c);
     return ok;
 }
 
@@ -433,7 +433,7 @@ bool index_use(struct vault *v, index_work *work, void *arg, struct err *e)
     struct err why = {0};
     history_settle(x->vault->history);
     bool ok = use_once(v, work, arg, &why);
-    if (!ok && is_damaged(x)) {
+    if (!ok && index_is_damaged(x)) {
         why = (struct err){0};
         ok = use_once(v, work, arg, &why);
     }
@@ -496,13 +496,13 @@ static bool rebuild_once(struct vault *v, bool from_scratch, struct index_counts
     struct index *x = v->index;
     if (!vault_wait(v, &x->sync, UINT_MAX, e))
         return false;
-    check_file(x, from_scratch);
+    index_check_file(x, from_scratch);
     x->walked = false;
     struct connection *c = take_connection(x, v, e);
     bool ok = c && (!from_scratch || forget_all(c->db, e)) &&
               up_to_date(x, v, c->db, counts, e);
     if (c)
-        give_back(x, c);
+        index_give_back(x, c);
     pthread_mutex_unlock(&x->sync);
     return ok;
 }
@@ -514,7 +514,7 @@ bool index_rebuild(struct vault *v, bool from_scratch, struct index_counts *coun
     struct err why = {0};
     history_settle(x->vault->history);
     bool ok = rebuild_once(v, from_scratch, counts, &why);
-    if (!ok && is_damaged(x)) {
+    if (!ok && index_is_damaged(x)) {
         why = (struct err){0};
         ok = rebuild_once(v, from_scratch, counts, &why);
     }

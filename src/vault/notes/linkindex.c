@@ -174,8 +174,7 @@ static void write_link(void *arg, const struct link *link)
 static bool write_subnote(struct linker *l, int64_t parent, int64_t position,
                           const struct json *entry, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, PATH_MAX);
+    scoped_buf struct buf text = buf_of(PATH_MAX);
     if (!subnote_name(entry, &text))
         return true;
     int64_t name = name_key(l, buf_view(&text), STR(""), e);
@@ -260,7 +259,7 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n,
     struct writing w = {.linker = l, .from = n->path, .source = key, .e = e};
     buf_init(&w.text, PATH_MAX);
     buf_init(&w.other, PATH_MAX);
-    buf_init(&w.domain, 1024);
+    buf_init(&w.domain, BUF_LINE);
     if (!links)
         markdown_links(n->front.body, write_link, &w);
     for (size_t k = 0; links && k < links->count; k++)
@@ -308,8 +307,7 @@ bool linker_touch(struct linker *l, struct str path, struct str uid, struct str 
     if (l->bulk)
         return true;
     struct str bare = {path.at, path.n - (str_ends(path, ".md") ? 3 : 0)};
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(path, &id);
     for (size_t i = 0; i < LENGTH(both); i++) {
         struct query *q = linker_query(l, both[i], e);

@@ -30,7 +30,7 @@ static void put_row_end(struct query *q, struct json_writer *w)
 }
 
 /* Leaves the object open. */
-static void put_link(struct query *q, struct json_writer *w)
+static void links_put_link(struct query *q, struct json_writer *w)
 {
     json_open_object(w);
     json_pair_str(w, "source_note_id", query_str(q, SOURCE));
@@ -78,7 +78,7 @@ bool put_outgoing(struct db *db, int64_t note, bool external, struct json_writer
             put_address(q, w);
             continue;
         }
-        put_link(q, w);
+        links_put_link(q, w);
         json_close(w);
     }
     json_close(w);
@@ -99,7 +99,7 @@ bool put_incoming(struct db *db, int64_t note, struct json_writer *w, struct err
     query_bind_int(q, 1, note);
     json_open_array(w);
     while (query_next(q, e)) {
-        put_link(q, w);
+        links_put_link(q, w);
         json_close(w);
     }
     json_close(w);
@@ -152,7 +152,7 @@ struct page {
 };
 
 /* The path that a cursor stands for; its note may be gone since. */
-static bool read_cursor(struct vault *v, struct page *p, struct err *e)
+static bool links_read_cursor(struct vault *v, struct page *p, struct err *e)
 {
     bool found;
     p->after[0] = '\0';
@@ -190,8 +190,8 @@ static bool page_work(struct db *db, void *arg, struct err *e)
 }
 
 /* Reads the options of a call that takes a limit, a cursor and other `keys`. */
-static bool read_page(const struct json *options, const char *call,
-                      const char *const *keys, struct page *p, struct err *e)
+static bool links_read_page(const struct json *options, const char *call,
+                            const char *const *keys, struct page *p, struct err *e)
 {
     p->limit = LINKS_LIST_LIMIT_USUAL;
     return !options || json_is(options, JSON_NULL) ||
@@ -205,7 +205,7 @@ static bool read_page(const struct json *options, const char *call,
 static bool ask_page(struct vault *v, struct page *p, struct json_writer *out,
                      struct err *e)
 {
-    if (!read_cursor(v, p, e))
+    if (!links_read_cursor(v, p, e))
         return false;
     buf_init(&p->rows, FIND_ANSWER_MAX);
     bool ok = find_use(v, page_work, p, &p->rows, out, e);
@@ -215,7 +215,7 @@ static bool ask_page(struct vault *v, struct page *p, struct json_writer *out,
 
 static void put_broken(struct query *q, struct json_writer *w)
 {
-    put_link(q, w);
+    links_put_link(q, w);
     json_pair_cstr(w, "reason",
                    query_int(q, OUTCOME) == NAME_SEVERAL ? "ambiguous" : "missing");
     json_close(w);
@@ -233,13 +233,13 @@ bool links_find_broken(struct vault *v, const struct json *options,
                      " WHERE m.note IS NULL AND l.file = 0 AND s.path > ?1"
                      " ORDER BY s.path, l.number",
                      .put = put_broken};
-    return read_page(options, "links.findBroken", LINKS_FIND_BROKEN_KEYS, &p, e) &&
+    return links_read_page(options, "links.findBroken", LINKS_FIND_BROKEN_KEYS, &p, e) &&
            ask_page(v, &p, out, e);
 }
 
 #define KIND_HIERARCHY 99 /* of a row that is no link */
 
-static void put_found(struct query *q, struct json_writer *w)
+static void links_put_found(struct query *q, struct json_writer *w)
 {
     bool beneath = query_int(q, KIND) == KIND_HIERARCHY;
     json_open_object(w);
@@ -270,8 +270,8 @@ static void put_found(struct query *q, struct json_writer *w)
 bool links_list(struct vault *v, const struct json *options, struct json_writer *out,
                 struct err *e)
 {
-    struct page p = {.put = put_found};
-    if (!read_page(options, "links.list", LINKS_LIST_KEYS, &p, e))
+    struct page p = {.put = links_put_found};
+    if (!links_read_page(options, "links.list", LINKS_LIST_KEYS, &p, e))
         return false;
     p.sql = p.hierarchy ? LINKS_ONLY AND_HIERARCHY LINKS_END : LINKS_ONLY LINKS_END;
     return ask_page(v, &p, out, e);
@@ -319,7 +319,7 @@ struct paths {
     struct buf *out;
 };
 
-static void put_item(struct buf *out, struct str item)
+static void links_put_item(struct buf *out, struct str item)
 {
     buf_char(out, out->n ? ',' : '[');
     struct json_writer w = json_writer(out);
@@ -332,14 +332,13 @@ static bool add_path(void *arg, struct str identifier, struct err *e)
     char path[PATH_MAX];
     if (!vault_need(p->v, NULL, identifier, path, e))
         return false;
-    put_item(p->out, str_of(path));
+    links_put_item(p->out, str_of(path));
     return true;
 }
 
 static bool add_domain(void *arg, struct str domain, struct err *e)
 {
-    scoped_buf struct buf b;
-    buf_init(&b, 1024);
+    scoped_buf struct buf b = buf_of(BUF_LINE);
     domain = str_trim(domain);
     if (str_starts(domain, "*."))
         domain = (struct str){domain.at + 2, domain.n - 2};
@@ -349,7 +348,7 @@ static bool add_domain(void *arg, struct str domain, struct err *e)
                        "external_domains: \"%.*s\" is no domain; one is such as "
                        "\"example.com\"",
                        STR_ARGS(str_cut(domain, 80)));
-    put_item(arg, buf_view(&b));
+    links_put_item(arg, buf_view(&b));
     return true;
 }
 
@@ -365,7 +364,7 @@ static bool read_search_by(struct vault *v, const struct json *o, struct search_
         !options_bool(o, "broken_links", &broken, e) ||
         !options_int(o, "limit", LINKS_SEARCH_BY_LIMIT, &s->page.limit, e) ||
         !options_str(o, "cursor", NULL, &s->page.cursor, e) ||
-        !read_cursor(v, &s->page, e))
+        !links_read_cursor(v, &s->page, e))
         return false;
     s->broken = json_is(json_get(o, "broken_links"), JSON_BOOL) ? broken : -1;
     if (!s->to.n && !s->from.n && !s->domains.n && s->broken < 0)
@@ -384,7 +383,7 @@ static bool read_search_by(struct vault *v, const struct json *o, struct search_
     " JOIN links l ON l.name = m.key WHERE m.note IS NULL AND l.file = 0)"
 
 /* Only what is asked for stands in the query, so that the rarest decides. */
-static void put_query(const struct search_by *s, struct buf *sql)
+static void links_put_query(const struct search_by *s, struct buf *sql)
 {
     buf_cstr(sql, "SELECT " FIND_ID ", n.title, n.type, n.created, n.updated, n.hash,"
                   " n.metadata FROM notes n WHERE n.path > ?1");
@@ -406,7 +405,7 @@ static void put_query(const struct search_by *s, struct buf *sql)
     buf_cstr(sql, " ORDER BY n.path LIMIT ?2");
 }
 
-static void put_note(struct query *q, struct json_writer *w)
+static void links_put_note(struct query *q, struct json_writer *w)
 {
     json_open_object(w);
     json_pair_str(w, "id", query_str(q, 0));
@@ -424,9 +423,8 @@ static bool search_by_work(struct db *db, void *arg, struct err *e)
     struct search_by *s = arg;
     buf_clear(&s->page.rows);
     struct json_writer w = json_writer(&s->page.rows);
-    scoped_buf struct buf sql;
-    buf_init(&sql, 8192);
-    put_query(s, &sql);
+    scoped_buf struct buf sql = buf_of(BUF_PAGE);
+    links_put_query(s, &sql);
     scoped(query_end) struct query *q = db_query(db, buf_cz(&sql), e);
     if (!q)
         return false;
@@ -440,7 +438,7 @@ static bool search_by_work(struct db *db, void *arg, struct err *e)
         query_bind_str(q, 5, buf_view(&s->domains));
     json_open_array(&w);
     while (query_next(q, e))
-        put_note(q, &w);
+        links_put_note(q, &w);
     json_close(&w);
     return e->code == ERR_NONE;
 }
@@ -537,8 +535,7 @@ static bool version_work(struct db *db, void *arg, struct err *e)
 
 bool notes_version(struct vault *v, struct buf *out, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 200);
+    scoped_buf struct buf text = buf_of(BUF_NAME);
     return index_use(v, version_work, &text, e) &&
            (buf_str(out, buf_view(&text)) || buf_check(out, "the version", e));
 }

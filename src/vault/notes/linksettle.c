@@ -11,8 +11,8 @@ struct meaning {
     int64_t note;
 };
 
-static enum name_outcome look(void *arg, enum resolve_way way, struct str name,
-                              struct err *e)
+static enum name_outcome names_look_up(void *arg, enum resolve_way way, struct str name,
+                                       struct err *e)
 {
     struct meaning *m = arg;
     struct query *q = linker_query(m->linker, (enum linker_query)(BY_NAME + way), e);
@@ -32,9 +32,9 @@ enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
                               struct err *e)
 {
     struct meaning m = {l, 0};
-    enum name_outcome found = resolve_file(look, &m, name, e);
+    enum name_outcome found = resolve_file(names_look_up, &m, name, e);
     if (!found && !e->code)
-        found = resolve_name(look, &m, name, true, e);
+        found = resolve_name(names_look_up, &m, name, true, e);
     if (found)
         *note = m.note;
     return found;
@@ -149,7 +149,7 @@ static bool each_name(struct linker *l, bool all, unsettled_fn *each, void *arg,
     struct unsettled *chunk = mem_new(CHUNK * sizeof *chunk);
     size_t n = CHUNK;
     while (n == CHUNK && !e->code) {
-        scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+        scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
         n = read_chunk(l, all, after, a, chunk, e);
         for (size_t i = 0; i < n && !e->code; i++)
             (void)each(l, &chunk[i], arg, e);
@@ -159,7 +159,7 @@ static bool each_name(struct linker *l, bool all, unsettled_fn *each, void *arg,
     return e->code == ERR_NONE;
 }
 
-static bool ask(struct linker *l, const char *sql, bool *yes, struct err *e)
+static bool index_ask(struct linker *l, const char *sql, bool *yes, struct err *e)
 {
     scoped(query_end) struct query *q = db_query(l->db, sql, e);
     *yes = q && query_next(q, e) && query_int(q, 0);
@@ -169,10 +169,11 @@ static bool ask(struct linker *l, const char *sql, bool *yes, struct err *e)
 bool linker_is_settled(struct linker *l, bool *settled, struct err *e)
 {
     bool open;
-    if (!ask(l,
-             "SELECT (SELECT relink FROM state) OR EXISTS(SELECT 1 FROM unsettled) OR"
-             " EXISTS(SELECT 1 FROM subnotes WHERE state <> 1 AND state = 0)",
-             &open, e))
+    if (!index_ask(
+            l,
+            "SELECT (SELECT relink FROM state) OR EXISTS(SELECT 1 FROM unsettled) OR"
+            " EXISTS(SELECT 1 FROM subnotes WHERE state <> 1 AND state = 0)",
+            &open, e))
         return false;
     *settled = !open;
     return true;
@@ -181,7 +182,7 @@ bool linker_is_settled(struct linker *l, bool *settled, struct err *e)
 bool linker_settle(struct linker *l, struct err *e)
 {
     bool all;
-    if (!ask(l, "SELECT relink FROM state", &all, e) ||
+    if (!index_ask(l, "SELECT relink FROM state", &all, e) ||
         !each_name(l, all, settle_name, NULL, e) ||
         (!l->tree_waits && !tree_settle(l->db, all, e)))
         return false;
@@ -202,8 +203,7 @@ bool linker_settle_tree(struct linker *l, struct err *e)
 static bool rename_row(struct linker *l, int64_t note, struct str path, struct str title,
                        struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(path, &id);
     scoped(query_end) struct query *q =
         db_query(l->db,

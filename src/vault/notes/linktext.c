@@ -55,7 +55,7 @@ bool linktexts_key(struct str text, struct str other, struct buf *out)
     return buf_str(out, text) && buf_char(out, '\0') && buf_str(out, other);
 }
 
-static void unlist(struct linkslot *s)
+static void slot_unlist(struct linkslot *s)
 {
     if (s->name == LINKSLOT_NONE)
         return;
@@ -70,7 +70,7 @@ static void unlist(struct linkslot *s)
 }
 
 /* The number of the name that stands in x->text and x->other. */
-static bool number_of(struct linktexts *x, size_t *out, struct err *e)
+static bool slot_number(struct linktexts *x, size_t *out, struct err *e)
 {
     buf_clear(&x->key);
     (void)linktexts_key(buf_view(&x->text), buf_view(&x->other), &x->key);
@@ -95,11 +95,11 @@ static bool enlist(struct linkslot *s, struct err *e)
     size_t number;
     if (!x->keeps)
         return true;
-    unlist(s);
+    slot_unlist(s);
     linkslot_name(s, str_of(s->text->note->to), &x->text, &x->other);
     if (!x->text.n)
         return true;
-    if (!number_of(x, &number, e))
+    if (!slot_number(x, &number, e))
         return false;
     s->name = (uint32_t)number;
     s->next = x->first[number];
@@ -250,7 +250,7 @@ void linktext_close(struct linktext *t)
         return;
     struct linktexts *x = t->set;
     for (size_t i = 0; i < t->count; i++)
-        unlist(&t->slots[i]);
+        slot_unlist(&t->slots[i]);
     if (t->before)
         t->before->next = t->next;
     else
@@ -299,8 +299,7 @@ bool linkslot_replace(struct linkslot *s, struct str part, struct str fresh,
                       struct err *e)
 {
     struct linktexts *x = s->text->set;
-    scoped_buf struct buf whole;
-    buf_init(&whole, 5 * PATH_MAX + s->target.n);
+    scoped_buf struct buf whole = buf_of(5 * PATH_MAX + s->target.n);
     if (s->subnote) {
         if (!replace_subnote(s, fresh, e))
             return false;
@@ -320,13 +319,12 @@ bool linkslot_replace(struct linkslot *s, struct str part, struct str fresh,
 
 /* ---- writing ------------------------------------------------------------- */
 
-static bool put_head(struct linktext *t, const struct note *n, struct buf *out,
-                     struct err *e)
+static bool linktext_put_head(struct linktext *t, const struct note *n, struct buf *out,
+                              struct err *e)
 {
     if (!t->pending_subnotes)
         return buf_str(out, n->front.head) || buf_check(out, "the note", e);
-    scoped_buf struct buf text;
-    buf_init(&text, YML_JSON_MAX * 2);
+    scoped_buf struct buf text = buf_of(YML_JSON_MAX * 2);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < t->subnote_count; i++)
@@ -339,7 +337,7 @@ static bool put_head(struct linktext *t, const struct note *n, struct buf *out,
     return list && frontmatter_edit(&n->front, &change, 1, a, out, e);
 }
 
-static void put_body(const struct linktext *t, struct buf *out)
+static void linktext_put_body(const struct linktext *t, struct buf *out)
 {
     size_t done = t->body;
     for (size_t i = 0; i < t->count; i++) {
@@ -359,12 +357,11 @@ bool linktext_write(struct linktext *t, struct err *e)
     struct entry *n = t->note;
     if (!t->pending)
         return true;
-    scoped_buf struct buf out;
-    buf_init(&out, NOTE_SIZE_MAX);
+    scoped_buf struct buf out = buf_of(NOTE_SIZE_MAX);
     const struct note *note = entry_parse(x->c, n, e);
-    if (!note || !put_head(t, note, &out, e))
+    if (!note || !linktext_put_head(t, note, &out, e))
         return false;
-    put_body(t, &out);
+    linktext_put_body(t, &out);
     return buf_check(&out, "a note with rewritten links", e) &&
            entry_set(x->c, n, buf_view(&out), e); /* closes it */
 }

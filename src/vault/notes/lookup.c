@@ -36,8 +36,7 @@ static enum name_outcome take_only(struct lookup *l, const char *sql, struct str
     if (!q)
         return NAME_MISSING;
     query_bind_str(q, 1, name);
-    scoped_buf struct buf ids;
-    buf_init(&ids, 300);
+    scoped_buf struct buf ids = buf_of(BUF_LINE);
     size_t count = 0;
     while (query_next(q, e)) {
         struct str path = query_str(q, 0);
@@ -56,8 +55,8 @@ static enum name_outcome take_only(struct lookup *l, const char *sql, struct str
     return e->code || !count ? NAME_MISSING : NAME_FOUND;
 }
 
-static enum name_outcome look(void *arg, enum resolve_way way, struct str name,
-                              struct err *e)
+static enum name_outcome lookup_way(void *arg, enum resolve_way way, struct str name,
+                                    struct err *e)
 {
 #define WAY(way) [RESOLVE_##way] = RESOLVE_SQL("path", way, "ORDER BY path LIMIT 20")
     static const char *const ways[RESOLVE_WAYS] = {
@@ -80,8 +79,8 @@ static struct str without_ending(struct str name)
 
 static bool look_up_file(struct lookup *l, struct err *e)
 {
-    return resolve_file(look, l, l->wanted, e) == NAME_FOUND ||
-           resolve_file(look, l, without_ending(l->wanted), e) == NAME_FOUND;
+    return resolve_file(lookup_way, l, l->wanted, e) == NAME_FOUND ||
+           resolve_file(lookup_way, l, without_ending(l->wanted), e) == NAME_FOUND;
 }
 
 static bool look_up(struct db *db, void *arg, struct err *e)
@@ -89,8 +88,8 @@ static bool look_up(struct db *db, void *arg, struct err *e)
     struct lookup *l = arg;
     struct str id = without_ending(l->wanted);
     l->db = db;
-    l->found = resolve_name(look, l, l->wanted, l->any_case, e) == NAME_FOUND ||
-               (!e->code && id.n && resolve_name(look, l, id, l->any_case, e));
+    l->found = resolve_name(lookup_way, l, l->wanted, l->any_case, e) == NAME_FOUND ||
+               (!e->code && id.n && resolve_name(lookup_way, l, id, l->any_case, e));
     return e->code == ERR_NONE;
 }
 

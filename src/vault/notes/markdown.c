@@ -36,7 +36,7 @@ static size_t run_of(struct str s, size_t i, char c)
     return n;
 }
 
-static struct str rest(struct str s, size_t i)
+static struct str str_rest(struct str s, size_t i)
 {
     return (struct str){s.at + i, s.n - i};
 }
@@ -61,13 +61,13 @@ struct finder {
     unsigned endless;               /* of html_inline() */
 };
 
-static struct str part(const struct finder *f, size_t from, size_t to)
+static struct str finder_part(const struct finder *f, size_t from, size_t to)
 {
     return (struct str){f->s.at + from, to - from};
 }
 
-static void found(struct finder *f, size_t at, struct str target, struct str label,
-                  enum link_kind kind)
+static void finder_found(struct finder *f, size_t at, struct str target, struct str label,
+                         enum link_kind kind)
 {
     if (f->found == f->most || target.n == 0)
         return;
@@ -82,7 +82,7 @@ static void found(struct finder *f, size_t at, struct str target, struct str lab
 
 static bool is_alnum(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return char_is_letter(c) || char_is_digit(c);
 }
 
 /* "https:", "mailto:", "//": an address, no file. One letter is a drive. */
@@ -95,15 +95,15 @@ static bool is_external(struct str target)
            (is_alnum(target.at[i]) || (i && strchr("+-.", target.at[i]) && target.at[i])))
         i++;
     return i >= 2 && i < 32 && i < target.n && target.at[i] == ':' &&
-           !(target.at[0] >= '0' && target.at[0] <= '9');
+           !char_is_digit(target.at[0]);
 }
 
 static void found_target(struct finder *f, size_t at, struct str target, struct str label)
 {
     if (is_external(target))
-        found(f, at, target, label, LINK_EXTERNAL);
+        finder_found(f, at, target, label, LINK_EXTERNAL);
     else if (target.n && target.at[0] != '#')
-        found(f, at, target, label, LINK_MARKDOWN);
+        finder_found(f, at, target, label, LINK_MARKDOWN);
 }
 
 /* Each of these reads one thing that begins at `i` and returns where it ends, or 0
@@ -137,18 +137,18 @@ static size_t wiki_link(struct finder *f, size_t i)
         to++;
     if (to + 1 >= f->s.n || f->s.at[to] != ']' || f->s.at[to + 1] != ']')
         return 0;
-    struct str inner = part(f, from, to), target = inner, label = inner;
+    struct str inner = finder_part(f, from, to), target = inner, label = inner;
     const char *bar = memchr(inner.at, '|', inner.n);
     if (bar) {
         target.n = (size_t)(bar - inner.at);
-        label = rest(inner, target.n + 1);
+        label = str_rest(inner, target.n + 1);
         if (target.n && target.at[target.n - 1] == '\\') /* as tables want it */
             target.n--;
     }
     const char *heading = memchr(target.at, '#', target.n);
     if (heading)
         target.n = (size_t)(heading - target.at);
-    found(f, i, str_trim(target), label, LINK_WIKI);
+    finder_found(f, i, str_trim(target), label, LINK_WIKI);
     return to + 2;
 }
 
@@ -199,7 +199,7 @@ static size_t destination(const struct finder *f, size_t i, struct str *out)
         return 0;
     if (angle && f->s.at[k] != '>')
         return 0;
-    *out = part(f, from, k);
+    *out = finder_part(f, from, k);
     return k + angle;
 }
 
@@ -250,7 +250,7 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
         label_images(f, i + 1, close);
     f->image = image;
     if (!image || f->images)
-        found_target(f, i, target, part(f, i + 1, close));
+        found_target(f, i, target, finder_part(f, i + 1, close));
     f->image = false;
     return k + 1;
 }
@@ -266,7 +266,7 @@ static size_t definition(struct finder *f, size_t i)
     size_t k = destination(f, skip_space(f, close + 2), &target);
     if (!k)
         return 0;
-    found_target(f, i, target, part(f, i + 1, close));
+    found_target(f, i, target, finder_part(f, i + 1, close));
     return k;
 }
 
@@ -276,22 +276,22 @@ static size_t autolink(struct finder *f, size_t i)
     while (k < f->s.n && k - i < TARGET_MAX && (unsigned char)f->s.at[k] > ' ' &&
            f->s.at[k] != '<' && f->s.at[k] != '>')
         k++;
-    if (k >= f->s.n || f->s.at[k] != '>' || !is_external(part(f, i + 1, k)) ||
+    if (k >= f->s.n || f->s.at[k] != '>' || !is_external(finder_part(f, i + 1, k)) ||
         f->s.at[i + 1] == '/')
         return 0;
-    found(f, i, part(f, i + 1, k), part(f, i + 1, k), LINK_EXTERNAL);
+    finder_found(f, i, finder_part(f, i + 1, k), finder_part(f, i + 1, k), LINK_EXTERNAL);
     return k + 1;
 }
 
 static size_t html(struct finder *f, size_t i)
 {
-    size_t n = html_inline(part(f, i, f->s.n), &f->endless);
+    size_t n = html_inline(finder_part(f, i, f->s.n), &f->endless);
     return n ? i + n : 0;
 }
 
 static size_t bare_address(struct finder *f, size_t i)
 {
-    struct str left = part(f, i, f->s.n);
+    struct str left = finder_part(f, i, f->s.n);
     size_t scheme = str_starts(left, "https://")  ? 8
                     : str_starts(left, "http://") ? 7
                                                   : 0;
@@ -311,7 +311,7 @@ static size_t bare_address(struct finder *f, size_t i)
         k--;
     }
     if (k > i + scheme)
-        found(f, i, part(f, i, k), part(f, i, k), LINK_EXTERNAL);
+        finder_found(f, i, finder_part(f, i, k), finder_part(f, i, k), LINK_EXTERNAL);
     return k;
 }
 
@@ -407,20 +407,11 @@ void markdown_targets(struct str text, void (*each)(void *arg, const struct link
 
 /* ---- where a link leads ------------------------------------------------- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-static void decode(struct str s, struct buf *out)
+static void target_decode(struct str s, struct buf *out)
 {
     for (size_t i = 0; i < s.n; i++) {
-        int high = s.at[i] == '%' && i + 2 < s.n ? hex_digit(s.at[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(s.at[i + 2]) : -1;
+        int high = s.at[i] == '%' && i + 2 < s.n ? char_hex(s.at[i + 1]) : -1;
+        int low = high >= 0 ? char_hex(s.at[i + 2]) : -1;
         if (low >= 0 && (high || low)) {
             buf_char(out, (char)(high * 16 + low));
             i += 2;
@@ -437,9 +428,8 @@ bool markdown_resolve(struct str target, struct str from, struct buf *out)
     for (size_t i = 0; i < target.n; i++)
         if (target.at[i] == '#' || target.at[i] == '?')
             target.n = i;
-    scoped_buf struct buf decoded;
-    buf_init(&decoded, 2 * TARGET_MAX);
-    decode(target, &decoded);
+    scoped_buf struct buf decoded = buf_of(2 * TARGET_MAX);
+    target_decode(target, &decoded);
     struct str t = buf_view(&decoded);
 
     size_t base = out->n;

@@ -164,8 +164,7 @@ bool name_is_type(struct str type)
 {
     if (type.n == 0 || type.n > 100 || !str_is_utf8(type))
         return false;
-    scoped_buf struct buf safe;
-    buf_init(&safe, 256);
+    scoped_buf struct buf safe = buf_of(BUF_NAME);
     return name_from_title(type, &safe) && str_eq(buf_view(&safe), type);
 }
 

@@ -59,7 +59,7 @@ static size_t slips_of(const struct nearest *x, struct str id, struct str title)
 }
 
 /* Keeps the list in order, the best first. */
-static bool keep(struct nearest *x, struct str id, size_t slips, struct err *e)
+static bool nearest_keep(struct nearest *x, struct str id, size_t slips, struct err *e)
 {
     size_t at = x->count;
     while (at > 0 && x->found[at - 1].slips > slips)
@@ -76,7 +76,7 @@ static bool keep(struct nearest *x, struct str id, size_t slips, struct err *e)
     return true;
 }
 
-static bool look(struct db *db, void *arg, struct err *e)
+static bool nearest_read(struct db *db, void *arg, struct err *e)
 {
     struct nearest *x = arg;
     x->count = 0;
@@ -85,7 +85,7 @@ static bool look(struct db *db, void *arg, struct err *e)
         db_query(db, "SELECT " FIND_ID ", n.title FROM notes n ORDER BY n.id", e);
     while (q && query_next(q, e) && os_mono_ns() < until) {
         size_t slips = slips_of(x, query_str(q, 0), query_str(q, 1));
-        if (slips != SIZE_MAX && !keep(x, query_str(q, 0), slips, e))
+        if (slips != SIZE_MAX && !nearest_keep(x, query_str(q, 0), slips, e))
             return false;
     }
     return q && !e->code;
@@ -94,14 +94,14 @@ static bool look(struct db *db, void *arg, struct err *e)
 bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
                    struct err *e)
 {
-    scoped(arena_free) struct arena *arena = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_CALL);
     const char *slash = memrchr(name.at, '/', name.n);
     size_t from = slash ? (size_t)(slash + 1 - name.at) : 0;
     struct nearest x = {.name = name,
                         .stem = {name.at + from, name.n - from},
                         .arena = arena,
                         .max = max < NEAREST_MAX ? max : NEAREST_MAX};
-    if (x.stem.n && !index_use(v, look, &x, e))
+    if (x.stem.n && !index_use(v, nearest_read, &x, e))
         return false;
     json_open_array(out);
     for (size_t i = 0; i < x.count; i++)

@@ -6,7 +6,7 @@
 #include "notes/outline.h"
 #include "notes/write.h"
 
-static void put_link(void *arg, const struct link *l)
+static void note_put_link(void *arg, const struct link *l)
 {
     struct json_writer *w = arg;
     json_open_object(w);
@@ -17,7 +17,7 @@ static void put_link(void *arg, const struct link *l)
     json_close(w);
 }
 
-static void put_note(struct vault *v, const struct note *n, struct arena *properties,
+static void note_put(struct vault *v, const struct note *n, struct arena *properties,
                      bool whole, struct json_writer *w)
 {
     json_open_object(w);
@@ -34,7 +34,7 @@ static void put_note(struct vault *v, const struct note *n, struct arena *proper
     json_pair_cstr(w, "content_hash", n->hash);
     json_key(w, "links");
     json_open_array(w);
-    markdown_links(n->front.body, put_link, w);
+    markdown_links(n->front.body, note_put_link, w);
     json_close(w);
     json_pair_str(w, "type", name_type(n->path));
     note_pair_time(w, "created", n->created_ms);
@@ -73,7 +73,7 @@ void note_tell(struct vault *v, const struct note *n, bool subnotes)
 {
     scoped_buf struct buf id, list;
     buf_init(&id, PATH_MAX + 8);
-    buf_init(&list, 1u << 20);
+    buf_init(&list, BUF_LIST);
     vault_put_id(v, n->path, &id);
     struct effect e = {.what = "note",
                        .known = true,
@@ -101,8 +101,7 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
 
     char path[PATH_MAX];
     bool found;
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     history_settle(v->history);
     if (!read_by_id(v, wanted, path, &bytes, &st, &found, e))
@@ -120,7 +119,7 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     struct note n;
     if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e))
         return false;
-    put_note(v, &n, properties ? a : NULL, whole, out);
+    note_put(v, &n, properties ? a : NULL, whole, out);
     note_tell(v, &n, true);
     return buf_check(out->out, "the note", e);
 }

@@ -38,8 +38,8 @@ struct properties {
     size_t left;                 /* bytes that sections may still take */
 };
 
-static void put_section(struct properties *p, const struct outline *o,
-                        const struct section *s)
+static void outline_put_section(struct properties *p, const struct outline *o,
+                                const struct section *s)
 {
     struct str key = s->heading->text, text = outline_text(o, s);
     struct str some = text;
@@ -52,15 +52,14 @@ static void put_section(struct properties *p, const struct outline *o,
         json_put_str(p->w, text);
         return;
     }
-    scoped_buf struct buf marked;
-    buf_init(&marked, PROPERTY_MAX + 4);
+    scoped_buf struct buf marked = buf_of(PROPERTY_MAX + 4);
     buf_str(&marked, some);
     buf_cstr(&marked, "...");
     json_put_str(p->w, buf_view(&marked));
     json_put_str(p->cut, key);
 }
 
-static bool is_left_out(struct properties *p, struct str key)
+static bool outline_leaves_out(struct properties *p, struct str key)
 {
     if (!p->cut)
         return false;
@@ -71,29 +70,30 @@ static bool is_left_out(struct properties *p, struct str key)
 
 /* The keys of sections are taken then: in a table, since a stranger's note may have as many
  * headings as it likes. */
-static bool put_sections(struct properties *p, const struct outline *o, struct map *taken)
+static bool outline_put_sections(struct properties *p, const struct outline *o,
+                                 struct map *taken)
 {
     struct err full = {0};
     for (size_t i = 0; i < o->count; i++) {
         const struct section *s = &o->sections[i];
         struct str key = s->heading->text;
-        if (!key.n || map_find(taken, key) != MAP_NONE || is_left_out(p, key))
+        if (!key.n || map_find(taken, key) != MAP_NONE || outline_leaves_out(p, key))
             continue;
         if (map_add(taken, key, &full) == MAP_NONE)
             return false;
-        put_section(p, o, s);
+        outline_put_section(p, o, s);
     }
     return true;
 }
 
-static void put_properties(struct properties *p, struct arena *a)
+static void outline_put_properties(struct properties *p, struct arena *a)
 {
     struct err ignored = {0};
     struct outline o = {0};
     scoped_map struct map taken = {0};
     json_open_object(p->w);
-    bool told =
-        outline_read(p->note->front.body, a, &o, &ignored) && put_sections(p, &o, &taken);
+    bool told = outline_read(p->note->front.body, a, &o, &ignored) &&
+                outline_put_sections(p, &o, &taken);
     struct json_iter it = json_iter(p->note->front.yml.all);
     while (json_next(&it)) {
         if (note_is_own_key(it.key) || (told && map_find(&taken, it.key) != MAP_NONE))
@@ -107,7 +107,7 @@ static void put_properties(struct properties *p, struct arena *a)
 void note_put_properties(const struct note *n, struct arena *a, struct json_writer *w)
 {
     struct properties p = {.note = n, .w = w};
-    put_properties(&p, a);
+    outline_put_properties(&p, a);
 }
 
 void note_put_short_properties(const struct note *n, struct arena *a,
@@ -116,6 +116,6 @@ void note_put_short_properties(const struct note *n, struct arena *a,
     struct json_writer c = json_writer(cut);
     struct properties p = {.note = n, .w = w, .cut = &c, .left = PROPERTIES_MAX};
     json_open_array(&c);
-    put_properties(&p, a);
+    outline_put_properties(&p, a);
     json_close(&c);
 }

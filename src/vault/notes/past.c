@@ -32,8 +32,7 @@ static bool last_path(struct db *db, struct str identifier, int64_t *key, struct
 static bool uid_of(struct vault *v, const char *path, struct arena *a, struct str *uid,
                    struct err *e)
 {
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     struct note n;
     bool found;
@@ -155,8 +154,7 @@ bool notes_history(struct vault *v, const struct json *options, struct json_writ
     bool none = false;
     if (!read_asked(options, &a, e))
         return false;
-    scoped_buf struct buf text;
-    buf_init(&text, 4u << 20);
+    scoped_buf struct buf text = buf_of(4u << 20);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     struct db *db = open_past(v, a.identifier, &key, &none, e);
@@ -372,8 +370,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
     char path[PATH_MAX], summary[60];
     bool there;
     struct note now;
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     if (!vault_find(v, c, r->identifier, false, path, &there, e) ||
         !old_bytes(c, v, r, there, path, &bytes, e) ||
         (there && (!change_read(c, path, &now, &there, e) ||
@@ -438,8 +435,7 @@ static void put_trashed(const struct trashed *t, struct json_writer *w)
 {
     struct str original;
     must(trash_is_path(str_of(t->path), &original));
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(original, &id);
     json_open_object(w);
     json_pair_cstr(w, "backup_path", t->path);

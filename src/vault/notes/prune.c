@@ -183,8 +183,7 @@ static bool prune_all(struct db *db, struct err *e)
     if (!q)
         return false;
     while (!count && query_next(q, e)) {
-        scoped_buf struct buf author;
-        buf_init(&author, 4096);
+        scoped_buf struct buf author = buf_of(BUF_PAGE);
         buf_str(&author, query_str(q, 0));
         if (!prune_author(db, buf_view(&author), &count, e))
             return false;

@@ -112,7 +112,7 @@ static bool relate_all(struct relating *r, const char *sql, unsigned reason,
     return e->code == ERR_NONE;
 }
 
-static bool gather(struct relating *r, struct err *e)
+static bool related_gather(struct relating *r, struct err *e)
 {
     scoped_graph struct graph g = {.db = r->db};
     scoped_neighbours struct neighbours around = {0};
@@ -158,8 +158,8 @@ static int by_strength(const void *a, const void *b)
 }
 
 /* Strengths first; of those that stand equal where the answer ends, paths decide. */
-static bool rank(struct relating *r, size_t wanted, size_t *count, struct arena *a,
-                 struct err *e)
+static bool related_rank(struct relating *r, size_t wanted, size_t *count,
+                         struct arena *a, struct err *e)
 {
     size_t n = r->met.count;
     for (size_t i = 0; i < n; i++) {
@@ -209,9 +209,10 @@ static bool answer_related(struct db *db, struct question *q, struct json_writer
                            struct err *e)
 {
     struct relating r = {.db = db, .note = q->note};
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     size_t count;
-    bool ok = gather(&r, e) && rank(&r, (size_t)*(int64_t *)q->arg, &count, a, e) &&
+    bool ok = related_gather(&r, e) &&
+              related_rank(&r, (size_t)*(int64_t *)q->arg, &count, a, e) &&
               put_related(&r, count, w, e);
     map_done(&r.met);
     free(r.all);

@@ -37,8 +37,8 @@ struct rewriting {
     struct err *e;
 };
 
-static bool replace(struct rewriting *r, struct linkslot *s, struct str part,
-                    struct str fresh)
+static bool slot_replace(struct rewriting *r, struct linkslot *s, struct str part,
+                         struct str fresh)
 {
     if (str_eq(part, fresh))
         return true;
@@ -90,8 +90,7 @@ static bool link_to_note(struct rewriting *r, struct linkslot *s)
     struct work *w = r->w;
     struct str target = without_tail(s);
     struct target_style style = style_of(s);
-    scoped_buf struct buf fresh;
-    buf_init(&fresh, 4 * PATH_MAX);
+    scoped_buf struct buf fresh = buf_of(4 * PATH_MAX);
     bool by_path = (s->kind == LINK_MARKDOWN || is_dotted(target)) &&
                    forms_is_path(&w->forms, buf_view(&w->text));
     if (by_path) {
@@ -105,7 +104,7 @@ static bool link_to_note(struct rewriting *r, struct linkslot *s)
     } else {
         buf_str(&fresh, forms_new(&w->forms, target));
     }
-    return fresh.failed || replace(r, s, target, buf_view(&fresh));
+    return fresh.failed || slot_replace(r, s, target, buf_view(&fresh));
 }
 
 /* Does it mean that note, seen from where the text will be? */
@@ -133,7 +132,7 @@ static bool is_file(const struct work *w, struct str path)
                               : os_stat_beneath(w->r->v->dir, name, &st, &none);
 }
 
-static bool path_of(struct work *w, int64_t key, struct buf *out, struct err *e)
+static bool source_path(struct work *w, int64_t key, struct buf *out, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(w->db, "SELECT path FROM notes WHERE key = ?", e);
@@ -177,7 +176,7 @@ static bool own_link(struct rewriting *r, struct linkslot *s, int64_t was)
     struct target_style style = style_of(s);
     bool inside = markdown_resolve(target, r->from, &words);
     if (was) {
-        if (!path_of(w, was, &to, r->e))
+        if (!source_path(w, was, &to, r->e))
             return r->e->code == ERR_NONE;
         /* By a name, which means the same from everywhere. */
         if (!is_path_of(buf_view(&words), buf_view(&to)) && is_same_still(r, s, was))
@@ -193,7 +192,7 @@ static bool own_link(struct rewriting *r, struct linkslot *s, int64_t was)
     }
     target_put(&style, r->now, buf_view(&to), &fresh);
     return r->e->code == ERR_NONE &&
-           (fresh.failed || replace(r, s, target, buf_view(&fresh)));
+           (fresh.failed || slot_replace(r, s, target, buf_view(&fresh)));
 }
 
 /* The entry of a list of subnotes, which stays where it leads to the note still. */
@@ -207,12 +206,11 @@ static bool subnote_entry(struct rewriting *r, struct linkslot *s)
         return true;
     if (!linker_meaning(w->linker, name, STR(""), &now, r->e) || now == w->key)
         return r->e->code == ERR_NONE;
-    scoped_buf struct buf entry;
-    buf_init(&entry, 2 * PATH_MAX);
+    scoped_buf struct buf entry = buf_of(2 * PATH_MAX);
     struct str as_it_was = str_trim(json_str(r->t->subnotes[s->at]));
     bool wiki = str_starts(as_it_was, "[[");
     buf_printf(&entry, wiki ? "[[%.*s]]" : "%.*s", STR_ARGS(forms_new(&w->forms, name)));
-    return replace(r, s, STR(""), buf_view(&entry));
+    return slot_replace(r, s, STR(""), buf_view(&entry));
 }
 
 static bool rewrite_slot(struct rewriting *r, struct linkslot *s)
@@ -273,7 +271,7 @@ static bool rewrite_note(struct work *w, struct linktext *t, bool all, struct er
 
 /* ---- which notes --------------------------------------------------------- */
 
-static int64_t key_of(struct work *w, struct str path, struct err *e)
+static int64_t rewriting_key(struct work *w, struct str path, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(w->db, "SELECT key FROM notes WHERE path = ?", e);
@@ -426,7 +424,7 @@ static bool rewrite_sources(struct work *w, struct sources *s, struct err *e)
 
 /* Resolves its own links while it is where it is, as far as that may change. Its text may
  * be new already (the title), but not its links. */
-static bool open_own(struct work *w, struct err *e)
+static bool relink_open_own(struct work *w, struct err *e)
 {
     struct note note;
     bool found;
@@ -463,7 +461,7 @@ static bool name_changes(void *arg, int64_t name, struct str text, int64_t befor
     scoped_buf struct buf path, id;
     buf_init(&path, PATH_MAX);
     buf_init(&id, PATH_MAX + 8);
-    if (!path_of(w, before, &path, e))
+    if (!source_path(w, before, &path, e))
         return e->code == ERR_NONE;
     vault_put_id(w->r->v, buf_view(&path), &id);
     return err_set(
@@ -480,12 +478,12 @@ static bool relink_all(struct work *w, struct err *e)
 {
     struct relink *r = w->r;
     struct sources s = {0};
-    w->key = key_of(w, r->old.path, e);
+    w->key = rewriting_key(w, r->old.path, e);
     if (!w->key)
         return e->code == ERR_NONE;
     return forms_list(&w->forms, r->old.path, r->old.title, str_of(r->path), r->title,
                       w->arena, e) &&
-           list_names(w, e) && list_sources(w, &s, e) && open_own(w, e) &&
+           list_names(w, e) && list_sources(w, &s, e) && relink_open_own(w, e) &&
            linker_rename(w->linker, w->key, str_of(r->path), r->title, name_changes, w,
                          e) &&
            forms_try(&w->forms, w->linker, w->key, e) &&

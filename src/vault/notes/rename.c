@@ -113,10 +113,9 @@ static bool write_own(struct renamed *n, const struct renaming *r, struct err *e
 
 /* ---- where it goes ------------------------------------------------------- */
 
-static bool taken(struct renamed *n, const char *path, struct err *e)
+static bool rename_refuse_taken(struct renamed *n, const char *path, struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(n->v, str_of(path), &id);
     return err_set(
                e, ERR_CONFLICT,
@@ -134,15 +133,14 @@ static bool check_twin(struct renamed *n, struct err *e)
         return true;
     bool itself = str_is(n->old.path, twin);
     return itself || !name_is_path(str_of(twin)) || !change_has(n->c, twin) ||
-           taken(n, twin, e);
+           rename_refuse_taken(n, twin, e);
 }
 
 static bool find_place(struct renamed *n, const struct renaming *r, struct err *e)
 {
     struct str old = n->old.path, file = name_file(old);
     struct str folder = {old.at, old.n - file.n}; /* with its slash */
-    scoped_buf struct buf stem;
-    buf_init(&stem, 512);
+    scoped_buf struct buf stem = buf_of(BUF_LINE);
     int length;
     if (r->type.n) {
         struct str rest = old;
@@ -164,7 +162,7 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
 
 /* ---- all of it ----------------------------------------------------------- */
 
-static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
+static bool renamed_perform(struct renamed *n, const struct renaming *r, struct err *e)
 {
     struct relink links = {.v = n->v, .c = n->c, .old = n->old, .path = n->path};
     const struct types_note whole = {
@@ -202,8 +200,7 @@ static bool open_renamed(struct change *c, struct vault *v, const struct renamin
 static bool read_rename(const struct json *o, void *state, struct err *e)
 {
     struct renaming *r = state;
-    scoped_buf struct buf stem;
-    buf_init(&stem, 512);
+    scoped_buf struct buf stem = buf_of(BUF_LINE);
     if (!options_check(o, "notes.rename", NOTES_RENAME_KEYS, e) ||
         !options_identifier(o, &r->identifier, e) ||
         !options_str(o, "new_title", NULL, &r->title, e) ||
@@ -225,7 +222,7 @@ static bool run_rename(struct change *c, struct vault *v, void *state,
 {
     const struct renaming *r = state;
     struct renamed n;
-    if (!open_renamed(c, v, r, &n, e) || !perform(&n, r, e))
+    if (!open_renamed(c, v, r, &n, e) || !renamed_perform(&n, r, e))
         return false;
     json_open_object(out);
     json_pair_bool(out, "success", true);
@@ -272,7 +269,7 @@ static bool run_move(struct change *c, struct vault *v, void *state,
     if (!open_renamed(c, v, r, &n, e))
         return false;
     struct str old_path = n.old.path, old_type = name_type(old_path);
-    if (!perform(&n, r, e))
+    if (!renamed_perform(&n, r, e))
         return false;
     json_open_object(out);
     json_pair_bool(out, "success", true);
@@ -301,7 +298,7 @@ bool move_to_type(struct change *c, struct vault *v, const char *path, struct st
     const struct renaming r = {
         .identifier = str_of(path), .type = type, .guard = {.force = true}};
     struct renamed n;
-    return open_renamed(c, v, &r, &n, e) && perform(&n, &r, e);
+    return open_renamed(c, v, &r, &n, e) && renamed_perform(&n, &r, e);
 }
 
 bool notes_move(struct vault *v, const struct json *options, struct json_writer *out,

@@ -18,8 +18,8 @@ static bool make_digest(struct change *c, const struct change_file *file,
                         char out[static CRYPTO_HASH_HEX], struct err *e)
 {
     char hash[HASH_SIZE] = "";
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)CHANGE_NOTES_MAX * (2 * PATH_MAX + HASH_SIZE));
+    scoped_buf struct buf text =
+        buf_of((size_t)CHANGE_NOTES_MAX * (2 * PATH_MAX + HASH_SIZE));
     scoped(free) struct entry **sorted = mem_new((c->count + 1) * sizeof *sorted);
     if (c->count)
         memcpy(sorted, c->entries, c->count * sizeof(struct entry *));
@@ -44,8 +44,8 @@ static bool make_digest(struct change *c, const struct change_file *file,
     return true;
 }
 
-static bool look(struct change *c, const struct change_file *file, struct vault_review *r,
-                 struct err *e)
+static bool review_look(struct change *c, const struct change_file *file,
+                        struct vault_review *r, struct err *e)
 {
     if (!make_digest(c, file, r->digest, e))
         return false;
@@ -67,7 +67,7 @@ bool change_review(struct change *c, const struct change_file *file, struct err 
         return true;
     (void)change_sort(c);
     if (r->looks)
-        return look(c, file, r, e);
+        return review_look(c, file, r, e);
     if (!make_digest(c, file, digest, e))
         return false;
     c->reviewed = true;

@@ -11,7 +11,7 @@ static bool is_own_key(struct str key)
     return note_is_own_key(key) || str_is(key, SUBNOTES_KEY);
 }
 
-static bool refuse(const char *field, struct err *e, const char *what)
+static bool field_refuse(const char *field, struct err *e, const char *what)
 {
     return err_set(e, ERR_INVALID, "metadata_schema: %.120s %s", field, what);
 }
@@ -31,7 +31,7 @@ static const char *const notes_of_people[] = {"title",    "description", "defaul
 static bool check_schema(const struct json *s, const char *field, unsigned depth,
                          struct err *e);
 
-static bool check_type(const struct json *v, const char *field, struct err *e)
+static bool schema_check_type(const struct json *v, const char *field, struct err *e)
 {
     bool ok = json_is(v, JSON_STRING) && str_is_one_of(json_str(v), types);
     struct json_iter it = json_iter(json_is(v, JSON_ARRAY) ? v : NULL);
@@ -40,14 +40,15 @@ static bool check_type(const struct json *v, const char *field, struct err *e)
         if (!ok)
             break;
     }
-    return ok || refuse(field, e, "has a type that is none of " TYPES);
+    return ok || field_refuse(field, e, "has a type that is none of " TYPES);
 }
 
 static bool check_properties(const struct json *v, const char *field, unsigned depth,
                              struct err *e)
 {
     if (!json_is(v, JSON_OBJECT))
-        return refuse(field, e, "has properties that are no object of schemas by name");
+        return field_refuse(field, e,
+                            "has properties that are no object of schemas by name");
     if (json_length(v) > SCHEMA_FIELDS_MAX)
         return err_set(e, ERR_LIMIT,
                        "metadata_schema has %zu fields; at most %u are accepted",
@@ -60,27 +61,27 @@ static bool check_properties(const struct json *v, const char *field, unsigned d
         memcpy(name + 1, cut.at, cut.n);
         memcpy(name + 1 + cut.n, "\"", 2);
         if (!it.key.n)
-            return refuse(field, e, "has a field without a name");
+            return field_refuse(field, e, "has a field without a name");
         if (!check_schema(it.value, name, depth + 1, e))
             return false;
     }
     return true;
 }
 
-static bool check_list(const struct json *v, const char *field, const char *what,
-                       bool of_strings, struct err *e)
+static bool schema_check_list(const struct json *v, const char *field, const char *what,
+                              bool of_strings, struct err *e)
 {
     bool ok = json_is(v, JSON_ARRAY) && (of_strings || json_length(v) > 0);
     struct json_iter it = json_iter(ok ? v : NULL);
     while (json_next(&it))
         ok = ok && (!of_strings || json_is(it.value, JSON_STRING));
-    return ok || refuse(field, e, what);
+    return ok || field_refuse(field, e, what);
 }
 
 static bool check_any_of(const struct json *v, const char *field, unsigned depth,
                          struct err *e)
 {
-    if (!check_list(v, field, "has an anyOf that is no list of schemas", false, e))
+    if (!schema_check_list(v, field, "has an anyOf that is no list of schemas", false, e))
         return false;
     struct json_iter it = json_iter(v);
     while (json_next(&it))
@@ -97,13 +98,15 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
     if (str_is_one_of(key, notes_of_people) || str_is(key, "const"))
         return true;
     if (str_is(key, "type"))
-        return check_type(v, field, e);
+        return schema_check_type(v, field, e);
     if (str_is(key, "properties"))
         return check_properties(v, field, depth, e);
     if (str_is(key, "required"))
-        return check_list(v, field, "has a required that is no list of names", true, e);
+        return schema_check_list(v, field, "has a required that is no list of names",
+                                 true, e);
     if (str_is(key, "enum"))
-        return check_list(v, field, "has an enum that is no list of values", false, e);
+        return schema_check_list(v, field, "has an enum that is no list of values", false,
+                                 e);
     if (str_is(key, "anyOf"))
         return check_any_of(v, field, depth, e);
     if (str_is(key, "items") ||
@@ -113,16 +116,16 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
         return true;
     if (str_is(key, "pattern"))
         return json_is(v, JSON_STRING) ||
-               refuse(field, e, "has a pattern that is no string");
+               field_refuse(field, e, "has a pattern that is no string");
     if (str_is(key, "format"))
         return str_is_one_of(json_str(v), formats) ||
-               refuse(field, e, "has a format that is neither date nor date-time");
+               field_refuse(field, e, "has a format that is neither date nor date-time");
     if (str_is(key, "minimum") || str_is(key, "maximum"))
         return json_is(v, JSON_NUMBER) ||
-               refuse(field, e, "has a minimum or maximum that is no number");
+               field_refuse(field, e, "has a minimum or maximum that is no number");
     if (str_is_one_of(key, lengths))
         return (json_is_int(v) && json_int(v, -1) >= 0) ||
-               refuse(field, e, "has a length that is no whole number from 0 on");
+               field_refuse(field, e, "has a length that is no whole number from 0 on");
     return err_set(
         e, ERR_INVALID,
         "metadata_schema: %.100s has the keyword \"%.*s\", which cannot be checked; "
@@ -132,8 +135,8 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
         field, STR_ARGS(str_cut(key, 40)));
 }
 
-static bool check_order(const struct json *s, const char *low, const char *high,
-                        const char *field, struct err *e)
+static bool schema_check_order(const struct json *s, const char *low, const char *high,
+                               const char *field, struct err *e)
 {
     const struct json *a = json_get(s, low), *b = json_get(s, high);
     return !a || !b || json_number(a, 0) <= json_number(b, 0) ||
@@ -148,16 +151,16 @@ static bool check_schema(const struct json *s, const char *field, unsigned depth
         return err_set(e, ERR_LIMIT, "metadata_schema is deeper than %u levels",
                        SCHEMA_DEPTH_MAX);
     if (!json_is(s, JSON_OBJECT))
-        return refuse(field, e,
-                      "is no schema, which would be an object such as "
-                      "{\"type\": \"string\"}");
+        return field_refuse(field, e,
+                            "is no schema, which would be an object such as "
+                            "{\"type\": \"string\"}");
     struct json_iter it = json_iter(s);
     while (json_next(&it))
         if (!check_keyword(it.key, it.value, field, depth, e))
             return false;
-    return check_order(s, "minimum", "maximum", field, e) &&
-           check_order(s, "minLength", "maxLength", field, e) &&
-           check_order(s, "minItems", "maxItems", field, e);
+    return schema_check_order(s, "minimum", "maximum", field, e) &&
+           schema_check_order(s, "minLength", "maxLength", field, e) &&
+           schema_check_order(s, "minItems", "maxItems", field, e);
 }
 
 /* ---- the list of fields --------------------------------------------------- */
@@ -183,7 +186,7 @@ static void pair_constraint(struct json_writer *w, const char *key, const struct
 }
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void put_type(struct json_writer *w, struct str type)
+static void schema_put_type(struct json_writer *w, struct str type)
 {
     bool date = str_is(type, "date"), time = str_is(type, "datetime");
     bool text = date || time || str_is(type, "select") || str_is(type, "text");
@@ -214,7 +217,7 @@ static void put_limits(struct json_writer *w, const struct json *f, struct str t
     pair_constraint(w, "required", json_get(f, "constraints"), NAMES("required"));
 }
 
-static bool put_field(struct json_writer *w, const struct json *f, struct err *e)
+static bool schema_put_field(struct json_writer *w, const struct json *f, struct err *e)
 {
     static const char *const known[] = {
         "name",    "type",     "required",   "description", "constraints", "default",
@@ -257,13 +260,14 @@ static bool put_field(struct json_writer *w, const struct json *f, struct err *e
                        STR_ARGS(cut));
     json_key_str(w, name);
     json_open_object(w);
-    put_type(w, kind);
+    schema_put_type(w, kind);
     put_limits(w, f, kind);
     json_close(w);
     return true;
 }
 
-static bool put_fields(const struct json *given, struct json_writer *w, struct err *e)
+static bool schema_put_fields(const struct json *given, struct json_writer *w,
+                              struct err *e)
 {
     const struct json *fields = json_get(given, "fields");
     const struct json *more = json_get(given, "additionalProperties");
@@ -273,7 +277,7 @@ static bool put_fields(const struct json *given, struct json_writer *w, struct e
     json_key(w, "properties");
     json_open_object(w);
     while (json_next(&it))
-        if (!put_field(w, it.value, e))
+        if (!schema_put_field(w, it.value, e))
             return false;
     json_close(w);
     json_key(w, "required");
@@ -306,10 +310,9 @@ static const struct json *read_fields(const struct json *given, struct arena *a,
         err_set(e, ERR_INVALID, "metadata_schema: fields must be a list of fields");
         return NULL;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * SCHEMA_TEXT_MAX);
+    scoped_buf struct buf text = buf_of(4 * SCHEMA_TEXT_MAX);
     struct json_writer w = json_writer(&text);
-    if (!put_fields(given, &w, e) || !buf_check(&text, "metadata_schema", e))
+    if (!schema_put_fields(given, &w, e) || !buf_check(&text, "metadata_schema", e))
         return NULL;
     struct err why = {0};
     const struct json *read = json_read(buf_view(&text), a, &why);
@@ -361,8 +364,7 @@ static bool each_within(const struct json *v, bool named, const char *field,
 {
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
-        scoped_buf struct buf name;
-        buf_init(&name, 100);
+        scoped_buf struct buf name = buf_of(BUF_NAME);
         if (named)
             put_field_name(it.key, &name);
         if (!each_pattern(it.value, named ? buf_cz(&name) : field, each, arg, e))
@@ -392,8 +394,8 @@ bool schema_each_pattern(const struct json *schema, schema_pattern *each, void *
 
 /* ---- holding values against it -------------------------------------------- */
 
-static bool check_text(const struct json *s, struct str text, const char *place,
-                       const struct schema_matching *m, struct err *e)
+static bool schema_check_text(const struct json *s, struct str text, const char *place,
+                              const struct schema_matching *m, struct err *e)
 {
     const struct json *pattern = json_get(s, "pattern");
     struct str format = json_str(json_get(s, "format"));
@@ -419,8 +421,9 @@ static bool check_texts(const struct json *s, const struct json *v, const char *
 
 /* A schema that the value fits otherwise has to fit its texts as well. All are
  * looked at, so that all their patterns are asked for at once. */
-static bool check_any(const struct json *any, const struct json *v, const char *place,
-                      const struct schema_matching *m, struct err *e)
+static bool schema_check_any(const struct json *any, const struct json *v,
+                             const char *place, const struct schema_matching *m,
+                             struct err *e)
 {
     bool fits = !any;
     struct err unfit = {0};
@@ -456,10 +459,10 @@ static bool check_texts(const struct json *s, const struct json *v, const char *
 {
     if (!s)
         return true;
-    if (!check_any(json_get(s, "anyOf"), v, place, m, e))
+    if (!schema_check_any(json_get(s, "anyOf"), v, place, m, e))
         return false;
     if (json_is(v, JSON_STRING))
-        return check_text(s, json_str(v), place, m, e);
+        return schema_check_text(s, json_str(v), place, m, e);
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
         bool list = json_is(v, JSON_ARRAY);
@@ -468,8 +471,7 @@ static bool check_texts(const struct json *s, const struct json *v, const char *
             continue;
         char inner[160];
         struct str key = str_cut(it.key, 40);
-        scoped_buf struct buf name;
-        buf_init(&name, sizeof inner);
+        scoped_buf struct buf name = buf_of(sizeof inner);
         buf_printf(&name, list ? "%.100s[]" : "%.100s.%.*s", place, STR_ARGS(key));
         if (!check_texts(sub, it.value, buf_cz(&name), m, e))
             return false;
@@ -483,8 +485,8 @@ static bool is_missed(struct str key, const struct json *metadata, bool whole)
     return !is_own_key(key) && (json_is(v, JSON_NULL) || (whole && !v));
 }
 
-static bool check_required(const struct json *schema, const struct json *metadata,
-                           bool whole, struct err *e)
+static bool schema_check_required(const struct json *schema, const struct json *metadata,
+                                  bool whole, struct err *e)
 {
     struct json_iter it = json_iter(json_get(schema, "required"));
     while (json_next(&it)) {
@@ -520,7 +522,7 @@ static bool write_both(const struct json *schema, const struct json *metadata,
 bool schema_check(const struct json *schema, const struct json *metadata, bool whole,
                   const struct schema_matching *matching, struct err *e)
 {
-    if (!check_required(schema, metadata, whole, e))
+    if (!schema_check_required(schema, metadata, whole, e))
         return false;
     scoped_buf struct buf subject, loose;
     buf_init(&subject, 32u << 20);

@@ -48,7 +48,8 @@ struct search {
 #define ROW_COLUMNS FIND_ID ", n.title, n.type, n.created, n.path"
 #define TYPE_FILTER "(?1 = '' OR n.type = ?1)"
 
-static void put_row(struct search *s, struct query *q, struct str excerpt, double score)
+static void search_put_row(struct search *s, struct query *q, struct str excerpt,
+                           double score)
 {
     struct json_writer *w = &s->w;
     if (!s->passed) {
@@ -91,16 +92,15 @@ static bool is_beyond(struct search *s, struct err *e)
 }
 
 /* A row with the text around the place; its head when the place is not known. */
-static void put_place(struct search *s, struct query *q, struct str body, size_t at,
-                      size_t length, double score)
+static void search_put_place(struct search *s, struct query *q, struct str body,
+                             size_t at, size_t length, double score)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * EXCERPT_BYTES);
+    scoped_buf struct buf text = buf_of(4 * EXCERPT_BYTES);
     excerpt_put(body, at < body.n ? at : 0, length, &text);
-    put_row(s, q, buf_view(&text), score);
+    search_put_row(s, q, buf_view(&text), score);
 }
 
-static bool is_late(const struct search *s, struct err *e)
+static bool search_is_late(const struct search *s, struct err *e)
 {
     return os_mono_ns() > s->until_ns &&
            !err_set(e, ERR_LIMIT,
@@ -115,8 +115,7 @@ static bool is_late(const struct search *s, struct err *e)
  * note, but the place may be known to it alone. */
 static bool search_words(struct search *s, struct db *db, bool any, struct err *e)
 {
-    scoped_buf struct buf match;
-    buf_init(&match, 8 * WORDS_QUERY_MAX);
+    scoped_buf struct buf match = buf_of(8 * WORDS_QUERY_MAX);
     words_put_match(&s->words, any, &match);
     scoped(query_end) struct query *q = db_query(
         db,
@@ -132,10 +131,10 @@ static bool search_words(struct search *s, struct db *db, bool any, struct err *
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, buf_view(&match));
     query_bind_int(q, 3, s->reach);
-    while (!is_full(s) && query_next(q, e) && !is_late(s, e) && !is_beyond(s, e)) {
+    while (!is_full(s) && query_next(q, e) && !search_is_late(s, e) && !is_beyond(s, e)) {
         struct str body = str_cut(query_str(q, 6), LOOK_MAX);
         size_t length, at = excerpt_find(body, s->words.all, s->words.count, &length);
-        put_place(s, q, body, at, length, -query_number(q, 5));
+        search_put_place(s, q, body, at, length, -query_number(q, 5));
     }
     return e->code == ERR_NONE;
 }
@@ -160,13 +159,13 @@ static bool search_inside(struct search *s, struct db *db, struct err *e)
     if (!q)
         return false;
     s->part = str_trim(s->query);
-    while (!is_full(s) && query_next(q, e) && !is_late(s, e)) {
+    while (!is_full(s) && query_next(q, e) && !search_is_late(s, e)) {
         size_t length;
         struct str title = query_str(q, 1), body = query_str(q, 6);
         bool in_title = excerpt_find(title, &s->part, 1, &length) < title.n;
         size_t at = excerpt_find(body, &s->part, 1, &length);
         if (in_title || at < body.n)
-            put_place(s, q, body, at, length, in_title ? 0.2 : 0.1);
+            search_put_place(s, q, body, at, length, in_title ? 0.2 : 0.1);
     }
     return e->code == ERR_NONE;
 }
@@ -185,7 +184,7 @@ static bool search_exact(struct search *s, struct db *db, struct err *e)
     query_bind_str(q, 2, str_trim(s->query));
     query_bind_int(q, 3, s->reach);
     while (!is_full(s) && query_next(q, e) && !is_beyond(s, e))
-        put_place(s, q, query_str(q, 6), 0, 0, 1);
+        search_put_place(s, q, query_str(q, 6), 0, 0, 1);
     return e->code == ERR_NONE;
 }
 
@@ -201,13 +200,12 @@ static bool match_note(struct search *s, struct matcher *m, struct query *q,
     if (!p.found)
         return true;
     if (p.in_whole) {
-        put_row(s, q, query_str(q, 1), 2);
+        search_put_row(s, q, query_str(q, 1), 2);
         return true;
     }
-    scoped_buf struct buf text;
-    buf_init(&text, 4 * EXCERPT_BYTES);
+    scoped_buf struct buf text = buf_of(4 * EXCERPT_BYTES);
     excerpt_put(p.line, p.at, p.length, &text);
-    put_row(s, q, buf_view(&text), 1);
+    search_put_row(s, q, buf_view(&text), 1);
     return true;
 }
 
@@ -234,7 +232,7 @@ static bool search_regex(struct search *s, struct db *db, struct err *e)
         return false;
     scoped(matcher_close) struct matcher *m = make_matcher(s, e);
     while (m && !is_full(s) && query_next(q, e))
-        if (is_late(s, e) || !match_note(s, m, q, e))
+        if (search_is_late(s, e) || !match_note(s, m, q, e))
             return false;
     return e->code == ERR_NONE;
 }
@@ -280,7 +278,7 @@ static bool search_work(struct db *db, void *arg, struct err *e)
                                     "before; \"%.*s\" is not found (any more)",
                                     STR_ARGS(str_cut(s->cursor, 80)));
     if (why.code == ERR_TIMEOUT)
-        return !is_late(s, e) && err_set(e, why.code, "%s", why.msg);
+        return !search_is_late(s, e) && err_set(e, why.code, "%s", why.msg);
     return err_set(e, why.code, "%s", why.msg);
 }
 
@@ -298,7 +296,7 @@ static bool search_patterns(struct db *db, void *arg, struct err *e)
 
 /* ---- the door ----------------------------------------------------------- */
 
-static bool read_fields(const struct json *fields, struct search *s, struct err *e)
+static bool search_read_fields(const struct json *fields, struct search *s, struct err *e)
 {
     s->fields = ROW_ALL;
     if (!fields || json_is(fields, JSON_NULL))
@@ -341,10 +339,10 @@ static bool read_search(const struct json *o, struct search *s, struct err *e)
          !options_bool(o, "useRegex", &s->use_regex, e) ||
          !options_bool(o, "exact", &s->exact, e)))
         return false;
-    return read_fields(json_get(o, "fields"), s, e) && check_query(s, e);
+    return search_read_fields(json_get(o, "fields"), s, e) && check_query(s, e);
 }
 
-static bool perform(struct search *s, struct json_writer *out, struct err *e)
+static bool search_perform(struct search *s, struct json_writer *out, struct err *e)
 {
     s->reach = s->cursor.n ? PAGES_MAX + 1 : s->limit;
     buf_init(&s->rows, FIND_ANSWER_MAX);
@@ -364,7 +362,7 @@ bool notes_search(struct vault *v, const struct json *options, struct json_write
                   struct err *e)
 {
     struct search s = {.v = v};
-    return read_search(options, &s, e) && perform(&s, out, e);
+    return read_search(options, &s, e) && search_perform(&s, out, e);
 }
 
 bool notes_search_by_text(struct vault *v, const struct json *options,
@@ -381,6 +379,6 @@ bool notes_search_by_text(struct vault *v, const struct json *options,
          !options_str(options, "cursor", NULL, &s.cursor, e) ||
          !options_int(options, "limit", NOTES_SEARCH_BY_TEXT_LIMIT, &s.limit, e)))
         return false;
-    return read_fields(json_get(options, "fields"), &s, e) && check_query(&s, e) &&
-           perform(&s, out, e);
+    return search_read_fields(json_get(options, "fields"), &s, e) && check_query(&s, e) &&
+           search_perform(&s, out, e);
 }

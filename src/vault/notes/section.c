@@ -12,14 +12,14 @@
 #include "notes/types.h"
 #include "notes/write.h"
 
-static struct str part(struct str s, size_t from, size_t to)
+static struct str str_part(struct str s, size_t from, size_t to)
 {
     return (struct str){s.at + from, to - from};
 }
 
 /* ---- reading ------------------------------------------------------------- */
 
-static void put_section(const struct outline *o, const struct section *s,
+static void section_put(const struct outline *o, const struct section *s,
                         uint32_t occurrence, struct json_writer *w)
 {
     json_open_object(w);
@@ -30,7 +30,7 @@ static void put_section(const struct outline *o, const struct section *s,
     json_close(w);
 }
 
-static bool put_sections(struct vault *v, const struct outline *o, struct arena *a,
+static bool sections_put(struct vault *v, const struct outline *o, struct arena *a,
                          struct json_writer *w, struct err *e)
 {
     scoped_map struct map headings = {0};
@@ -43,7 +43,7 @@ static bool put_sections(struct vault *v, const struct outline *o, struct arena 
         size_t number = map_add(&headings, s->heading->text, e);
         if (number == MAP_NONE || !vault_goes_on(v, e))
             return false;
-        put_section(o, s, ++seen[number], w);
+        section_put(o, s, ++seen[number], w);
     }
     json_close(w);
     return true;
@@ -60,8 +60,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
         !options_identifier(identifier, &wanted, e))
         return false;
     history_settle(v->history);
-    scoped_buf struct buf bytes;
-    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     if (!vault_resolve(v, wanted, path, &found, e) ||
         (found && !vault_read(v, path, &bytes, &st, &found, e)))
@@ -78,7 +77,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
     write_pair_id(v, out, "id", str_of(path));
     json_pair_cstr(out, "content_hash", n.hash);
     json_key(out, "sections");
-    if (!put_sections(v, &o, a, out, e))
+    if (!sections_put(v, &o, a, out, e))
         return false;
     json_close(out);
     note_tell(v, &n, false);
@@ -150,8 +149,7 @@ static bool read_edit(const struct json *o, void *state, struct err *e)
 
 static bool list_headings(const struct outline *o, struct str wanted, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, 200);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; i < o->count && !names.failed; i++)
         buf_printf(&names, "%s\"%.*s\"", i ? ", " : "",
                    STR_ARGS(str_cut(o->sections[i].heading->text, 60)));
@@ -163,7 +161,7 @@ static bool list_headings(const struct outline *o, struct str wanted, struct err
         o->count ? names.failed ? " ..." : "" : "none");
 }
 
-static bool find_section(const struct outline *o, const struct edit *d,
+static bool section_find(const struct outline *o, const struct edit *d,
                          const struct section **out, struct err *e)
 {
     int64_t count = 0;
@@ -194,7 +192,7 @@ static struct str without_blank_lines(struct str s)
     for (size_t i = 0; i < s.n;) {
         const char *end = memchr(s.at + i, '\n', s.n - i);
         size_t next = end ? (size_t)(end + 1 - s.at) : s.n;
-        if (str_trim(part(s, i, next)).n) {
+        if (str_trim(str_part(s, i, next)).n) {
             s.at += i, s.n -= i;
             break;
         }
@@ -207,7 +205,7 @@ static struct str without_blank_lines(struct str s)
     return s;
 }
 
-static void put_lines(struct str s, const char *eol, struct buf *out)
+static void section_put_lines(struct str s, const char *eol, struct buf *out)
 {
     for (size_t i = 0; i < s.n;) {
         const char *end = memchr(s.at + i, '\n', s.n - i);
@@ -231,13 +229,14 @@ static char first_sign(struct str s)
 static bool goes_on(struct str above, struct str below)
 {
     const char *line = memrchr(above.at, '\n', above.n);
-    struct str last = line ? part(above, (size_t)(line + 1 - above.at), above.n) : above;
+    struct str last =
+        line ? str_part(above, (size_t)(line + 1 - above.at), above.n) : above;
     char a = first_sign(last), b = first_sign(below);
     return a && a == b && strchr("-*+|", a);
 }
 
-static void put_content(const struct edit *d, struct str old, const char *eol,
-                        struct buf *out)
+static void section_put_content(const struct edit *d, struct str old, const char *eol,
+                                struct buf *out)
 {
     struct str fresh = without_blank_lines(d->content);
     bool both = d->mode != MODE_REPLACE && d->mode != MODE_CREATE && old.n && fresh.n;
@@ -251,7 +250,7 @@ static void put_content(const struct edit *d, struct str old, const char *eol,
         if (s.at == old.at && s.n == old.n)
             buf_str(out, s);
         else
-            put_lines(s, eol, out);
+            section_put_lines(s, eol, out);
         if (s.n)
             buf_cstr(out, eol);
         if (i == 0 && both && !goes_on(above, below))
@@ -278,8 +277,9 @@ static void end_line(struct buf *b, const char *eol)
         buf_cstr(b, eol);
 }
 
-static struct splice put_new(const struct outline *o, const struct section *s,
-                             const struct edit *d, const char *eol, struct buf *out)
+static struct splice section_put_new(const struct outline *o, const struct section *s,
+                                     const struct edit *d, const char *eol,
+                                     struct buf *out)
 {
     bool creates = d->mode == MODE_CREATE;
     struct splice at = {creates ? o->body.n : s->heading->start,
@@ -293,23 +293,23 @@ static struct splice put_new(const struct outline *o, const struct section *s,
         buf_printf(out, "## %.*s", STR_ARGS(d->heading));
         buf_cstr(out, eol);
     } else if (d->mode != MODE_REMOVE) {
-        buf_str(out, part(o->body, s->heading->start, s->heading->end));
+        buf_str(out, str_part(o->body, s->heading->start, s->heading->end));
         end_line(out, eol);
     }
     if (d->mode != MODE_REMOVE) {
-        struct str old = creates ? STR("") : part(o->body, s->heading->end, s->end);
+        struct str old = creates ? STR("") : str_part(o->body, s->heading->end, s->end);
         struct str kept = without_blank_lines(old),
                    fresh = without_blank_lines(d->content);
         bool close = old.n && kept.n && kept.at == old.at; /* no empty line before it */
         bool any = fresh.n || (kept.n && d->mode != MODE_REPLACE);
         if (any && !close)
             buf_cstr(out, eol);
-        put_content(d, kept, eol, out);
+        section_put_content(d, kept, eol, out);
     }
     if (at.old_end < o->body.n && !ends_blank(out))
         buf_cstr(out, eol);
     at.new_end = out->n;
-    buf_str(out, part(o->body, at.old_end, o->body.n));
+    buf_str(out, str_part(o->body, at.old_end, o->body.n));
     return at;
 }
 
@@ -375,14 +375,15 @@ static bool check_others(const struct outline *old, const struct outline *now,
     return k == now->heading_count || splits(&now->headings[k], e);
 }
 
-static bool revise(struct change *c, struct vault *v, const struct note *n,
-                   const struct edit *d, struct arena *a, struct buf *out, struct err *e)
+static bool section_revise(struct change *c, struct vault *v, const struct note *n,
+                           const struct edit *d, struct arena *a, struct buf *out,
+                           struct err *e)
 {
     struct outline old, now;
     const struct section *s;
     if (!outline_read(n->front.body, a, &old, e))
         return false;
-    if (!find_section(&old, d, &s, e))
+    if (!section_find(&old, d, &s, e))
         return outcome_refuse(v->view.outcome, e->code == ERR_NOT_FOUND
                                                    ? REFUSAL_NO_SECTION
                                                    : REFUSAL_OTHER);
@@ -390,9 +391,8 @@ static bool revise(struct change *c, struct vault *v, const struct note *n,
     const char *nl =
         s ? memrchr(old.body.at, '\n', first) : memchr(old.body.at, '\n', old.body.n);
     bool crlf = nl ? nl > old.body.at && nl[-1] == '\r' : frontmatter_is_crlf(n->bytes);
-    scoped_buf struct buf body;
-    buf_init(&body, NOTE_SIZE_MAX);
-    struct splice at = put_new(&old, s, d, crlf ? "\r\n" : "\n", &body);
+    scoped_buf struct buf body = buf_of(NOTE_SIZE_MAX);
+    struct splice at = section_put_new(&old, s, d, crlf ? "\r\n" : "\n", &body);
     if (!buf_check(&body, "the note", e) || !outline_read(buf_view(&body), a, &now, e) ||
         !check_others(&old, &now, &at, d, e))
         return false;
@@ -415,9 +415,9 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     if (!vault_need_note(v, c, d->identifier, path, &n, e))
         return false;
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
-    scoped_buf struct buf fresh;
-    buf_init(&fresh, NOTE_SIZE_MAX);
-    if (!write_check_guard(v, &d->guard, &n, e) || !revise(c, v, &n, d, a, &fresh, e) ||
+    scoped_buf struct buf fresh = buf_of(NOTE_SIZE_MAX);
+    if (!write_check_guard(v, &d->guard, &n, e) ||
+        !section_revise(c, v, &n, d, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
     (void)snprintf(summary, sizeof summary, "section \"%.*s\": %s",

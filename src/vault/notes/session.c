@@ -10,7 +10,7 @@
 /* ---- one note ------------------------------------------------------------ */
 
 /* Its row, and what it says. Its words stay: nobody searches in a session. */
-static bool drop(struct linker *l, const char *path, struct err *e)
+static bool session_drop_note(struct linker *l, const char *path, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(l->db, "SELECT key, path, uid, title FROM notes WHERE path = ?", e);
@@ -27,8 +27,7 @@ static bool drop(struct linker *l, const char *path, struct err *e)
 
 static bool insert(struct db *db, const struct note *n, int64_t *key, struct err *e)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(n->path, &id);
     /* A key that no note has had: words of others hang on those. */
     scoped(query_end) struct query *q = db_query(
@@ -48,7 +47,8 @@ static bool insert(struct db *db, const struct note *n, int64_t *key, struct err
     return true;
 }
 
-static bool add(struct linker *l, struct change *c, const char *path, struct err *e)
+static bool session_add_note(struct linker *l, struct change *c, const char *path,
+                             struct err *e)
 {
     struct note n;
     bool found;
@@ -184,8 +184,8 @@ static bool refresh_row(struct linker *l, const struct note *n, int64_t *key,
 
 /* A note that stays where it is keeps its row. *known false: it has none, or cannot be
  * read any more. */
-static bool refresh(struct linker *l, struct change *c, const char *path, bool *known,
-                    struct err *e)
+static bool session_refresh(struct linker *l, struct change *c, const char *path,
+                            bool *known, struct err *e)
 {
     struct note n;
     bool found;
@@ -219,7 +219,7 @@ static bool forget_old(void *arg, const char *known, const char *now, struct err
 {
     struct learning *x = arg;
     x->any = true;
-    return !known || stays(known, now) || drop(x->linker, known, e);
+    return !known || stays(known, now) || session_drop_note(x->linker, known, e);
 }
 
 static bool add_new(void *arg, const char *known, const char *now, struct err *e)
@@ -228,12 +228,12 @@ static bool add_new(void *arg, const char *known, const char *now, struct err *e
     bool done = false;
     if (!now || !vault_goes_on(x->c->v, e))
         return !now;
-    if (stays(known, now) && !refresh(x->linker, x->c, now, &done, e))
+    if (stays(known, now) && !session_refresh(x->linker, x->c, now, &done, e))
         return false;
     if (done)
         return true;
-    return (!stays(known, now) || drop(x->linker, known, e)) &&
-           add(x->linker, x->c, now, e);
+    return (!stays(known, now) || session_drop_note(x->linker, known, e)) &&
+           session_add_note(x->linker, x->c, now, e);
 }
 
 bool session_learn(struct change *c, struct err *e)
@@ -296,7 +296,7 @@ static bool work_within(struct session *s, struct db *db, struct err *e)
     return ok;
 }
 
-static bool run(struct db *db, void *arg, struct err *e)
+static bool session_run_work(struct db *db, void *arg, struct err *e)
 {
     struct session *s = arg;
     /* The change's work up to here cannot be done again. */
@@ -313,7 +313,7 @@ bool session_run(struct vault *v, struct change *c, session_work *work, void *ar
                  struct err *e)
 {
     struct session s = {c, work, arg, false};
-    return index_use(v, run, &s, e);
+    return index_use(v, session_run_work, &s, e);
 }
 
 /* The work's writes are undone, as index_use()'s callers do it. */

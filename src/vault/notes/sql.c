@@ -101,7 +101,7 @@ static bool read_asking(const struct json *o, struct asking *a, struct err *e)
                    "metadata, links, hierarchy and types");
 }
 
-static bool ask(struct asking *s, struct err *e)
+static bool query_ask(struct asking *s, struct err *e)
 {
     struct sql_query q = {
         .sql = s->sql,
@@ -121,14 +121,13 @@ static bool ask_file(struct db *db, void *arg, struct err *e)
     buf_clear(&s->rows);
     os_close(s->source.copy);
     return index_source(s->v->index, db, &s->source, e) &&
-           (s->source.copy >= 0 || ask(s, e));
+           (s->source.copy >= 0 || query_ask(s, e));
 }
 
 static bool put_answer(const struct asking *s, struct json_writer *out, struct err *e)
 {
     struct str rows = buf_view(&s->rows);
-    scoped_buf struct buf all;
-    buf_init(&all, FIND_ANSWER_MAX);
+    scoped_buf struct buf all = buf_of(FIND_ANSWER_MAX);
     buf_put(&all, rows.at, rows.n - 1); /* but for its brace */
     buf_printf(&all, ",\"query_time_ms\":%.3f}",
                (double)(os_mono_ns() - s->began_ns) / 1e6);
@@ -152,7 +151,7 @@ bool notes_search_sql(struct vault *v, const struct json *options,
     if (!read_asking(options, &s, e))
         return false;
     buf_init(&s.rows, FIND_ANSWER_MAX);
-    bool ok = index_use(v, ask_file, &s, e) && (s.source.copy < 0 || ask(&s, e)) &&
+    bool ok = index_use(v, ask_file, &s, e) && (s.source.copy < 0 || query_ask(&s, e)) &&
               put_answer(&s, out, e);
     os_close(s.source.copy);
     buf_done(&s.rows);

@@ -57,7 +57,7 @@ static bool put_aside(struct sorting *s, struct node *n, struct err *e)
 }
 
 /* With all that must come before, the last of which is first. */
-static bool put(struct sorting *s, struct node *n, struct node **way, struct err *e)
+static bool node_put(struct sorting *s, struct node *n, struct node **way, struct err *e)
 {
     size_t depth = 0;
     for (struct node *b = n; b && b->state != DONE; b = before(s, b)) {
@@ -94,7 +94,7 @@ bool steps_sort(struct step *steps, size_t *count, int64_t now_ms, struct arena 
     if (s.leaving_count)
         qsort(s.leaving, s.leaving_count, sizeof(struct node *), by_from);
     for (size_t i = 0; i < *count; i++)
-        if (!put(&s, &s.nodes[i], way, e))
+        if (!node_put(&s, &s.nodes[i], way, e))
             return false;
     *count = s.count;
     return true;

@@ -9,8 +9,8 @@
 #include "notes/notes.api.h"
 
 /* The index is brought up to date before the lock is taken: it may take long, the first time. */
-static bool perform(struct vault *v, const struct operation *op, const struct json *o,
-                    struct json_writer *out, struct err *e)
+static bool subnotes_perform(struct vault *v, const struct operation *op,
+                             const struct json *o, struct json_writer *out, struct err *e)
 {
     return index_use(v, NULL, NULL, e) && write_perform(v, op, o, out, e);
 }
@@ -103,7 +103,7 @@ static const struct operation add_operation = {
 bool hierarchy_add_subnote(struct vault *v, const struct json *options,
                            struct json_writer *out, struct err *e)
 {
-    return perform(v, &add_operation, options, out, e);
+    return subnotes_perform(v, &add_operation, options, out, e);
 }
 
 /* ---- remove ------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static const struct operation remove_operation = {"hierarchy.removeSubnote", "up
 bool hierarchy_remove_subnote(struct vault *v, const struct json *options,
                               struct json_writer *out, struct err *e)
 {
-    return perform(v, &remove_operation, options, out, e);
+    return subnotes_perform(v, &remove_operation, options, out, e);
 }
 
 /* ---- reorder ------------------------------------------------------------ */
@@ -189,8 +189,7 @@ static void name_one(struct buf *list, struct str id)
 /* Entries of the list that were not given. */
 static void name_missing(const struct order *o, struct buf *missing)
 {
-    scoped_buf struct buf name;
-    buf_init(&name, PATH_MAX);
+    scoped_buf struct buf name = buf_of(PATH_MAX);
     for (size_t i = 0; i < o->family->count; i++) {
         bool given = !o->family->items[i].counts;
         for (size_t k = 0; k < o->count && !given; k++)
@@ -249,8 +248,7 @@ static bool check_order(struct order *o, const struct json *ids, const struct lo
         else
             o->items[o->count++] = at;
     }
-    scoped_buf struct buf missing;
-    buf_init(&missing, 16u << 20);
+    scoped_buf struct buf missing = buf_of(BUF_FILE);
     name_missing(o, &missing);
     if (!missing.n && !o->extra.n)
         return true;
@@ -272,7 +270,7 @@ static bool run_reordering(struct change *c, struct vault *v, void *state,
         !find_notes(c, &f, p->order, &l, e))
         return false;
     struct order o = {&f, arena_get(f.arena, (l.count + 1) * sizeof *o.items, e), 0, {0}};
-    buf_init(&o.extra, 16u << 20);
+    buf_init(&o.extra, BUF_FILE);
     bool ok = o.items && check_order(&o, p->order, &l, e);
     buf_done(&o.extra);
     if (!ok)
@@ -291,5 +289,5 @@ static const struct operation reorder_operation = {"hierarchy.reorder", "update"
 bool hierarchy_reorder(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
-    return perform(v, &reorder_operation, options, out, e);
+    return subnotes_perform(v, &reorder_operation, options, out, e);
 }

@@ -53,7 +53,7 @@ struct row {
 
 #define ROW_COLUMNS "key, size, mtime_ns, inode, racy, state, hash"
 
-static void read_row(struct query *q, struct row *r)
+static void sync_read_row(struct query *q, struct row *r)
 {
     *r = (struct row){
         .key = query_int(q, 0),
@@ -68,7 +68,7 @@ static void read_row(struct query *q, struct row *r)
         memcpy(r->hash, hash.at, hash.n);
 }
 
-static bool find_row(struct sync *s, const char *path, struct row *r, struct err *e)
+static bool sync_find_row(struct sync *s, const char *path, struct row *r, struct err *e)
 {
     *r = (struct row){0};
     scoped(query_end) struct query *q =
@@ -77,7 +77,7 @@ static bool find_row(struct sync *s, const char *path, struct row *r, struct err
         return false;
     query_bind_cstr(q, 1, path);
     if (query_next(q, e))
-        read_row(q, r);
+        sync_read_row(q, r);
     return e->code == ERR_NONE;
 }
 
@@ -151,8 +151,7 @@ static bool write_note(struct sync *s, const struct reading *reading, int state,
                        struct row *r, struct err *e)
 {
     const struct note *n = &reading->note;
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(n->path, &id);
     scoped(query_end) struct query *q = db_query(
         s->db,
@@ -207,7 +206,7 @@ static bool write_text(struct sync *s, const struct reading *reading, const stru
 /* ---- one note ----------------------------------------------------------- */
 
 /* A note that cannot be read is known by its name. */
-static void stand_in(struct reading *r)
+static void sync_stand_in(struct reading *r)
 {
     struct str path = str_of(r->path);
     r->note = (struct note){.path = path, .st = r->st, .title = name_stem(path)};
@@ -239,7 +238,7 @@ static bool write_unread(struct sync *s, const struct reading *reading, struct r
     if (!known.st.is_file &&
         !os_stat_beneath(s->v->dir, reading->path, &known.st, &ignored))
         return true; /* gone in between: its removal will be told of */
-    stand_in(&known);
+    sync_stand_in(&known);
     return write_down(s, &known, state, r, e);
 }
 
@@ -247,7 +246,7 @@ static bool write_unread(struct sync *s, const struct reading *reading, struct r
 static bool write_reading(struct sync *s, const struct reading *reading, struct err *e)
 {
     struct row r;
-    if (!find_row(s, reading->path, &r, e))
+    if (!sync_find_row(s, reading->path, &r, e))
         return false;
     if (!reading->found && !reading->ok)
         return err_set(e, reading->why.code, "%s", reading->why.msg);
@@ -270,7 +269,7 @@ struct files {
     size_t count, capacity;
 };
 
-static bool push(struct files *f, struct file file, struct err *e)
+static bool files_push(struct files *f, struct file file, struct err *e)
 {
     if (!array_fit(f->all, f->capacity, f->count, e))
         return false;
@@ -278,7 +277,8 @@ static bool push(struct files *f, struct file file, struct err *e)
     return true;
 }
 
-static bool add_file(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool sync_add_file(void *arg, const char *name, const struct os_stat *st,
+                          struct err *e)
 {
     struct files *f = arg;
     if (!vault_goes_on(f->v, e))
@@ -286,7 +286,7 @@ static bool add_file(void *arg, const char *name, const struct os_stat *st, stru
     if (!st->is_file || !name_is_path(str_of(name)))
         return true;
     const char *copy = arena_copy(f->arena, name, strlen(name), e);
-    return copy && push(f, (struct file){.path = copy, .st = *st}, e);
+    return copy && files_push(f, (struct file){.path = copy, .st = *st}, e);
 }
 
 /* A path that the index has. It may be a stranger's index: what is no path of a
@@ -294,9 +294,9 @@ static bool add_file(void *arg, const char *name, const struct os_stat *st, stru
 static bool add_row(struct files *f, int64_t key, struct str path, struct err *e)
 {
     if (!name_is_path(path))
-        return push(f, (struct file){.key = key}, e);
+        return files_push(f, (struct file){.key = key}, e);
     const char *copy = arena_copy(f->arena, path.at, path.n, e);
-    return copy && push(f, (struct file){.path = copy}, e);
+    return copy && files_push(f, (struct file){.path = copy}, e);
 }
 
 /* Takes out what the index knows as it is. */
@@ -305,7 +305,7 @@ static bool keep_changed(struct sync *s, struct files *f, struct err *e)
     size_t kept = 0;
     for (size_t i = 0; i < f->count; i++) {
         struct row r = {0};
-        if (f->all[i].path && !find_row(s, f->all[i].path, &r, e))
+        if (f->all[i].path && !sync_find_row(s, f->all[i].path, &r, e))
             return false;
         if (!is_current(&r, &f->all[i].st))
             f->all[kept++] = f->all[i];
@@ -323,18 +323,18 @@ static void files_done(struct files *f)
 
 static struct files files_new(const struct vault *v)
 {
-    return (struct files){.v = v, .arena = arena_new((size_t)1 << 30)};
+    return (struct files){.v = v, .arena = arena_new(ARENA_VAULT)};
 }
 
-static int by_path(const void *a, const void *b)
+static int files_by_path(const void *a, const void *b)
 {
     return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
 }
 
 /* Walks files and rows side by side, both in the order of their paths, and gathers
  * the paths where they differ. */
-static bool compare(struct sync *s, const struct files *files, struct files *differ,
-                    struct err *e)
+static bool files_compare(struct sync *s, const struct files *files, struct files *differ,
+                          struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(s->db, "SELECT " ROW_COLUMNS ", path FROM notes ORDER BY path", e);
@@ -349,11 +349,11 @@ static bool compare(struct sync *s, const struct files *files, struct files *dif
                         : str_cmp(str_of(files->all[i].path), query_str(q, 7));
         struct row r = {0};
         if (order >= 0)
-            read_row(q, &r);
+            sync_read_row(q, &r);
         if (order > 0)
             ok = add_row(differ, r.key, query_str(q, 7), e);
         else if (order < 0 || !is_current(&r, &files->all[i].st))
-            ok = push(differ, files->all[i], e);
+            ok = files_push(differ, files->all[i], e);
         i += order <= 0;
         if (order >= 0)
             more = query_next(q, e);
@@ -403,7 +403,7 @@ static bool commit(struct sync *s, struct transaction *t, struct err *e)
 }
 
 /* Resolves the names that are open; needs a transaction. */
-static bool settle(struct sync *s, struct err *e)
+static bool sync_settle(struct sync *s, struct err *e)
 {
     bool settled;
     if (!linker_is_settled(&s->linker, &settled, e) || settled)
@@ -454,7 +454,7 @@ static bool refresh_batch(struct sync *s, const struct file *files, size_t count
         return false;
     scoped(ahead_stop) struct ahead *ahead = ahead_start(s->v, paths, named);
     return write_batch(s, files, count, ahead, e) && (!s->bulk || end_bulk(s, e)) &&
-           (s->linker.bulk || settle(s, e)) && commit(s, &t, e) &&
+           (s->linker.bulk || sync_settle(s, e)) && commit(s, &t, e) &&
            (!s->cut.code || err_set(e, s->cut.code, "%s", s->cut.msg));
 }
 
@@ -490,21 +490,21 @@ static bool refresh_all(struct sync *s, const struct files *files, struct err *e
     if (!ok || !linker_is_settled(&s->linker, &settled, e) || settled)
         return ok && e->code == ERR_NONE;
     scoped_transaction struct transaction t = {0};
-    return db_begin(&t, s->db, e) && settle(s, e) && commit(s, &t, e);
+    return db_begin(&t, s->db, e) && sync_settle(s, e) && commit(s, &t, e);
 }
 
 bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e)
 {
     scoped_files struct files files = files_new(v), differ = files_new(v);
-    if (!os_walk(v->dir, add_file, &files, e))
+    if (!os_walk(v->dir, sync_add_file, &files, e))
         return false;
     if (files.count)
-        qsort(files.all, files.count, sizeof *files.all, by_path);
+        qsort(files.all, files.count, sizeof *files.all, files_by_path);
     counts->notes = files.count;
 
     struct sync s;
     sync_init(&s, v, db, counts);
-    bool ok = compare(&s, &files, &differ, e) && refresh_all(&s, &differ, e);
+    bool ok = files_compare(&s, &files, &differ, e) && refresh_all(&s, &differ, e);
     sync_done(&s);
     return ok;
 }
@@ -536,10 +536,10 @@ static bool add_changed(struct sync *s, const char *name, struct files *out,
     struct err none = {0};
     bool there = os_stat_beneath(s->v->dir, name, &st, &none);
     if (there && st.is_file)
-        return add_file(out, name, &st, e);
+        return sync_add_file(out, name, &st, e);
     if (there && st.is_dir) {
         struct err walk = {0};
-        if (!os_walk_from(s->v->dir, name, add_file, out, &walk) &&
+        if (!os_walk_from(s->v->dir, name, sync_add_file, out, &walk) &&
             walk.code != ERR_NOT_FOUND && walk.code != ERR_DENIED)
             return err_set(e, walk.code, "%s", walk.msg);
     }

@@ -77,8 +77,7 @@ struct target_style target_style_of(const struct link *l, struct str bytes)
 void target_put(const struct target_style *s, struct str from, struct str to,
                 struct buf *out)
 {
-    scoped_buf struct buf path;
-    buf_init(&path, 3 * PATH_MAX);
+    scoped_buf struct buf path = buf_of(3 * PATH_MAX);
     if (s->rooted)
         buf_char(&path, '/');
     if (s->rooted)

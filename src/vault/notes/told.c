@@ -13,7 +13,7 @@ bool change_name(struct change *c, const char *path, struct err *e)
 }
 
 /* New ones are the caller's own. */
-static bool is_named(const struct change *c, const struct entry *n)
+static bool entry_is_named(const struct change *c, const struct entry *n)
 {
     return !*n->from || c->places[n->from_at].named || c->places[n->to_at].named;
 }
@@ -28,7 +28,7 @@ bool change_looked(const struct change *c)
     return c->looked;
 }
 
-static const char *kind_of(const struct entry *n)
+static const char *entry_kind(const struct entry *n)
 {
     if (n->removed)
         return "delete";
@@ -42,10 +42,9 @@ static const char *kind_of(const struct entry *n)
     return renamed ? "rename" : "move";
 }
 
-static void put_diff(const struct entry *n, struct json_writer *w)
+static void entry_put_diff(const struct entry *n, struct json_writer *w)
 {
-    scoped_buf struct buf diff;
-    buf_init(&diff, CHANGE_DIFF_MAX + 4096);
+    scoped_buf struct buf diff = buf_of(CHANGE_DIFF_MAX + 4096);
     bool whole = n->opaque ||
                  diff_put(n->old, n->removed ? STR("") : n->now, CHANGE_DIFF_MAX, &diff);
     json_pair_str(w, "diff", buf_view(&diff));
@@ -53,29 +52,28 @@ static void put_diff(const struct entry *n, struct json_writer *w)
         json_pair_bool(w, "diff_truncated", true);
 }
 
-static void put_members(const struct change *c, const struct entry *n,
-                        struct json_writer *w)
+static void entry_put_members(const struct change *c, const struct entry *n,
+                              struct json_writer *w)
 {
     struct str path = str_of(*n->from ? n->from : n->to);
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(c->v, path, &id);
     json_pair_str(w, "id", buf_view(&id));
     json_pair_str(w, "path", path);
-    json_pair_cstr(w, "action", kind_of(n));
+    json_pair_cstr(w, "action", entry_kind(n));
     if (*n->from && !n->removed && strcmp(n->from, n->to) != 0)
         json_pair_cstr(w, "new_path", n->to);
     if (sight_hides(c->v, SIGHT_NOTES))
         json_pair_cstr(w, "diff", "");
     else
-        put_diff(n, w);
+        entry_put_diff(n, w);
 }
 
-static void put_entry(const struct change *c, const struct entry *n,
+static void entry_put(const struct change *c, const struct entry *n,
                       struct json_writer *w)
 {
     json_open_object(w);
-    put_members(c, n, w);
+    entry_put_members(c, n, w);
     json_close(w);
 }
 
@@ -103,8 +101,7 @@ static void put_identity(const struct entry *n, struct json_writer *w)
 static void put_file(const struct change *c, const struct change_file *f,
                      struct json_writer *w)
 {
-    scoped_buf struct buf diff;
-    buf_init(&diff, CHANGE_DIFF_MAX + 4096);
+    scoped_buf struct buf diff = buf_of(CHANGE_DIFF_MAX + 4096);
     json_open_object(w);
     json_pair_cstr(w, "path", f->path);
     json_pair_cstr(w, "action", !f->now.at ? "delete" : f->there ? "update" : "create");
@@ -125,9 +122,9 @@ static size_t put_some(const struct change *c, bool about, size_t *told,
     size_t others = 0;
     for (size_t i = 0; i < c->count; i++) {
         const struct entry *n = c->entries[i];
-        if (about != (is_named(c, n) || n->removed || strcmp(n->from, n->to) != 0))
+        if (about != (entry_is_named(c, n) || n->removed || strcmp(n->from, n->to) != 0))
             continue;
-        if (*told == REVIEW_MAX || (hidden && !is_named(c, n))) {
+        if (*told == REVIEW_MAX || (hidden && !entry_is_named(c, n))) {
             others++;
             continue;
         }
@@ -135,7 +132,7 @@ static size_t put_some(const struct change *c, bool about, size_t *told,
         json_open_object(w);
         if (!hidden)
             put_identity(n, w);
-        put_members(c, n, w);
+        entry_put_members(c, n, w);
         json_close(w);
     }
     return others;
@@ -171,11 +168,11 @@ static enum effect_deed deed_of(const struct entry *n)
     return strcmp(n->old_hash, n->new_hash) != 0 ? EFFECT_CHANGED : EFFECT_READ;
 }
 
-static void tell(struct change *c, struct entry *n, int64_t revision)
+static void entry_tell(struct change *c, struct entry *n, int64_t revision)
 {
     scoped_buf struct buf id, list;
     buf_init(&id, PATH_MAX + 8);
-    buf_init(&list, 1u << 20);
+    buf_init(&list, BUF_LIST);
     struct err full = {0};
     struct effect e = {.what = "note", .deed = deed_of(n), .dry = c->options.dry_run};
     e.path = str_of(n->removed ? n->from : n->to);
@@ -198,10 +195,10 @@ void change_tell(struct change *c, int64_t revision)
     if (!c->v->view.outcome)
         return;
     for (size_t i = 0; i < c->count; i++)
-        tell(c, c->entries[i], revision);
+        entry_tell(c, c->entries[i], revision);
     for (struct entry *n = c->answered; n; n = n->next_answered)
         if (deed_of(n) == EFFECT_READ)
-            tell(c, n, revision);
+            entry_tell(c, n, revision);
 }
 
 /* ---- for who makes it ------------------------------------------------------- */
@@ -213,10 +210,10 @@ void change_put(struct change *c, struct json_writer *w)
     json_key(w, "changes");
     json_open_array(w);
     for (size_t i = 0; i < c->count; i++) {
-        if (sight_hides(c->v, SIGHT_NOTES) && !is_named(c, c->entries[i]))
+        if (sight_hides(c->v, SIGHT_NOTES) && !entry_is_named(c, c->entries[i]))
             others++;
         else
-            put_entry(c, c->entries[i], w);
+            entry_put(c, c->entries[i], w);
     }
     json_close(w);
     if (!sight_hides(c->v, SIGHT_NOTES))

@@ -19,20 +19,19 @@ void twins_done(struct twins *t)
     free(t->newest);
 }
 
-static const char *folded(struct change *c, struct str path, struct err *e)
+static const char *twins_fold(struct change *c, struct str path, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 8 * PATH_MAX);
+    scoped_buf struct buf text = buf_of(8 * PATH_MAX);
     fold_put(path, &text);
     return arena_copy(c->arena, buf_cz(&text), text.n, e);
 }
 
 /* `path` outlasts the change. */
-static bool add(struct change *c, const char *path, bool is_folder, struct err *e)
+static bool twins_add(struct change *c, const char *path, bool is_folder, struct err *e)
 {
     struct twins *t = &c->twins;
     size_t known = t->folds.count;
-    const char *fold = folded(c, str_of(path), e);
+    const char *fold = twins_fold(c, str_of(path), e);
     if (!fold || !array_fit(t->all, t->capacity, t->count, e) ||
         !array_fit(t->newest, t->fold_capacity, t->folds.count, e))
         return false;
@@ -61,12 +60,12 @@ static bool add_listed(void *arg, const char *name, const struct os_stat *st,
     if (!st->is_dir && !name_is_path(str_of(name)))
         return true;
     const char *copy = arena_copy(c->arena, name, strlen(name), e);
-    return copy && add(c, copy, st->is_dir, e);
+    return copy && twins_add(c, copy, st->is_dir, e);
 }
 
 /* A folder that cannot be read has no names; a write there fails later. */
-static bool list(struct change *c, const char *folder, os_walk_fn *each, void *arg,
-                 struct err *e)
+static bool twins_list(struct change *c, const char *folder, os_walk_fn *each, void *arg,
+                       struct err *e)
 {
     struct err why = {0};
     if (os_list(c->v->dir, folder, each, arg, &why) || why.code != ERR_LIMIT)
@@ -85,9 +84,10 @@ static bool list_folders(struct change *c, const char *fold, size_t n, struct er
     if (t->listed.count == known)
         return true;
     if (!n)
-        return list(c, ".", add_listed, c, e);
+        return twins_list(c, ".", add_listed, c, e);
     for (size_t i = newest_of(t, fold, n); i; i = t->all[i - 1].next)
-        if (t->all[i - 1].is_folder && !list(c, t->all[i - 1].path, add_listed, c, e))
+        if (t->all[i - 1].is_folder &&
+            !twins_list(c, t->all[i - 1].path, add_listed, c, e))
             return false;
     return true;
 }
@@ -142,14 +142,14 @@ static bool look_through(struct change *c, const char *fold, struct err *e)
         struct look l = {.c = c, .is_last = !slash};
         l.wanted = (struct str){at, slash ? (size_t)(slash - at) : strlen(at)};
         for (size_t i = 0; ok && i < folders; i++)
-            ok = list(c, above[i], look_at, &l, e);
+            ok = twins_list(c, above[i], look_at, &l, e);
         free(above);
         above = l.found;
         folders = l.count;
         at = slash ? slash + 1 : NULL;
     }
     for (size_t i = 0; ok && i < folders; i++)
-        ok = !name_is_path(str_of(above[i])) || add(c, above[i], false, e);
+        ok = !name_is_path(str_of(above[i])) || twins_add(c, above[i], false, e);
     free(above);
     return ok;
 }
@@ -161,7 +161,7 @@ static bool add_own(struct change *c, struct err *e)
 {
     for (; c->twins.own < c->paths.count; c->twins.own++) {
         struct str path = c->paths.texts[c->twins.own];
-        if (name_is_path(path) && !add(c, path.at, false, e))
+        if (name_is_path(path) && !twins_add(c, path.at, false, e))
             return false;
     }
     return true;
@@ -172,7 +172,7 @@ bool twins_find(struct change *c, const char *path, const char *except, const ch
 {
     struct twins *t = &c->twins;
     *twin = NULL;
-    const char *fold = folded(c, str_of(path), e);
+    const char *fold = twins_fold(c, str_of(path), e);
     if (!fold || !add_own(c, e) ||
         !(t->asked++ < LOOKS ? look_through(c, fold, e) : list_above(c, fold, e)))
         return false;

@@ -22,18 +22,18 @@ struct known {
     struct str type;
 };
 
-static bool look_up(void *arg, const char *place, struct str pattern, struct str text,
-                    bool *yes, struct err *e)
+static bool property_look_up(void *arg, const char *place, struct str pattern,
+                             struct str text, bool *yes, struct err *e)
 {
     const struct known *k = arg;
     return verdicts_find(k->verdicts, k->type, place, pattern, text, yes, e);
 }
 
-static bool check_known(struct change *c, struct str type, const struct json *schema,
-                        const struct json *properties, bool whole, struct err *e)
+static bool type_check_known(struct change *c, struct str type, const struct json *schema,
+                             const struct json *properties, bool whole, struct err *e)
 {
     struct known k = {change_verdicts(c), type};
-    const struct schema_matching m = {look_up, &k};
+    const struct schema_matching m = {property_look_up, &k};
     bool ok = schema_check(schema, properties, whole, &m, e);
     verdicts_note_ends(k.verdicts);
     return ok || err_wrap(e, "type \"%.*s\"", STR_ARGS(str_cut(type, 60)));
@@ -56,10 +56,10 @@ static const struct json *read_scalar(struct str text, struct arena *a)
 }
 
 /* "- a\n- b" as a list, of texts or of what they look like; NULL: it is none. */
-static const struct json *read_items(struct str text, bool scalars, struct arena *a)
+static const struct json *property_read_items(struct str text, bool scalars,
+                                              struct arena *a)
 {
-    scoped_buf struct buf out;
-    buf_init(&out, 4 * text.n + 16);
+    scoped_buf struct buf out = buf_of(4 * text.n + 16);
     struct json_writer w = json_writer(&out);
     json_open_array(&w);
     while (text.n) {
@@ -114,16 +114,15 @@ static const struct json *read_section(const struct json *schema, struct str tex
                                        struct arena *a)
 {
     struct err none = {0};
-    scoped_buf struct buf quoted;
-    buf_init(&quoted, 6 * text.n + 16);
+    scoped_buf struct buf quoted = buf_of(6 * text.n + 16);
     struct json_writer w = json_writer(&quoted);
     json_put_str(&w, text);
     const struct json *plain = json_read(buf_view(&quoted), a, &none);
     if (!schema || !plain || json_schema_check(schema, plain, "", &none))
         return plain;
-    const struct json *const readings[READINGS] = {read_scalar(text, a),
-                                                   read_items(text, false, a),
-                                                   read_items(text, true, a), plain};
+    const struct json *const readings[READINGS] = {
+        read_scalar(text, a), property_read_items(text, false, a),
+        property_read_items(text, true, a), plain};
     for (size_t i = 0; i < READINGS; i++) {
         struct err unfit = {0};
         if (readings[i] && json_schema_check(schema, readings[i], "", &unfit))
@@ -148,16 +147,17 @@ struct properties {
     size_t count;
 };
 
-static int by_name(const void *a, const void *b)
+static int properties_by_name(const void *a, const void *b)
 {
     return str_cmp(((const struct property *)a)->name,
                    ((const struct property *)b)->name);
 }
 
-static struct property *find(const struct properties *p, struct str name)
+static struct property *property_find(const struct properties *p, struct str name)
 {
     struct property key = {.name = name};
-    return p->count ? bsearch(&key, p->all, p->count, sizeof key, by_name) : NULL;
+    return p->count ? bsearch(&key, p->all, p->count, sizeof key, properties_by_name)
+                    : NULL;
 }
 
 static bool list_properties(const struct json *schema, struct arena *a,
@@ -178,7 +178,7 @@ static bool list_properties(const struct json *schema, struct arena *a,
         if (!json_get_str(named, json_str(it.value)))
             p->all[p->count++] = (struct property){.name = json_str(it.value)};
     if (p->count)
-        qsort(p->all, p->count, sizeof *p->all, by_name);
+        qsort(p->all, p->count, sizeof *p->all, properties_by_name);
     return true;
 }
 
@@ -192,7 +192,7 @@ static void read_sections(struct properties *p, struct str body, bool old,
     if (!p->count || !outline_read(body, a, &o, &none))
         return;
     for (size_t i = o.count; i-- > 0;) {
-        struct property *one = find(p, o.sections[i].heading->text);
+        struct property *one = property_find(p, o.sections[i].heading->text);
         if (one)
             *(old ? &one->was : &one->is) = outline_text(&o, &o.sections[i]);
     }
@@ -221,8 +221,8 @@ static void put_whole(const struct properties *p, const struct types_note *n,
 }
 
 /* Writes the changed properties; null: removed. */
-static void put_changed(const struct properties *p, const struct types_note *n,
-                        struct arena *a, struct json_writer *w)
+static void properties_put_changed(const struct properties *p, const struct types_note *n,
+                                   struct arena *a, struct json_writer *w)
 {
     struct err none = {0};
     const struct json *gone = json_read(STR("null"), a, &none);
@@ -247,21 +247,20 @@ static const struct json *put_subject(const struct properties *p,
                                       struct err *e)
 {
     const struct json *front = n->whole ? n->metadata : n->changes;
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 20);
+    scoped_buf struct buf text = buf_of(BUF_ANSWER);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    (n->whole ? put_whole : put_changed)(p, n, a, &w);
+    (n->whole ? put_whole : properties_put_changed)(p, n, a, &w);
     struct json_iter it = json_iter(front);
     while (json_next(&it))
-        if (!find(p, it.key))
+        if (!property_find(p, it.key))
             put_value(&w, it.key, it.value);
     json_close(&w);
     return buf_check(&text, "the metadata", e) ? json_read(buf_view(&text), a, e) : NULL;
 }
 
-static bool check(struct change *c, struct str type, const struct json *schema,
-                  const struct types_note *n, struct arena *a, struct err *e)
+static bool type_check(struct change *c, struct str type, const struct json *schema,
+                       const struct types_note *n, struct arena *a, struct err *e)
 {
     struct properties p;
     if (!list_properties(schema, a, &p, e))
@@ -270,12 +269,12 @@ static bool check(struct change *c, struct str type, const struct json *schema,
     if (!n->whole)
         read_sections(&p, n->old_body, true, a);
     const struct json *subject = put_subject(&p, n, a, e);
-    return subject && check_known(c, type, schema, subject, n->whole, e);
+    return subject && type_check_known(c, type, schema, subject, n->whole, e);
 }
 
 /* ---- the door -------------------------------------------------------------------------- */
 
-static bool is_damaged(struct str type, const char *why, struct err *e)
+static bool type_is_damaged(struct str type, const char *why, struct err *e)
 {
     return err_set(
         e, ERR_INVALID,
@@ -287,8 +286,7 @@ static bool is_damaged(struct str type, const char *why, struct err *e)
 bool types_check(struct change *c, struct vault *v, struct str type,
                  const struct types_note *n, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     struct os_stat st;
     bool found;
     if (!types_read(v, type, &text, &found, &st, e))
@@ -302,6 +300,6 @@ bool types_check(struct change *c, struct vault *v, struct str type,
     /* A body can be changed whatever a person made of the schema. */
     bool content_alone = !n->whole && !json_length(n->changes);
     if (t.damage[0])
-        return content_alone || is_damaged(type, t.damage, e);
-    return !t.checked || check(c, type, t.checked, n, a, e);
+        return content_alone || type_is_damaged(type, t.damage, e);
+    return !t.checked || type_check(c, type, t.checked, n, a, e);
 }

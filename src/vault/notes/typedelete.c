@@ -237,8 +237,7 @@ static bool review(struct vault *v, struct change *c, struct str type, struct ar
 {
     char path[PATH_MAX];
     types_path(type, path);
-    scoped_buf struct buf old;
-    buf_init(&old, TYPEFILE_MAX);
+    scoped_buf struct buf old = buf_of(TYPEFILE_MAX);
     struct change_file file = {.path = path};
     struct err why = {0};
     if (!v->view.review)

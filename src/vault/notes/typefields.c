@@ -119,8 +119,7 @@ static bool within_time(struct db *db, void *arg, struct err *e)
 
 const struct json *types_fields(struct vault *v, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FIND_ANSWER_MAX);
+    scoped_buf struct buf text = buf_of(FIND_ANSWER_MAX);
     return index_use(v, within_time, &text, e) &&
                    buf_check(&text, "the fields of types", e)
                ? json_read(buf_view(&text), a, e)

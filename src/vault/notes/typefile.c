@@ -7,7 +7,7 @@
 #include "notes/frontmatter.h"
 #include "notes/schema.h"
 
-static bool next_line(struct str *left, struct str *line)
+static bool typefile_next_line(struct str *left, struct str *line)
 {
     const char *nl = left->n ? memchr(left->at, '\n', left->n) : NULL;
     *line = (struct str){left->at, nl ? (size_t)(nl - left->at) : left->n};
@@ -25,7 +25,7 @@ static const char *const names[PART_COUNT][3] = {
     [PART_SCHEMA] = {"Metadata Schema", "Schema", NULL},
 };
 
-static bool is_part(struct str text, enum typefile_part part)
+static bool typefile_is_part(struct str text, enum typefile_part part)
 {
     for (size_t i = 0; names[part][i]; i++)
         if (text.n == strlen(names[part][i]) &&
@@ -54,7 +54,7 @@ static bool look_for_section(void *arg, const struct block *b)
     if (s->found && ends) {
         s->whole.n = b->start - (size_t)(s->whole.at - s->text.at);
         s->content.n = b->start - (size_t)(s->content.at - s->text.at);
-    } else if (ends && b->level == 2 && is_part(b->text, s->part)) {
+    } else if (ends && b->level == 2 && typefile_is_part(b->text, s->part)) {
         s->whole = (struct str){s->text.at + b->start, s->text.n - b->start};
         s->content = (struct str){s->text.at + b->end, s->text.n - b->end};
         s->found = true;
@@ -64,8 +64,8 @@ static bool look_for_section(void *arg, const struct block *b)
 }
 
 /* The section's heading and what follows up to the next one; false: none. */
-static bool find_section(struct str text, enum typefile_part part, struct str *whole,
-                         struct str *content)
+static bool typefile_find_section(struct str text, enum typefile_part part,
+                                  struct str *whole, struct str *content)
 {
     struct search s = {.text = frontmatter_skip(text), .part = part};
     blocks_scan(s.text, look_for_section, &s);
@@ -105,7 +105,7 @@ static bool take_code(void *arg, const struct block *b)
 }
 
 /* The content of the first code block, or all of the section. */
-static struct str code_of(struct str section)
+static struct str section_code(struct str section)
 {
     struct str code = str_trim(section);
     blocks_scan(section, take_code, &code);
@@ -114,7 +114,7 @@ static struct str code_of(struct str section)
 
 static void read_schema(struct str section, struct arena *a, struct typefile *out)
 {
-    struct str code = str_trim(code_of(section));
+    struct str code = str_trim(section_code(section));
     struct err why = {0};
     struct yml y;
     if (!code.n)
@@ -138,11 +138,12 @@ bool typefile_read(struct str text, struct arena *a, struct typefile *out, struc
         return false;
     text = (struct str){copy, text.n};
     struct str whole, content;
-    out->purpose = find_section(text, PART_PURPOSE, &whole, &content) ? str_trim(content)
-                                                                      : preface(text);
-    if (find_section(text, PART_INSTRUCTIONS, &whole, &content))
+    out->purpose = typefile_find_section(text, PART_PURPOSE, &whole, &content)
+                       ? str_trim(content)
+                       : preface(text);
+    if (typefile_find_section(text, PART_INSTRUCTIONS, &whole, &content))
         out->instructions = str_trim(content);
-    if (find_section(text, PART_SCHEMA, &whole, &content))
+    if (typefile_find_section(text, PART_SCHEMA, &whole, &content))
         read_schema(content, a, out);
     return true;
 }
@@ -165,7 +166,7 @@ static bool is_one_list(struct str text)
     struct str line;
     bool code = false;
     blocks_scan(text, is_no_code, &code);
-    for (bool first = true; next_line(&text, &line); first = false)
+    for (bool first = true; typefile_next_line(&text, &line); first = false)
         if (code || (first && !is_item(line)) ||
             (!is_item(line) && str_trim(line).n && !str_starts(line, "  ")))
             return false;
@@ -179,10 +180,9 @@ void typefile_put_instructions(const struct typefile *t, struct json_writer *w)
         return;
     }
     json_open_array(w);
-    scoped_buf struct buf item;
-    buf_init(&item, TYPEFILE_MAX);
+    scoped_buf struct buf item = buf_of(TYPEFILE_MAX);
     struct str left = t->instructions, line;
-    while (next_line(&left, &line)) {
+    while (typefile_next_line(&left, &line)) {
         bool begins = is_item(line);
         if (begins && item.n)
             json_put_str(w, str_trim(buf_view(&item)));
@@ -199,7 +199,8 @@ void typefile_put_instructions(const struct typefile *t, struct json_writer *w)
 
 /* ---- writing ---------------------------------------------------------------- */
 
-static void put_section(enum typefile_part part, struct str with, struct buf *out)
+static void typefile_put_section(enum typefile_part part, struct str with,
+                                 struct buf *out)
 {
     buf_printf(out, "## %s\n\n", names[part][0]);
     buf_str(out, with);
@@ -210,7 +211,7 @@ void typefile_replace(struct str text, enum typefile_part part, struct str with,
                       struct buf *out)
 {
     struct str whole, content;
-    bool found = find_section(text, part, &whole, &content);
+    bool found = typefile_find_section(text, part, &whole, &content);
     struct str before =
         found ? (struct str){text.at, (size_t)(whole.at - text.at)} : text;
     struct str after = STR("");
@@ -222,7 +223,7 @@ void typefile_replace(struct str text, enum typefile_part part, struct str with,
     if (before.n && (with.n || after.n))
         buf_cstr(out, "\n\n");
     if (with.n)
-        put_section(part, with, out);
+        typefile_put_section(part, with, out);
     if (with.n && after.n)
         buf_cstr(out, "\n");
     buf_str(out, after);
@@ -252,17 +253,17 @@ static bool check_block(void *arg, const struct block *b)
                    b->kind == BLOCK_FENCE ? "a code block" : "HTML");
 }
 
-static bool check_text(struct str text, const char *field, struct err *e)
+static bool typefile_check_text(struct str text, const char *field, struct err *e)
 {
     struct check c = {text, field, e};
     blocks_scan(text, check_block, &c);
     return e->code == ERR_NONE;
 }
 
-static void put_item(struct str text, struct buf *out)
+static void typefile_put_item(struct str text, struct buf *out)
 {
     struct str left = str_trim(text), line;
-    for (bool first = true; next_line(&left, &line); first = false) {
+    for (bool first = true; typefile_next_line(&left, &line); first = false) {
         buf_cstr(out, first ? (out->n ? "\n- " : "- ") : "\n  ");
         buf_str(out, line);
     }
@@ -277,7 +278,7 @@ bool typefile_section(const struct json *given, const char *field, struct buf *o
         if (!json_is(it.value, JSON_STRING))
             return err_set(e, ERR_INVALID, "%s must be a string or a list of strings",
                            field);
-        put_item(json_str(it.value), out);
+        typefile_put_item(json_str(it.value), out);
     }
     if (!list && !json_is(given, JSON_STRING))
         return err_set(e, ERR_INVALID, "%s must be a string, not a value of type %s",
@@ -286,11 +287,11 @@ bool typefile_section(const struct json *given, const char *field, struct buf *o
         buf_str(out, str_trim(json_str(given)));
     if (out->failed)
         return err_set(e, ERR_LIMIT, "%s is longer than %zu bytes", field, out->ceiling);
-    return check_text(buf_view(out), field, e);
+    return typefile_check_text(buf_view(out), field, e);
 }
 
 /* As people lay JSON out. As deep as schemas go. */
-static void put_pretty(const struct json *v, unsigned indent, struct buf *out)
+static void typefile_put_pretty(const struct json *v, unsigned indent, struct buf *out)
 {
     struct json_writer w = json_writer(out);
     bool object = json_is(v, JSON_OBJECT);
@@ -310,9 +311,9 @@ static void put_pretty(const struct json *v, unsigned indent, struct buf *out)
             buf_cstr(out, ": ");
         }
         if (indent < 2 * SCHEMA_DEPTH_MAX && json_is(it.value, JSON_OBJECT)) {
-            put_pretty(it.value, indent + 1, out);
+            typefile_put_pretty(it.value, indent + 1, out);
         } else if (indent < 2 * SCHEMA_DEPTH_MAX && str_is(it.key, "fields")) {
-            put_pretty(it.value, indent + 1, out);
+            typefile_put_pretty(it.value, indent + 1, out);
         } else {
             struct json_writer value = json_writer(out);
             json_put(&value, it.value);
@@ -327,6 +328,6 @@ static void put_pretty(const struct json *v, unsigned indent, struct buf *out)
 void typefile_schema_section(const struct json *schema, struct buf *out)
 {
     buf_cstr(out, "```json\n");
-    put_pretty(schema, 0, out);
+    typefile_put_pretty(schema, 0, out);
     buf_cstr(out, "\n```");
 }

@@ -41,8 +41,7 @@ bool types_is_described(struct vault *v, struct str type)
     struct err none = {0};
     struct os_stat st;
     bool found = false;
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     return types_check_name(type, &none) &&
            types_read(v, type, &text, &found, &st, &none) && found;
 }
@@ -118,7 +117,7 @@ static bool take_folder(void *arg, const char *name, const struct os_stat *st,
            row_of(arg, str_of(name), e);
 }
 
-static int by_name(const void *a, const void *b)
+static int types_by_name(const void *a, const void *b)
 {
     return str_cmp(((const struct type_row *)a)->name,
                    ((const struct type_row *)b)->name);
@@ -134,15 +133,14 @@ static bool list_types(struct type_rows *r, struct err *e)
     if (!os_walk_from(r->v->dir, TYPES_DIR, take_described, r, &none) &&
         none.code != ERR_NOT_FOUND)
         return err_set(e, none.code, "%s", none.msg);
-    qsort(r->all, r->count, sizeof *r->all, by_name);
+    qsort(r->all, r->count, sizeof *r->all, types_by_name);
     return true;
 }
 
 /* ERR_NOT_FOUND, with the names there are. */
 static bool no_such_type(struct type_rows *r, struct str type, struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, 200);
+    scoped_buf struct buf names = buf_of(BUF_NAME);
     for (size_t i = 0; i < r->count && !names.failed; i++)
         buf_printf(&names, "%s%.*s", i ? ", " : "", STR_ARGS(r->all[i].name));
     return err_set(e, ERR_NOT_FOUND, "there is no type \"%.*s\"; %s%s",
@@ -238,8 +236,8 @@ static bool read_schema_option(struct vault *vault, const struct json *v,
 
 /* description, instructions (or agent_instructions), metadata_schema: null leaves a part
  * as it is. */
-static bool read_parts(struct vault *v, const struct json *json, struct type_options *o,
-                       struct err *e)
+static bool type_read_parts(struct vault *v, const struct json *json,
+                            struct type_options *o, struct err *e)
 {
     const struct json *purpose = present(json, "description");
     const struct json *first = present(json, "instructions");
@@ -267,12 +265,12 @@ static bool read_options(struct vault *v, const struct json *json, const char *c
            options_str(json, "type_name", NULL, &o->name, e) &&
            types_check_name(o->name, e) &&
            options_str(json, "content_hash", NULL, &o->hash, e) &&
-           read_parts(v, json, o, e);
+           type_read_parts(v, json, o, e);
 }
 
 /* The text with all parts that were given put in. */
-static bool put_parts(const struct type_options *o, struct str text, struct buf *out,
-                      struct err *e)
+static bool type_put_parts(const struct type_options *o, struct str text, struct buf *out,
+                           struct err *e)
 {
     scoped_buf struct buf now, next;
     buf_init(&now, TYPEFILE_MAX);
@@ -322,7 +320,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     scoped_options struct type_options o;
     options_init(&o);
     scoped_buf struct buf head, text;
-    buf_init(&head, 1000);
+    buf_init(&head, BUF_LINE);
     buf_init(&text, TYPEFILE_MAX);
     if (!read_options(v, options, "noteTypes.create", NOTE_TYPES_CREATE_KEYS, &o, e))
         return false;
@@ -334,7 +332,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     char path[PATH_MAX];
     types_path(o.name, path);
     const struct change_options how = {.action = "type"};
-    if (!put_parts(&o, buf_view(&head), &text, e))
+    if (!type_put_parts(&o, buf_view(&head), &text, e))
         return false;
     scoped(change_end) struct change *c = change_begin(v, &how, e);
     struct err why = {0};
@@ -365,8 +363,7 @@ bool note_types_create(struct vault *v, const struct json *options,
 static void put_purpose(struct vault *v, const struct type_row *row,
                         struct json_writer *w)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
     struct typefile t = {0};
     struct os_stat st;
@@ -377,7 +374,7 @@ static void put_purpose(struct vault *v, const struct type_row *row,
     json_pair_str(w, "description", t.purpose);
 }
 
-static bool read_list(const struct json *o, bool *fields, struct err *e)
+static bool types_read_list(const struct json *o, bool *fields, struct err *e)
 {
     *fields = false;
     return !o || json_is(o, JSON_NULL) ||
@@ -385,7 +382,8 @@ static bool read_list(const struct json *o, bool *fields, struct err *e)
             options_bool(o, "fields", fields, e));
 }
 
-static void put_fields(const struct json *all, struct str type, struct json_writer *w)
+static void type_put_fields(const struct json *all, struct str type,
+                            struct json_writer *w)
 {
     const struct json *own = json_get_str(all, type);
     int64_t omitted = json_int(json_get(own, "omitted"), 0);
@@ -403,7 +401,7 @@ bool note_types_list(struct vault *v, const struct json *options, struct json_wr
     bool fields;
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA + FIND_ANSWER_MAX);
     struct type_rows r = {.arena = a, .v = v};
-    if (!read_list(options, &fields, e) || !list_types(&r, e))
+    if (!types_read_list(options, &fields, e) || !list_types(&r, e))
         return false;
     bool hidden = fields && sight_hides(v, SIGHT_NOTES);
     const struct json *of_notes = fields && !hidden ? types_fields(v, a, e) : NULL;
@@ -425,14 +423,14 @@ bool note_types_list(struct vault *v, const struct json *options, struct json_wr
         if (hidden)
             sight_put_hidden(SIGHT_NOTES, out);
         else if (fields)
-            put_fields(of_notes, r.all[i].name, out);
+            type_put_fields(of_notes, r.all[i].name, out);
         json_close(out);
     }
     json_close(out);
     return buf_check(out->out, "the answer", e);
 }
 
-static void put_type(struct str type, const struct typefile *t, struct str text,
+static void type_put(struct str type, const struct typefile *t, struct str text,
                      bool found, struct json_writer *w)
 {
     char path[PATH_MAX], hash[HASH_SIZE];
@@ -456,8 +454,8 @@ static void put_type(struct str type, const struct typefile *t, struct str text,
 }
 
 /* "name" or {type_name (or typeName)}. */
-static bool read_name(const struct json *json, const char *call, struct str *name,
-                      struct err *e)
+static bool type_read_name(const struct json *json, const char *call, struct str *name,
+                           struct err *e)
 {
     *name = json_str(json);
     if (!json_is(json, JSON_STRING) &&
@@ -471,19 +469,18 @@ bool note_types_get(struct vault *v, const struct json *name, struct json_writer
                     struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     struct str type;
     struct os_stat st;
     struct typefile t;
     bool found;
-    if (!read_name(name, "noteTypes.get", &type, e) ||
+    if (!type_read_name(name, "noteTypes.get", &type, e) ||
         !types_read(v, type, &text, &found, &st, e) ||
         !typefile_read(buf_view(&text), a, &t, e))
         return false;
     if (!found && !types_need(v, type, e))
         return false;
-    put_type(type, &t, buf_view(&text), found, out);
+    type_put(type, &t, buf_view(&text), found, out);
     return buf_check(out->out, "the answer", e);
 }
 
@@ -507,8 +504,7 @@ static bool check_hash(const struct type_options *o, struct str text, bool found
 static bool write_description(struct vault *v, const struct type_options *o,
                               struct buf *text, struct err *e)
 {
-    scoped_buf struct buf old;
-    buf_init(&old, TYPEFILE_MAX);
+    scoped_buf struct buf old = buf_of(TYPEFILE_MAX);
     struct os_stat st;
     bool found;
     char path[PATH_MAX];
@@ -521,7 +517,7 @@ static bool write_description(struct vault *v, const struct type_options *o,
         return false;
     if (!found)
         buf_printf(&old, "# %.*s\n", STR_ARGS(o->name));
-    if (!put_parts(o, buf_view(&old), text, e))
+    if (!type_put_parts(o, buf_view(&old), text, e))
         return false;
     const struct change_file file = {
         .path = path, .old = buf_view(&old), .now = buf_view(text), .there = found};
@@ -542,8 +538,7 @@ bool note_types_update(struct vault *v, const struct json *options,
 {
     scoped_options struct type_options o;
     options_init(&o);
-    scoped_buf struct buf text;
-    buf_init(&text, TYPEFILE_MAX);
+    scoped_buf struct buf text = buf_of(TYPEFILE_MAX);
     if (!read_options(v, options, "noteTypes.update", NOTE_TYPES_UPDATE_KEYS, &o, e))
         return false;
     if (!o.given[PART_PURPOSE] && !o.given[PART_INSTRUCTIONS] && !o.given[PART_SCHEMA])

@@ -58,13 +58,13 @@ static bool look_for(struct db *db, const struct kind *k, struct str name, bool 
     return !e->code;
 }
 
-static bool tell(struct unknown *u, struct db *db, const struct kind *k, struct str name,
-                 struct err *e)
+static bool unknown_put_name(struct unknown *u, struct db *db, const struct kind *k,
+                             struct str name, struct err *e)
 {
     scoped_buf struct buf known;
     scoped_buf struct buf near;
-    buf_init(&known, (size_t)64 << 10);
-    buf_init(&near, 256);
+    buf_init(&known, BUF_TEXT);
+    buf_init(&near, BUF_NAME);
     struct json_writer w = json_writer(&known);
     bool there;
     if (!look_for(db, k, name, &there, &w, &near, e))
@@ -149,8 +149,8 @@ static bool tell_value(struct unknown *u, struct db *db, const struct json *one,
 {
     const struct json *value = json_get(one, "value");
     struct values v = {0};
-    buf_init(&v.known, (size_t)16 << 10);
-    buf_init(&v.near, 256);
+    buf_init(&v.known, BUF_PAGE);
+    buf_init(&v.near, BUF_NAME);
     v.w = json_writer(&v.known);
     bool ok = read_values(db, json_str(json_get(one, "key")), json_str(value), &v, e);
     if (ok && json_str(value).n <= 200)
@@ -162,7 +162,7 @@ static bool tell_value(struct unknown *u, struct db *db, const struct json *one,
 
 /* ---- all of it --------------------------------------------------------------- */
 
-static bool look(struct db *db, void *arg, struct err *e)
+static bool unknown_read(struct db *db, void *arg, struct err *e)
 {
     struct unknown *u = arg;
     buf_clear(u->rows);
@@ -173,7 +173,7 @@ static bool look(struct db *db, void *arg, struct err *e)
         for (size_t n = 0; n < NAMES_MAX && json_next(&it); n++) {
             struct str name = json_str(it.value);
             bool described = i == 0 && types_is_described(u->vault, name);
-            if (name.n && !described && !tell(u, db, &kinds[i], name, e))
+            if (name.n && !described && !unknown_put_name(u, db, &kinds[i], name, e))
                 return false;
         }
     }
@@ -188,8 +188,7 @@ static bool look(struct db *db, void *arg, struct err *e)
 bool notes_unknown(struct vault *v, const struct json *filter, struct json_writer *out,
                    struct err *e)
 {
-    scoped_buf struct buf rows;
-    buf_init(&rows, (size_t)1 << 20);
+    scoped_buf struct buf rows = buf_of(BUF_LIST);
     struct unknown u = {.vault = v, .filter = filter, .rows = &rows};
-    return find_use(v, look, &u, &rows, out, e);
+    return find_use(v, unknown_read, &u, &rows, out, e);
 }

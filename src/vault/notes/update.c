@@ -65,8 +65,9 @@ static size_t list_changes(const struct revision *r, const struct note *n,
 }
 
 /* The file's new bytes, given as a whole. */
-static bool replace(struct change *c, struct vault *v, const struct revision *r,
-                    const struct note *n, struct arena *a, struct buf *out, struct err *e)
+static bool note_replace(struct change *c, struct vault *v, const struct revision *r,
+                         const struct note *n, struct arena *a, struct buf *out,
+                         struct err *e)
 {
     struct note new;
     if (!write_parse_whole(r->whole, n->path, a, &new, e))
@@ -78,8 +79,9 @@ static bool replace(struct change *c, struct vault *v, const struct revision *r,
 }
 
 /* The file's new bytes, of what changes. */
-static bool revise(struct change *c, struct vault *v, const struct revision *r,
-                   const struct note *n, struct arena *a, struct buf *out, struct err *e)
+static bool note_revise(struct change *c, struct vault *v, const struct revision *r,
+                        const struct note *n, struct arena *a, struct buf *out,
+                        struct err *e)
 {
     struct str body = r->content ? json_str(r->content) : n->front.body;
     const struct types_note changed = {.metadata = n->front.yml.all,
@@ -90,8 +92,7 @@ static bool revise(struct change *c, struct vault *v, const struct revision *r,
         return false;
     size_t room = json_length(r->metadata) + 1;
     struct frontmatter_change *changes = arena_get(a, room * sizeof *changes, e);
-    scoped_buf struct buf head;
-    buf_init(&head, NOTE_SIZE_MAX);
+    scoped_buf struct buf head = buf_of(NOTE_SIZE_MAX);
     if (!changes)
         return false;
     size_t count = list_changes(r, n, !str_eq(body, n->front.body), a, changes);
@@ -113,10 +114,9 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     int64_t now = vault_now(v);
     os_format_utc(now, r->now);
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
-    scoped_buf struct buf fresh;
-    buf_init(&fresh, NOTE_SIZE_MAX);
+    scoped_buf struct buf fresh = buf_of(NOTE_SIZE_MAX);
     if (!write_check_guard(v, &r->guard, &n, e) ||
-        !(r->whole ? replace : revise)(c, v, r, &n, a, &fresh, e) ||
+        !(r->whole ? note_replace : note_revise)(c, v, r, &n, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
     change_say(c, path, NULL,

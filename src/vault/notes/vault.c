@@ -127,8 +127,7 @@ static struct str text_of(const struct json *v, struct arena *a, struct err *e)
         return json_str(v);
     if (!json_is(v, JSON_NUMBER) && !json_is(v, JSON_BOOL))
         return STR("");
-    scoped_buf struct buf b;
-    buf_init(&b, 64);
+    scoped_buf struct buf b = buf_of(BUF_NAME);
     struct json_writer w = json_writer(&b);
     json_put(&w, v);
     char *copy = arena_copy(a, b.at, b.n, e);
@@ -137,8 +136,7 @@ static struct str text_of(const struct json *v, struct arena *a, struct err *e)
 
 static struct str one_line(struct str s, struct arena *a, struct err *e)
 {
-    scoped_buf struct buf b;
-    buf_init(&b, NAME_TITLE_MAX);
+    scoped_buf struct buf b = buf_of(NAME_TITLE_MAX);
     name_put_title(s, &b);
     char *copy = arena_copy(a, buf_view(&b).at, b.n, e);
     return copy ? (struct str){copy, b.n} : STR("");
@@ -282,8 +280,7 @@ void vault_put_id(struct vault *v, struct str path, struct buf *out)
 bool options_check(const struct json *o, const char *what, const char *const *keys,
                    struct err *e)
 {
-    scoped_buf struct buf names;
-    buf_init(&names, 300);
+    scoped_buf struct buf names = buf_of(BUF_LINE);
     for (size_t i = 0; keys[i]; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", keys[i]);
     if (!json_is(o, JSON_OBJECT))

@@ -36,8 +36,8 @@ void verdicts_free(struct verdicts *s)
     free(s);
 }
 
-static void key_of(struct str pattern, struct str text,
-                   unsigned char key[static CRYPTO_BLAKE2B])
+static void verdict_key(struct str pattern, struct str text,
+                        unsigned char key[static CRYPTO_BLAKE2B])
 {
     unsigned char both[2 * CRYPTO_BLAKE2B];
     crypto_blake2b(pattern, both);
@@ -45,23 +45,25 @@ static void key_of(struct str pattern, struct str text,
     crypto_blake2b((struct str){(const char *)both, sizeof both}, key);
 }
 
-static bool keep(struct verdicts *s, struct str from, struct str *to, struct err *e)
+static bool verdicts_copy(struct verdicts *s, struct str from, struct str *to,
+                          struct err *e)
 {
     const char *copy = arena_copy(s->arena, from.at, from.n, e);
     *to = (struct str){copy, from.n};
     return copy != NULL;
 }
 
-static bool add(struct verdicts *s, struct question q, struct str key, struct err *e)
+static bool verdicts_add_question(struct verdicts *s, struct question q, struct str key,
+                                  struct err *e)
 {
     if (s->count == VERDICTS_MAX)
         return err_set(e, ERR_LIMIT, "more than %u texts are to match patterns of types",
                        VERDICTS_MAX);
     if (!s->arena)
         s->arena = arena_new(VERDICTS_BYTES);
-    if (!keep(s, q.pattern, &q.pattern, e) || !keep(s, q.text, &q.text, e) ||
-        !keep(s, q.type, &q.type, e) || !keep(s, q.place, &q.place, e) ||
-        !keep(s, key, &key, e))
+    if (!verdicts_copy(s, q.pattern, &q.pattern, e) ||
+        !verdicts_copy(s, q.text, &q.text, e) || !verdicts_copy(s, q.type, &q.type, e) ||
+        !verdicts_copy(s, q.place, &q.place, e) || !verdicts_copy(s, key, &key, e))
         return false;
     if (!array_fit(s->all, s->capacity, s->count, e))
         return false;
@@ -77,11 +79,11 @@ bool verdicts_find(struct verdicts *s, struct str type, const char *place,
     struct question q = {
         .pattern = pattern, .text = text, .type = type, .place = str_of(place)};
     unsigned char hash[CRYPTO_BLAKE2B];
-    key_of(pattern, text, hash);
+    verdict_key(pattern, text, hash);
     struct str key = {(const char *)hash, sizeof hash};
     size_t at = map_find(&s->keys, key);
     *matches = at == MAP_NONE || !s->all[at].answered || s->all[at].matches;
-    return at != MAP_NONE || add(s, q, key, e);
+    return at != MAP_NONE || verdicts_add_question(s, q, key, e);
 }
 
 void verdicts_note_ends(struct verdicts *s)

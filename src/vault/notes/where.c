@@ -48,8 +48,7 @@ bool where_path(struct where *w, struct str key, struct buf *out, struct err *e)
         buf_printf(out, "?%d", first);
         return true;
     }
-    scoped_buf struct buf inner;
-    buf_init(&inner, 1000);
+    scoped_buf struct buf inner = buf_of(BUF_LINE);
     buf_cstr(&inner, "$.\"");
     for (size_t i = 0; i < key.n; i++)
         buf_cstr(&inner, key.at[i] == '.' ? "\".\"" : ((char[2]){key.at[i], 0}));

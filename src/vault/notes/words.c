@@ -19,16 +19,11 @@ static void add_word(struct words *w, struct str text, bool phrase)
     w->all[w->count++] = text;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 void words_split(struct str q, bool plain, struct words *out)
 {
     out->count = 0;
     for (size_t i = 0; i < q.n;) {
-        if (is_space(q.at[i]) || (plain && q.at[i] == '"')) {
+        if (char_is_space(q.at[i]) || (plain && q.at[i] == '"')) {
             i++;
             continue;
         }
@@ -41,7 +36,7 @@ void words_split(struct str q, bool plain, struct words *out)
             continue;
         }
         size_t end = i;
-        while (end < q.n && !is_space(q.at[end]) && (end == i || q.at[end] != '"'))
+        while (end < q.n && !char_is_space(q.at[end]) && (end == i || q.at[end] != '"'))
             end++;
         add_word(out, (struct str){q.at + i, end - i}, false);
         i = end;

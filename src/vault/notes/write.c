@@ -13,8 +13,7 @@
 void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
                    struct str path)
 {
-    scoped_buf struct buf id;
-    buf_init(&id, PATH_MAX + 8);
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(v, path, &id);
     json_pair_str(w, key, buf_view(&id));
 }
@@ -198,8 +197,7 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
                       void *state, struct json_writer *out, struct err *e)
 {
     scoped(free) void *begun = mem_new(op->state_size);
-    scoped_buf struct buf answer;
-    buf_init(&answer, ANSWER_MAX);
+    scoped_buf struct buf answer = buf_of(ANSWER_MAX);
     struct performance p = {.vault = v,
                             .operation = op,
                             .given = o,

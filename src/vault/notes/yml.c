@@ -114,7 +114,7 @@ struct reader {
     struct err *e;
 };
 
-static bool bad(struct reader *r, const yaml_mark_t *at, const char *what)
+static bool yml_refuse(struct reader *r, const yaml_mark_t *at, const char *what)
 {
     return err_set(r->e, ERR_INVALID, "%s (line %zu)", what, at->line + 1);
 }
@@ -190,11 +190,13 @@ static bool put_alias(struct reader *r, const yaml_event_t *ev)
         if (strcmp(a->name, name) != 0)
             continue;
         if (!a->to)
-            return bad(r, &ev->start_mark, "an alias stands inside its own anchor");
+            return yml_refuse(r, &ev->start_mark,
+                              "an alias stands inside its own anchor");
         /* The buf may move while it grows: copy from a copy. */
         size_t n = a->to - a->from;
         if (n > r->json.ceiling - r->json.n)
-            return bad(r, &ev->start_mark, "its aliases expand to more than it may hold");
+            return yml_refuse(r, &ev->start_mark,
+                              "its aliases expand to more than it may hold");
         char *copy = malloc(n ? n : 1);
         must(copy != NULL);
         memcpy(copy, r->json.at + a->from, n);
@@ -202,16 +204,16 @@ static bool put_alias(struct reader *r, const yaml_event_t *ev)
         free(copy);
         return true;
     }
-    return bad(r, &ev->start_mark, "an alias without its anchor");
+    return yml_refuse(r, &ev->start_mark, "an alias without its anchor");
 }
 
 static bool put_key(struct reader *r, const yaml_event_t *ev)
 {
     if (ev->type != YAML_SCALAR_EVENT)
-        return bad(r, &ev->start_mark, "a key that is no plain text");
+        return yml_refuse(r, &ev->start_mark, "a key that is no plain text");
     struct str name = {(const char *)ev->data.scalar.value, ev->data.scalar.length};
     if (ev->data.scalar.anchor)
-        return bad(r, &ev->start_mark, "an anchor at a key");
+        return yml_refuse(r, &ev->start_mark, "an anchor at a key");
     if (r->depth == 1 && !add_key(r, name, &ev->start_mark))
         return false;
     json_key_str(&r->w, name);
@@ -245,7 +247,7 @@ static bool open_level(struct reader *r, const yaml_event_t *ev)
 {
     bool mapping = ev->type == YAML_MAPPING_START_EVENT;
     if (r->depth == YML_DEPTH_MAX)
-        return bad(r, &ev->start_mark, "nested too deeply");
+        return yml_refuse(r, &ev->start_mark, "nested too deeply");
     struct anchor *anchor;
     if (!new_anchor(
             r, mapping ? ev->data.mapping_start.anchor : ev->data.sequence_start.anchor,
@@ -276,7 +278,7 @@ static bool put_node(struct reader *r, const yaml_event_t *ev)
 {
     struct level *l = &r->levels[r->depth];
     if (++r->nodes > YML_NODES_MAX)
-        return bad(r, &ev->start_mark, "more values than it may hold");
+        return yml_refuse(r, &ev->start_mark, "more values than it may hold");
     if (r->depth && l->mapping && l->wants_key) {
         l->wants_key = false;
         return put_key(r, ev);
@@ -304,15 +306,16 @@ static bool put_root(struct reader *r, const yaml_event_t *ev)
         r->out->by_lines = s.n == 0; /* a "~" is in the way of keys */
         return true;
     }
-    return bad(r, &ev->start_mark, "not a list of \"key: value\" lines");
+    return yml_refuse(r, &ev->start_mark, "not a list of \"key: value\" lines");
 }
 
 static bool one_event(struct reader *r, const yaml_event_t *ev, unsigned *documents)
 {
     switch (ev->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return ++*documents == 1 ? true
-                                 : bad(r, &ev->start_mark, "more than one document");
+        return ++*documents == 1
+                   ? true
+                   : yml_refuse(r, &ev->start_mark, "more than one document");
     case YAML_SCALAR_EVENT:
     case YAML_ALIAS_EVENT:
     case YAML_SEQUENCE_START_EVENT:
@@ -333,8 +336,8 @@ static bool all_events(struct reader *r)
     for (bool end = false; !end;) {
         yaml_event_t ev;
         if (!yaml_parser_parse(&r->parser, &ev))
-            return bad(r, &r->parser.problem_mark,
-                       r->parser.problem ? r->parser.problem : "not YAML");
+            return yml_refuse(r, &r->parser.problem_mark,
+                              r->parser.problem ? r->parser.problem : "not YAML");
         bool ok = one_event(r, &ev, &documents);
         end = ev.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&ev);

@@ -16,7 +16,7 @@ static bool is_word_with_meaning(struct str s)
     return false;
 }
 
-static bool is_letter(uint32_t c)
+static bool yml_is_letter(uint32_t c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
            (c > 0xa0 && c < 0xd800 && c != 0x2028 && c != 0x2029) ||
@@ -25,7 +25,7 @@ static bool is_letter(uint32_t c)
 }
 
 /* 2026-11-21 or 2026-11-21T05:16:00.000Z: other programs want dates plain. */
-static bool is_date(struct str s)
+static bool yml_is_date(struct str s)
 {
     static const char pattern[] = "0000-00-00T00:00:00.000Z";
     if (s.n != 10 && s.n != 20 && s.n != 24)
@@ -40,7 +40,7 @@ static bool is_date(struct str s)
 
 static bool can_be_plain(struct str s)
 {
-    if (is_date(s))
+    if (yml_is_date(s))
         return true;
     if (s.n == 0 || s.n > 500 || s.at[s.n - 1] == ' ' || is_word_with_meaning(s))
         return false;
@@ -48,7 +48,7 @@ static bool can_be_plain(struct str s)
     for (const char *at = s.at, *end = at + s.n; at < end; first = false) {
         uint32_t c = str_next_char(&at, end);
         bool inner = (c >= '0' && c <= '9') || (c < 0x80 && strchr(" -./()+", (int)c));
-        if (c == 0 || !(is_letter(c) || (inner && !first)))
+        if (c == 0 || !(yml_is_letter(c) || (inner && !first)))
             return false;
     }
     return true;
@@ -68,7 +68,7 @@ static void put_quoted(struct buf *out, struct str s)
             buf_cstr(out, "\\t");
         else if (c == '\r')
             buf_cstr(out, "\\r");
-        else if ((c >= 0x20 && c < 0x7f) || is_letter(c))
+        else if ((c >= 0x20 && c < 0x7f) || yml_is_letter(c))
             buf_put(out, from, (size_t)(at - from));
         else if (c < 0x100)
             buf_printf(out, "\\x%02X", c);
@@ -80,7 +80,7 @@ static void put_quoted(struct buf *out, struct str s)
     buf_char(out, '"');
 }
 
-static void put_text(struct buf *out, struct str s)
+static void yml_put_text(struct buf *out, struct str s)
 {
     if (can_be_plain(s))
         buf_str(out, s);
@@ -88,7 +88,7 @@ static void put_text(struct buf *out, struct str s)
         put_quoted(out, s);
 }
 
-static void put_number(struct buf *out, const struct json *v)
+static void yml_put_number(struct buf *out, const struct json *v)
 {
     double d = json_number(v, 0);
     if (d == floor(d) && fabs(d) < YML_WHOLE_MAX) {
@@ -121,10 +121,10 @@ static void put_flow(struct buf *out, const struct json *v)
         buf_cstr(out, json_bool(v, false) ? "true" : "false");
         break;
     case JSON_NUMBER:
-        put_number(out, v);
+        yml_put_number(out, v);
         break;
     case JSON_STRING:
-        put_text(out, json_str(v));
+        yml_put_text(out, json_str(v));
         break;
     case JSON_ARRAY:
     case JSON_OBJECT:
@@ -133,7 +133,7 @@ static void put_flow(struct buf *out, const struct json *v)
             if (!first)
                 buf_cstr(out, ", ");
             if (object) {
-                put_text(out, it.key);
+                yml_put_text(out, it.key);
                 buf_cstr(out, ": ");
             }
             put_flow(out, it.value);
@@ -153,7 +153,7 @@ void yml_put_pair(struct buf *out, size_t column, const char *eol, struct str ke
                   const struct json *value)
 {
     put_spaces(out, column);
-    put_text(out, key);
+    yml_put_text(out, key);
     buf_char(out, ':');
     if (json_length(value) == 0) {
         buf_char(out, ' ');
@@ -168,7 +168,7 @@ void yml_put_pair(struct buf *out, size_t column, const char *eol, struct str ke
         if (json_is(value, JSON_ARRAY)) {
             buf_cstr(out, "- ");
         } else {
-            put_text(out, it.key);
+            yml_put_text(out, it.key);
             buf_cstr(out, ": ");
         }
         put_flow(out, it.value);
@@ -181,7 +181,7 @@ void yml_put_string(struct buf *out, size_t column, const char *eol, const char 
 {
     put_spaces(out, column);
     buf_printf(out, "%s: ", key);
-    put_text(out, value);
+    yml_put_text(out, value);
     buf_cstr(out, eol);
 }
 

@@ -167,8 +167,7 @@ bool reconcile_verify(struct trail *t, const char *vault, struct json_writer *ou
     bool ok = v != NULL;
     json_open_object(out);
     if (ok) {
-        scoped_buf struct buf strange;
-        buf_init(&strange, BUF_LIST);
+        scoped_buf struct buf strange = buf_of(BUF_LIST);
         struct json_writer w = json_writer(&strange);
         /* An odd file is trail_verify()'s to tell. */
         struct err odd = {0};

@@ -91,8 +91,7 @@ void sessions_close(struct sessions *s)
 
 static bool is_sign(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-' || c == '.';
+    return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '-' || c == '.';
 }
 
 static bool is_name(struct str s)
@@ -253,7 +252,8 @@ static bool is_of(const struct tour *t, const char *file)
 
 /* Counts one, or removes it where nobody has used it for so long; one that a call is in
  * stays. */
-static bool visit(void *arg, const char *file, const struct os_stat *st, struct err *e)
+static bool session_visit(void *arg, const char *file, const struct os_stat *st,
+                          struct err *e)
 {
     (void)e;
     struct tour *t = arg;
@@ -282,7 +282,7 @@ static bool look_round(const struct session *x, struct tour *t, struct err *e)
                        .except = x->handle,
                        .caller = x->limits.each ? x->owner.caller : NULL,
                        .idle_ms = x->limits.idle_ms};
-    return os_walk(x->in->dir, visit, t, e);
+    return os_walk(x->in->dir, session_visit, t, e);
 }
 
 /* ---- one of them -------------------------------------------------------- */
@@ -334,7 +334,7 @@ static bool begin_new(struct session *x, struct str name, struct err *e)
     return true;
 }
 
-static bool lose(struct session *x, const char *file, struct err *e)
+static bool session_lose(struct session *x, const char *file, struct err *e)
 {
     struct err none = {0};
     (void)os_remove_file(x->in->dir, file, &none);
@@ -364,7 +364,7 @@ static bool read_session(struct session *x, struct str name, struct err *e)
     buf_init(&x->saved, x->limits.one_bytes + sizeof h);
     if (!os_read_file(x->in->dir, file, &x->saved, NULL, &why) ||
         !is_whole(x->in, x->handle, buf_view(&x->saved)))
-        return lose(x, file, e);
+        return session_lose(x, file, e);
     memcpy(&h, x->saved.at, sizeof h);
     if (!fits_owner(x->in, x->handle, &h, &x->owner))
         return begin_new(x, name, e);
@@ -417,8 +417,7 @@ bool session_keep(struct session *x, struct str saved, struct err *e)
     (void)snprintf(h.name, sizeof h.name, "%s", x->name);
     shorten(x->owner.caller, h.caller);
     shorten(x->owner.vault, h.vault);
-    scoped_buf struct buf file;
-    buf_init(&file, sizeof h + saved.n);
+    scoped_buf struct buf file = buf_of(sizeof h + saved.n);
     buf_put(&file, &h, sizeof h);
     buf_put(&file, saved.at, saved.n);
     if (!buf_check(&file, "the session", e))

@@ -15,7 +15,7 @@ struct reading {
     bool new_line;  /* and a new line in that */
 };
 
-static void go_on(struct reading *r)
+static void declared_go_on(struct reading *r)
 {
     const char *end = r->at.text.at ? r->at.text.at + r->at.text.n : r->lexer.rest.at;
     r->depth = r->lexer.depth;
@@ -59,7 +59,7 @@ struct piece {
 };
 
 /* "<T extends string, U>", where it stands. */
-static void read_parameters(struct reading *r, struct piece *p)
+static void declared_read_parameters(struct reading *r, struct piece *p)
 {
     int depth = 0;
     if (!lexer_is(r->at, "<"))
@@ -67,7 +67,7 @@ static void read_parameters(struct reading *r, struct piece *p)
     do {
         depth += lexer_is(r->at, "<") - lexer_is(r->at, ">");
         put_token(r, &p->parameters);
-        go_on(r);
+        declared_go_on(r);
     } while (depth > 0 && !is_over(r));
 }
 
@@ -89,7 +89,7 @@ static void read_braces(struct reading *r, bool is_enum, struct piece *p)
             !(is_enum && (lexer_is(t, "(") || lexer_is(t, ".") || lexer_is(t, "`")));
         put_token(r, &p->body);
         opened = opened || lexer_is(t, "{");
-        go_on(r);
+        declared_go_on(r);
         if (opened && ends)
             return;
     }
@@ -117,13 +117,13 @@ static void read_alias(struct reading *r, struct piece *p)
         p->sound = p->sound && !hangs_on_values(r->at);
         last = r->at;
         put_token(r, &p->body);
-        go_on(r);
+        declared_go_on(r);
     }
 }
 
 enum kind { KIND_NONE, KIND_INTERFACE, KIND_ALIAS, KIND_ENUM, KIND_CLASS };
 
-static enum kind kind_of(struct token t)
+static enum kind token_kind(struct token t)
 {
     return lexer_is(t, "interface") ? KIND_INTERFACE
            : lexer_is(t, "type")    ? KIND_ALIAS
@@ -153,13 +153,13 @@ static bool read_declaration(struct reading *r, enum kind kind, struct own_types
     struct piece p = {.name = r->at, .sound = true};
     if (p.name.kind != TOKEN_WORD)
         return false;
-    go_on(r);
+    declared_go_on(r);
     buf_init(&p.parameters, BUF_PAGE);
     buf_init(&p.body, BUF_TEXT);
-    read_parameters(r, &p);
+    declared_read_parameters(r, &p);
     bool is = kind != KIND_ALIAS || lexer_is(r->at, "=");
     if (is && kind == KIND_ALIAS) {
-        go_on(r);
+        declared_go_on(r);
         read_alias(r, &p);
     } else if (is) {
         read_braces(r, kind == KIND_ENUM, &p);
@@ -178,10 +178,10 @@ void types_declared(struct str code, struct own_types *names, struct buf *out)
     struct reading r = {0};
     names->count = 0;
     lexer_init(&r.lexer, code, false);
-    go_on(&r);
+    declared_go_on(&r);
     while (!is_over(&r)) {
-        enum kind kind = r.depth == 0 ? kind_of(r.at) : KIND_NONE;
-        go_on(&r);
+        enum kind kind = r.depth == 0 ? token_kind(r.at) : KIND_NONE;
+        declared_go_on(&r);
         if (kind)
             (void)read_declaration(&r, kind, names, out);
     }
@@ -193,7 +193,7 @@ void types_declared(struct str code, struct own_types *names, struct buf *out)
 
 /* ---- naming them elsewhere --------------------------------------------------------- */
 
-static bool is_own(const struct own_types *names, struct str word)
+static bool declared_is_own(const struct own_types *names, struct str word)
 {
     for (size_t i = 0; i < names->count; i++)
         if (str_eq(names->at[i], word))
@@ -207,15 +207,15 @@ void type_qualify(struct str type, const struct own_types *names, struct str spa
     struct reading r = {0};
     const char *copied = type.at;
     lexer_init(&r.lexer, type, true);
-    go_on(&r);
+    declared_go_on(&r);
     for (struct token last = {0}; !is_over(&r);) {
         struct token t = r.at;
-        go_on(&r);
+        declared_go_on(&r);
         /* "Row:" is the name of a member, or of a parameter; "x.Row" is another's. */
         bool named = lexer_is(r.at, ":") ||
                      (lexer_is(r.at, "?") && r.lexer.rest.n && r.lexer.rest.at[0] == ':');
         if (t.kind == TOKEN_WORD && !named && !lexer_is(last, ".") &&
-            is_own(names, t.text)) {
+            declared_is_own(names, t.text)) {
             buf_put(out, copied, (size_t)(t.text.at - copied));
             buf_printf(out, "%.*s.", STR_ARGS(space));
             copied = t.text.at;

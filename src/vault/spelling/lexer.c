@@ -29,7 +29,7 @@ static struct token take_off(struct lexer *l, enum token_kind kind, size_t n)
     return t;
 }
 
-static struct token bad(struct lexer *l)
+static struct token lex_bad(struct lexer *l)
 {
     struct token t = {TOKEN_BAD, str_cut(l->rest, 20)};
     l->rest.n = 0;
@@ -37,7 +37,7 @@ static struct token bad(struct lexer *l)
     return t;
 }
 
-static bool push(struct lexer *l, char bracket)
+static bool lexer_push(struct lexer *l, char bracket)
 {
     if (l->depth == LEXER_DEPTH)
         return false;
@@ -68,7 +68,7 @@ static struct token comment(struct lexer *l)
     for (size_t i = 2; i + 1 < l->rest.n; i++)
         if (at[i] == '*' && at[i + 1] == '/')
             return take_off(l, TOKEN_COMMENT, i + 2);
-    return bad(l);
+    return lex_bad(l);
 }
 
 static struct token string(struct lexer *l)
@@ -79,7 +79,7 @@ static struct token string(struct lexer *l)
             return take_off(l, TOKEN_STRING, i + 1);
         i += at[i] == '\\';
     }
-    return bad(l);
+    return lex_bad(l);
 }
 
 /* Behind a "`", or the "}" of a "${": up to what ends this part. */
@@ -91,13 +91,13 @@ static struct token template_part(struct lexer *l)
             if (i)
                 return take_off(l, TOKEN_TEXT, i);
             if (at[0] == '$')
-                return push(l, '$') ? take_off(l, TOKEN_SIGN, 2) : bad(l);
+                return lexer_push(l, '$') ? take_off(l, TOKEN_SIGN, 2) : lex_bad(l);
             l->depth--;
             return take_off(l, TOKEN_SIGN, 1);
         }
         i += at[i] == '\\';
     }
-    return bad(l);
+    return lex_bad(l);
 }
 
 /* May an expression begin behind what came last? Then a slash begins a pattern. */
@@ -131,10 +131,10 @@ static struct token pattern(struct lexer *l)
         in_class = at[i] == '[' || (in_class && at[i] != ']');
         i += at[i] == '\\';
     }
-    return bad(l);
+    return lex_bad(l);
 }
 
-static struct token word(struct lexer *l)
+static struct token lex_word(struct lexer *l)
 {
     size_t n = 1;
     bool number = isdigit((unsigned char)l->rest.at[0]);
@@ -151,7 +151,7 @@ static char closes(char c)
     return c == ')' ? '(' : c == ']' ? '[' : c == '>' ? '<' : '{';
 }
 
-static struct token sign(struct lexer *l)
+static struct token lex_sign(struct lexer *l)
 {
     static const char *const long_ones[] = {"=>", "?.", "..."};
     char c = l->rest.at[0];
@@ -159,11 +159,11 @@ static struct token sign(struct lexer *l)
         if (str_starts(l->rest, long_ones[i]))
             return take_off(l, TOKEN_SIGN, strlen(long_ones[i]));
     if (strchr("([{`", c) || (c == '<' && l->types))
-        return push(l, c) ? take_off(l, TOKEN_SIGN, 1) : bad(l);
+        return lexer_push(l, c) ? take_off(l, TOKEN_SIGN, 1) : lex_bad(l);
     if (strchr(")]}", c) || (c == '>' && l->types)) {
         char open = lexer_inside(l);
         if (open != closes(c) && !(open == '$' && c == '}'))
-            return bad(l);
+            return lex_bad(l);
         l->depth--;
     }
     return take_off(l, TOKEN_SIGN, 1);
@@ -174,18 +174,18 @@ struct token lexer_next(struct lexer *l)
     if (l->last.kind == TOKEN_BAD)
         return l->last;
     if (lexer_inside(l) == '`')
-        return l->rest.n ? template_part(l) : bad(l);
+        return l->rest.n ? template_part(l) : lex_bad(l);
     skip_space(l);
     if (!l->rest.n)
-        return l->depth ? bad(l) : (struct token){TOKEN_END, l->rest};
+        return l->depth ? lex_bad(l) : (struct token){TOKEN_END, l->rest};
     char c = l->rest.at[0], next = l->rest.n > 1 ? l->rest.at[1] : '\0';
     if (c == '\0' || c == '\\')
-        return bad(l);
+        return lex_bad(l);
     if (c == '/' && (next == '/' || next == '*'))
         return comment(l);
     if (c == '"' || c == '\'')
         return string(l);
     if (c == '/' && begins_expression(l))
         return pattern(l);
-    return is_word_byte(c) ? word(l) : sign(l);
+    return is_word_byte(c) ? lex_word(l) : lex_sign(l);
 }

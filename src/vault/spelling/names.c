@@ -151,7 +151,7 @@ static bool is_taken(struct str name, const struct name_words *taken)
 
 /* ---- identifiers --------------------------------------------------------- */
 
-static bool fits(struct str name, const char *rule)
+static bool name_fits(struct str name, const char *rule)
 {
     int error;
     size_t at;
@@ -168,7 +168,7 @@ static bool fits(struct str name, const char *rule)
 /* ECMA-262 12.7, by Unicode's own properties. */
 static bool is_unicode_identifier(struct str name)
 {
-    return fits(name, "^[\\p{ID_Start}$_][\\p{ID_Continue}$\\x{200c}\\x{200d}]*\\z");
+    return name_fits(name, "^[\\p{ID_Start}$_][\\p{ID_Continue}$\\x{200c}\\x{200d}]*\\z");
 }
 
 static bool is_identifier(struct str name)
@@ -275,8 +275,8 @@ bool name_confuses(struct str name, char like[static NAME_LIKE_MAX])
     like[looks ? n : 0] = '\0';
     if (ascii || !str_is_utf8(name))
         like[0] = '\0';
-    return !ascii &&
-           (looks || other || !str_is_utf8(name) || !fits(name, "^(*script_run:.*)\\z"));
+    return !ascii && (looks || other || !str_is_utf8(name) ||
+                      !name_fits(name, "^(*script_run:.*)\\z"));
 }
 
 static bool confuses(struct str name)

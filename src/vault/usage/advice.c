@@ -37,7 +37,7 @@ static bool suggest(struct advising *a, const char *kind, const struct usage_fun
     return true;
 }
 
-static void end(struct advising *a)
+static void advising_end(struct advising *a)
 {
     json_close(a->w);
     json_close(a->w);
@@ -75,7 +75,7 @@ static void advise_slow(struct advising *a, const struct usage_subject *s)
     json_pair_int(a->w, "calls", (int64_t)x->calls);
     if (x->in_a_row)
         json_pair_int(a->w, "inARow", x->in_a_row);
-    end(a);
+    advising_end(a);
 }
 
 static void advise_slower(struct advising *a, const struct usage_subject *s)
@@ -96,7 +96,7 @@ static void advise_slower(struct advising *a, const struct usage_subject *s)
     json_pair_number(a->w, "p50", now);
     json_pair_int(a->w, "before", before->version);
     json_pair_number(a->w, "p50Before", then);
-    end(a);
+    advising_end(a);
 }
 
 static void advise_failing(struct advising *a, const struct usage_subject *s)
@@ -116,7 +116,7 @@ static void advise_failing(struct advising *a, const struct usage_subject *s)
         json_pair_cstr(a->w, "commonest", worst->kind);
         json_pair_int(a->w, "times", (int64_t)worst->count);
     }
-    end(a);
+    advising_end(a);
 }
 
 static void advise_unused(struct advising *a, const struct usage_subject *s)
@@ -133,7 +133,7 @@ static void advise_unused(struct advising *a, const struct usage_subject *s)
                         "versions are kept")) {
         json_pair_int(a->w, "days", never ? age : idle);
         json_pair_int(a->w, "calls", (int64_t)x->calls);
-        end(a);
+        advising_end(a);
     }
 }
 
@@ -149,7 +149,7 @@ static void advise_batch(struct advising *a, const struct usage_subject *s)
         return;
     json_pair_int(a->w, "inARow", x->in_a_row);
     json_pair_int(a->w, "calls", (int64_t)x->calls);
-    end(a);
+    advising_end(a);
 }
 
 /* ---- the same code twice --------------------------------------------------- */
@@ -180,7 +180,7 @@ static void advise_twins(struct advising *a, const struct usage_subject *of, siz
                      "it has the same code as another one; one of them is enough"))
             return;
         json_pair_str(a->w, "other", bodies[i - 1].fn->name);
-        end(a);
+        advising_end(a);
     }
 }
 

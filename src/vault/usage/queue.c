@@ -250,7 +250,7 @@ void usage_close(struct usage *u)
 /* ---- noting ---------------------------------------------------------------- */
 
 /* Takes over the chain. */
-static void enqueue(struct usage *u, struct deed *chain, size_t count)
+static void queue_append(struct usage *u, struct deed *chain, size_t count)
 {
     pthread_mutex_lock(&u->lock);
     bool off = u->off_until_ms && os_real_ms() < u->off_until_ms;
@@ -283,8 +283,8 @@ static void copy_kind(char to[static USAGE_KIND], struct str s)
     bool is_name = s.n > 0 && s.n < USAGE_KIND;
     for (size_t i = 0; i < s.n && is_name; i++) {
         char c = s.at[i];
-        is_name = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                  (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '.';
+        is_name =
+            char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || c == '.';
     }
     copy_text(to, USAGE_KIND, is_name ? s : STR(USAGE_OTHER));
 }
@@ -384,7 +384,7 @@ void usage_note(struct usage *u, const struct usage_evaluation *v)
     if (!chain && !known)
         chain = new_deed(v, session);
     if (chain)
-        enqueue(u, chain, v->use_count + 1);
+        queue_append(u, chain, v->use_count + 1);
 }
 
 void usage_tried(struct usage *u, enum usage_trial how, double ms)
@@ -394,12 +394,12 @@ void usage_tried(struct usage *u, enum usage_trial how, double ms)
     d->at_ms = os_real_ms();
     d->trial = how;
     d->ms = sane(ms);
-    enqueue(u, d, 1);
+    queue_append(u, d, 1);
 }
 
 /* ---- reading --------------------------------------------------------------- */
 
-static void settle(struct usage *u)
+static void queue_settle(struct usage *u)
 {
     uint64_t until = os_mono_ns() + (uint64_t)SETTLE_MS * 1000000;
     pthread_mutex_lock(&u->lock);
@@ -414,7 +414,7 @@ static void settle(struct usage *u)
 struct db *usage_begin_read(struct usage *u)
 {
     struct err none = {0};
-    settle(u);
+    queue_settle(u);
     pthread_mutex_lock(&u->read_lock);
     uint64_t inode = usage_inode(u->vault);
     if (u->reader && (db_is_damaged(u->reader) || inode != u->reader_inode)) {

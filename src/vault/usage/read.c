@@ -136,7 +136,7 @@ static bool read_kinds(struct db *d, struct str id, struct usage_detail *out,
     return !e->code;
 }
 
-static void keep_text(char *to, size_t size, struct str s)
+static void usage_keep_text(char *to, size_t size, struct str s)
 {
     (void)snprintf(to, size, "%.*s", STR_ARGS(str_cut(s, size - 1)));
 }
@@ -161,8 +161,8 @@ static bool read_runs(struct db *d, struct str id, struct usage_detail *out,
         r->failed = (uint32_t)query_int(q, 3);
         r->ms = query_number(q, 4);
         r->trial = query_int(q, 7) != 0;
-        keep_text(r->kind, sizeof r->kind, query_str(q, 5));
-        keep_text(r->caller, sizeof r->caller, query_str(q, 6));
+        usage_keep_text(r->kind, sizeof r->kind, query_str(q, 5));
+        usage_keep_text(r->caller, sizeof r->caller, query_str(q, 6));
     }
     return !e->code;
 }
@@ -218,8 +218,8 @@ bool usage_detail(struct db *d, struct str id, int64_t now_ms, size_t versions,
 /* ---- of the vault ---------------------------------------------------------- */
 
 /* Reads one row of whole numbers. */
-static bool read_row(struct db *d, const char *sql, int64_t value, uint64_t *out,
-                     size_t count, struct err *e)
+static bool usage_read_row(struct db *d, const char *sql, int64_t value, uint64_t *out,
+                           size_t count, struct err *e)
 {
     scoped(query_end) struct query *q = db_query(d, sql, e);
     if (!q)
@@ -295,14 +295,14 @@ bool usage_totals(struct db *d, int64_t now_ms, struct usage_totals *out, struct
     if (!db_begin_read(&t, d, e) || !read_sums(d, out, e) || !read_all_times(d, out, e) ||
         !read_trials(d, month, out, e) ||
         !read_days(d, STR(""), now_ms, out->days, &out->day_count, e) ||
-        !read_row(d, "SELECT sum(calls), sum(failed) FROM days WHERE day > ?", month,
-                  days, 2, e) ||
-        !read_row(d,
-                  "SELECT count(*), sum(reused), sum(lines) FROM sessions"
-                  " WHERE last_ms > ?",
-                  month_ms, sessions, 3, e) ||
-        !read_row(d, "PRAGMA page_count", 0, &size[0], 1, e) ||
-        !read_row(d, "PRAGMA page_size", 0, &size[1], 1, e))
+        !usage_read_row(d, "SELECT sum(calls), sum(failed) FROM days WHERE day > ?",
+                        month, days, 2, e) ||
+        !usage_read_row(d,
+                        "SELECT count(*), sum(reused), sum(lines) FROM sessions"
+                        " WHERE last_ms > ?",
+                        month_ms, sessions, 3, e) ||
+        !usage_read_row(d, "PRAGMA page_count", 0, &size[0], 1, e) ||
+        !usage_read_row(d, "PRAGMA page_size", 0, &size[1], 1, e))
         return false;
     out->month_calls = days[0];
     out->month_failed = days[1];

@@ -149,8 +149,8 @@ static bool is_due(struct repeats *r, struct conversation *c, const struct code_
     return due;
 }
 
-static bool look(struct repeats *r, struct conversation *c, struct str code,
-                 struct buf *hint)
+static bool repeats_count_code(struct repeats *r, struct conversation *c, struct str code,
+                               struct buf *hint)
 {
     struct code_shape whole, part;
     struct pattern *p;
@@ -193,7 +193,7 @@ bool repeats_look(struct repeats *r, struct str conversation, struct str code,
         return false;
     pthread_mutex_lock(&r->lock);
     struct conversation *c = conversation_of(r, conversation);
-    bool said = look(r, c, code, hint);
+    bool said = repeats_count_code(r, c, code, hint);
     cached_release(&c->cached);
     pthread_mutex_unlock(&r->lock);
     return said;

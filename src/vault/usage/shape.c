@@ -29,7 +29,7 @@ static void token(struct reader *r, const char *from, bool value)
     r->after_dot = false;
 }
 
-static void literal(struct reader *r, const char *from, uint32_t line, char kind)
+static void put_literal(struct reader *r, const char *from, uint32_t line, char kind)
 {
     struct code_shape *s = r->out;
     if (r->names) {
@@ -47,8 +47,8 @@ static void literal(struct reader *r, const char *from, uint32_t line, char kind
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' ||
+           (unsigned char)c >= 0x80;
 }
 
 static void newline_if(struct reader *r)
@@ -100,17 +100,17 @@ static void quoted(struct reader *r, char quote)
     r->at += r->at < r->end && *r->at == quote;
     while (quote == '/' && r->at < r->end && is_name_char(*r->at))
         r->at++;
-    literal(r, from, line, '"');
+    put_literal(r, from, line, '"');
 }
 
-static void number(struct reader *r)
+static void skip_number(struct reader *r)
 {
     const char *from = r->at;
     while (r->at < r->end &&
            (is_name_char(*r->at) ||
             (*r->at == '.' && r->at + 1 < r->end && r->at[1] >= '0' && r->at[1] <= '9')))
         r->at++;
-    literal(r, from, r->line, '0');
+    put_literal(r, from, r->line, '0');
 }
 
 static bool is_keyword(struct str name, bool *value)
@@ -132,7 +132,7 @@ static bool is_keyword(struct str name, bool *value)
     return *value || memmem(before, sizeof before - 1, padded, name.n + 2);
 }
 
-static void word(struct reader *r)
+static void put_word(struct reader *r)
 {
     const char *from = r->at;
     while (r->at < r->end && is_name_char(*r->at))
@@ -177,10 +177,10 @@ static void read_all(struct reader *r)
             r->out->lines++;
         if (c == '"' || c == '\'' || c == '`' || (c == '/' && !r->value))
             quoted(r, c);
-        else if (c >= '0' && c <= '9')
-            number(r);
+        else if (char_is_digit(c))
+            skip_number(r);
         else if (is_name_char(c))
-            word(r);
+            put_word(r);
         else
             punctuation(r);
         last = r->line;

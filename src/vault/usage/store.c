@@ -145,8 +145,7 @@ uint64_t usage_inode(int vault)
 void usage_weigh(int vault, struct usage_file *out)
 {
     struct err none = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_ANSWER);
+    scoped_buf struct buf text = buf_of(BUF_ANSWER);
     scoped(arena_free) struct arena *arena = arena_new(ARENA_VAULT);
     scoped_fd int dir = own_dir(vault, &none);
     uint64_t begun = os_mono_ns();

@@ -65,7 +65,7 @@ void usage_counts_free(struct usage_counts *c)
     free(c);
 }
 
-static int by_id(const void *key, const void *row)
+static int subjects_by_id(const void *key, const void *row)
 {
     const struct str *id = key;
     return str_cmp(*id, str_of(((const struct counted *)row)->id));
@@ -75,13 +75,13 @@ struct usage_count usage_count_of(const struct usage_counts *c, struct str id)
 {
     id = str_cut(id, USAGE_ID - 1);
     const struct counted *one =
-        c->count ? bsearch(&id, c->all, c->count, sizeof *c->all, by_id) : NULL;
+        c->count ? bsearch(&id, c->all, c->count, sizeof *c->all, subjects_by_id) : NULL;
     return one ? one->count : (struct usage_count){0};
 }
 
 /* ---- figures ---------------------------------------------------------------- */
 
-static void put_date(struct json_writer *w, const char *key, int64_t ms)
+static void usage_put_date(struct json_writer *w, const char *key, int64_t ms)
 {
     char text[25];
     if (!ms)
@@ -117,25 +117,25 @@ static void put_figures(const struct usage_figures *x, struct json_writer *w)
         json_open_object(w);
         json_pair_cstr(w, "kind", x->kinds[i].kind);
         json_pair_int(w, "count", (int64_t)x->kinds[i].count);
-        put_date(w, "last", x->kinds[i].last_ms);
+        usage_put_date(w, "last", x->kinds[i].last_ms);
         json_close(w);
     }
     json_close(w);
 }
 
-static void put_head(const struct usage_function *fn, const struct usage_detail *x,
-                     struct json_writer *w)
+static void usage_put_head(const struct usage_function *fn, const struct usage_detail *x,
+                           struct json_writer *w)
 {
     json_pair_str(w, "name", fn->name);
     json_pair_str(w, "id", fn->id);
     json_pair_int(w, "version", fn->version);
-    put_date(w, "lastUsed", x->all.last_ms);
+    usage_put_date(w, "lastUsed", x->all.last_ms);
     put_figures(&x->all, w);
     json_pair_int(w, "callsThisMonth", (int64_t)x->month_calls);
     json_pair_int(w, "failedThisMonth", (int64_t)x->month_failed);
 }
 
-static void put_versions(const struct usage_detail *x, struct json_writer *w)
+static void usage_put_versions(const struct usage_detail *x, struct json_writer *w)
 {
     json_key(w, "versions");
     json_open_array(w);
@@ -148,8 +148,8 @@ static void put_versions(const struct usage_detail *x, struct json_writer *w)
         else
             json_put_cstr(w, "older");
         json_pair_int(w, "lines", v->lines);
-        put_date(w, "firstUsed", v->first_ms);
-        put_date(w, "lastUsed", v->last_ms);
+        usage_put_date(w, "firstUsed", v->first_ms);
+        usage_put_date(w, "lastUsed", v->last_ms);
         put_figures(v, w);
         json_close(w);
     }
@@ -180,7 +180,7 @@ static void put_runs(const struct usage_detail *x, struct json_writer *w)
     for (size_t i = 0; i < x->run_count; i++) {
         const struct usage_run *r = &x->runs[i];
         json_open_object(w);
-        put_date(w, "at", r->at_ms);
+        usage_put_date(w, "at", r->at_ms);
         json_pair_int(w, "version", r->version);
         json_pair_int(w, "calls", r->calls);
         json_pair_int(w, "failed", r->failed);
@@ -222,7 +222,7 @@ static bool read_subjects(struct db *d, struct reading *r, struct err *e)
 }
 
 /* A lost database is reported as no use, rather than as no statistics. */
-static bool read_use(struct usage *u, struct reading *r, struct err *e)
+static bool usage_read(struct usage *u, struct reading *r, struct err *e)
 {
     struct err why = {0};
     struct db *d = usage_begin_read(u);
@@ -240,7 +240,7 @@ static int by_calls(const void *a, const void *b)
     return n != m ? (n < m ? 1 : -1) : str_cmp(x->fn->name, y->fn->name);
 }
 
-static void put_totals(const struct reading *r, struct json_writer *w)
+static void usage_put_totals(const struct reading *r, struct json_writer *w)
 {
     const struct usage_totals *t = &r->totals;
     json_key(w, "totals");
@@ -251,7 +251,7 @@ static void put_totals(const struct reading *r, struct json_writer *w)
     json_pair_int(w, "evaluations", (int64_t)t->evaluations);
     json_pair_int(w, "callsThisMonth", (int64_t)t->month_calls);
     json_pair_int(w, "sessionsThisMonth", (int64_t)t->month_sessions);
-    put_date(w, "since", t->since_ms);
+    usage_put_date(w, "since", t->since_ms);
     json_close(w);
 }
 
@@ -269,7 +269,7 @@ static void put_functions(const struct reading *r, struct json_writer *w)
     json_open_array(w);
     for (size_t i = 0; i < r->count && i < TOLD_MAX; i++) {
         json_open_object(w);
-        put_head(r->subjects[i].fn, r->subjects[i].used, w);
+        usage_put_head(r->subjects[i].fn, r->subjects[i].used, w);
         json_close(w);
     }
     json_close(w);
@@ -287,14 +287,14 @@ bool usage_stats(struct usage *u, const struct usage_function *all, size_t count
                         .now_ms = os_real_ms(),
                         .versions = BESIDE};
     struct usage_file file = {0};
-    if (!read_use(u, &r, e))
+    if (!usage_read(u, &r, e))
         return false;
     usage_weigh(usage_vault(u), &file);
     if (count)
         qsort(r.subjects, count, sizeof *r.subjects, by_calls);
     json_open_object(out);
     put_functions(&r, out);
-    put_totals(&r, out);
+    usage_put_totals(&r, out);
     put_days(r.totals.days, r.totals.day_count, out);
     json_key(out, "metrics");
     json_open_object(out);
@@ -314,11 +314,11 @@ bool usage_stats_of(struct usage *u, const struct usage_function *one,
                         .arena = arena,
                         .now_ms = os_real_ms(),
                         .versions = USAGE_VERSIONS};
-    if (!read_use(u, &r, e))
+    if (!usage_read(u, &r, e))
         return false;
     json_open_object(out);
-    put_head(one, r.subjects[0].used, out);
-    put_versions(r.subjects[0].used, out);
+    usage_put_head(one, r.subjects[0].used, out);
+    usage_put_versions(r.subjects[0].used, out);
     put_runs(r.subjects[0].used, out);
     put_days(r.subjects[0].used->days, r.subjects[0].used->day_count, out);
     put_suggestions(&r, out);

@@ -91,8 +91,7 @@ static bool was_seen(const struct way *w, const struct function *fn)
 
 static void put_circle(const struct way *w, struct str first, struct findings *out)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, BUF_PAGE);
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
     buf_cstr(&text, "calls go in a circle: ");
     for (size_t i = 0; i < w->count; i++)
         buf_printf(&text, "%.*s -> ", STR_ARGS(w->steps[i].fn->name));

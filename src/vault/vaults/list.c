@@ -41,7 +41,7 @@ static bool check_entry(const struct vault_entry *v, struct err *e)
     return true;
 }
 
-static bool is_damaged(const char *why, struct err *e)
+static bool vaults_are_damaged(const char *why, struct err *e)
 {
     return err_set(e, ERR_INVALID,
                    "the list of vaults, " FILE_NAME
@@ -50,7 +50,7 @@ static bool is_damaged(const char *why, struct err *e)
                    why);
 }
 
-static bool read_entry(const struct json *v, struct vault_entry *out, struct err *e)
+static bool vault_read_entry(const struct json *v, struct vault_entry *out, struct err *e)
 {
     *out = (struct vault_entry){
         .id = json_str(json_get(v, "id")),
@@ -62,14 +62,14 @@ static bool read_entry(const struct json *v, struct vault_entry *out, struct err
     };
     struct err why = {0};
     if (!check_entry(out, &why))
-        return is_damaged(why.msg, e);
+        return vaults_are_damaged(why.msg, e);
     bool absolute =
         out->path.n && out->path.at[0] == '/' && !memchr(out->path.at, '\0', out->path.n);
-    return absolute || is_damaged("a path is not absolute", e);
+    return absolute || vaults_are_damaged("a path is not absolute", e);
 }
 
-static bool read_list(const struct json *file, struct arena *a, struct vaults *out,
-                      struct err *e)
+static bool vaults_read_list(const struct json *file, struct arena *a, struct vaults *out,
+                             struct err *e)
 {
     const struct json *rows = json_get(file, "vaults");
     int64_t version = json_int(json_get(file, "version"), 0);
@@ -78,16 +78,16 @@ static bool read_list(const struct json *file, struct arena *a, struct vaults *o
                        "the list of vaults, " FILE_NAME
                        ", was written by a newer version of this program");
     if (version != VERSION || !json_is(rows, JSON_ARRAY))
-        return is_damaged("it has no version or no vaults", e);
+        return vaults_are_damaged("it has no version or no vaults", e);
     if (json_length(rows) > VAULTS_MAX)
-        return is_damaged("too many vaults", e);
+        return vaults_are_damaged("too many vaults", e);
     struct vault_entry *all = arena_get(a, (json_length(rows) + 1) * sizeof *all, e);
     if (!all)
         return false;
     out->all = all;
     struct json_iter it = json_iter(rows);
     for (; json_next(&it); out->count++)
-        if (!read_entry(it.value, &all[out->count], e))
+        if (!vault_read_entry(it.value, &all[out->count], e))
             return false;
     struct str current = json_str(json_get(file, "current"));
     if (vaults_find(out, current))
@@ -98,13 +98,12 @@ static bool read_list(const struct json *file, struct arena *a, struct vaults *o
 static bool read_beneath(int dir, struct arena *a, struct vaults *out, struct err *e)
 {
     *out = (struct vaults){0};
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     struct err why = {0};
     if (!os_read_file(dir, FILE_NAME, &text, NULL, &why))
         return why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
     const struct json *file = json_read(buf_view(&text), a, &why);
-    return file ? read_list(file, a, out, e) : is_damaged(why.msg, e);
+    return file ? vaults_read_list(file, a, out, e) : vaults_are_damaged(why.msg, e);
 }
 
 bool vaults_read(struct arena *a, struct vaults *out, struct err *e)
@@ -132,16 +131,16 @@ struct change {
     char now[25];
 };
 
-static void change_done(struct change *c)
+static void vaults_change_done(struct change *c)
 {
     os_close(c->lock);
     os_close(c->dir);
     arena_free(c->arena);
 }
-#define scoped_change __attribute__((cleanup(change_done)))
+#define scoped_change __attribute__((cleanup(vaults_change_done)))
 
 /* Fills in all of `c`, also when it fails. */
-static bool change_begin(struct change *c, struct err *e)
+static bool vaults_change_begin(struct change *c, struct err *e)
 {
     *c = (struct change){.dir = -1, .lock = -1, .arena = arena_new(2 * FILE_MAX)};
     os_format_utc(os_real_ms(), c->now);
@@ -165,8 +164,7 @@ static struct vault_entry *entry_of(struct change *c, struct str id, struct err 
     const struct vault_entry *found = vaults_find(&c->list, id);
     if (found)
         return &c->all[found - c->list.all];
-    scoped_buf struct buf known;
-    buf_init(&known, 200);
+    scoped_buf struct buf known = buf_of(BUF_NAME);
     for (size_t i = 0; i < c->list.count && !known.failed; i++)
         buf_printf(&known, "%s%.*s", i ? ", " : "", STR_ARGS(c->all[i].id));
     err_set(e, ERR_NOT_FOUND, "no vault has the id \"%.*s\"; %s%s",
@@ -175,10 +173,9 @@ static struct vault_entry *entry_of(struct change *c, struct str id, struct err 
     return NULL;
 }
 
-static bool change_write(struct change *c, struct err *e)
+static bool vaults_change_write(struct change *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, FILE_MAX);
+    scoped_buf struct buf text = buf_of(FILE_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_int(&w, "version", VERSION);
@@ -204,7 +201,8 @@ static bool change_write(struct change *c, struct err *e)
            os_write_file(c->dir, FILE_NAME, buf_view(&text), OS_REPLACE, 0600, NULL, e);
 }
 
-static bool is_free(const struct change *c, const struct vault_entry *v, struct err *e)
+static bool vault_is_free(const struct change *c, const struct vault_entry *v,
+                          struct err *e)
 {
     for (size_t i = 0; i < c->list.count; i++) {
         const struct vault_entry *other = &c->all[i];
@@ -225,43 +223,43 @@ static bool is_free(const struct change *c, const struct vault_entry *v, struct 
 bool vaults_add(const struct vault_entry *v, bool use, struct err *e)
 {
     scoped_change struct change c;
-    if (!change_begin(&c, e) || !check_entry(v, e) || !is_free(&c, v, e))
+    if (!vaults_change_begin(&c, e) || !check_entry(v, e) || !vault_is_free(&c, v, e))
         return false;
     struct vault_entry *added = &c.all[c.list.count++];
     *added = *v;
     added->created = added->last_accessed = str_of(c.now);
     if (use || !c.list.current.n)
         c.list.current = v->id;
-    return change_write(&c, e);
+    return vaults_change_write(&c, e);
 }
 
 bool vaults_update(struct str id, const struct str *name, const struct str *description,
                    struct err *e)
 {
     scoped_change struct change c;
-    struct vault_entry *v = change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
+    struct vault_entry *v = vaults_change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
     if (!v)
         return false;
     v->name = name ? *name : v->name;
     v->description = description ? *description : v->description;
-    return check_entry(v, e) && change_write(&c, e);
+    return check_entry(v, e) && vaults_change_write(&c, e);
 }
 
 bool vaults_use(struct str id, struct err *e)
 {
     scoped_change struct change c;
-    struct vault_entry *v = change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
+    struct vault_entry *v = vaults_change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
     if (!v)
         return false;
     c.list.current = v->id;
     v->last_accessed = str_of(c.now);
-    return change_write(&c, e);
+    return vaults_change_write(&c, e);
 }
 
 bool vaults_remove(struct str id, struct err *e)
 {
     scoped_change struct change c;
-    struct vault_entry *v = change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
+    struct vault_entry *v = vaults_change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
     if (!v)
         return false;
     if (str_eq(c.list.current, id))
@@ -269,7 +267,7 @@ bool vaults_remove(struct str id, struct err *e)
     size_t behind = c.list.count - (size_t)(v - c.all) - 1;
     memmove(v, v + 1, behind * sizeof *v);
     c.list.count--;
-    return change_write(&c, e);
+    return vaults_change_write(&c, e);
 }
 
 /* ISO 8601 in one zone and one form sorts by time. */
@@ -290,9 +288,9 @@ bool vaults_touch(struct str id, struct err *e)
     if (!there || is_fresh(there))
         return true;
     scoped_change struct change c;
-    struct vault_entry *v = change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
+    struct vault_entry *v = vaults_change_begin(&c, e) ? entry_of(&c, id, e) : NULL;
     if (!v)
         return false;
     v->last_accessed = str_of(c.now);
-    return change_write(&c, e);
+    return vaults_change_write(&c, e);
 }
