@@ -270,8 +270,9 @@ class Machine(Peer):
 
 # $1: a cgroup to enter, or nothing. Then, inside of the namespaces, the same.
 ENTER = '[ -z "$1" ] || echo $$ >"$1/cgroup.procs" || exit; shift; exec "$@"'
+# Of Debian 12, mount puts no file system where the same one is mounted: hence the tmpfs.
 SET_UP = """
-[ -z "$1" ] || mount -t cgroup2 none /sys/fs/cgroup || exit
+[ -z "$1" ] || { mount -t tmpfs none /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; } || exit
 shift
 exec "$@"
 """

@@ -524,7 +524,7 @@ static void check_sense(struct check *c, const struct json *m)
 /* The errors as one sentence, as many as fit. */
 static bool refuse_all(const struct tool_notes *notes, struct err *e)
 {
-    scoped_buf struct buf line = buf_of(BUF_LINE);
+    scoped_buf struct buf line = buf_of(340);
     struct str rest = buf_view(&notes->errors);
     size_t told = 0;
     while (rest.n) {
