@@ -11,8 +11,7 @@
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || (c & 0x80);
 }
 
 /* The next name behind "customFunctions."; empty where it is named in another way, which

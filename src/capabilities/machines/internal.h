@@ -45,7 +45,6 @@ void machines_refused(const struct tool_call *c, const struct json *options,
                       enum err_code outcome);
 
 #define MACHINE_ENV_MAX 256u
-#define MACHINE_INPUT_MAX ((size_t)48 << 20)
 #define MACHINE_OUTPUT_MAX \
     ((uint64_t)16 << 20) /* that may be asked for, of each stream */
 

@@ -1,14 +1,11 @@
 /* Command-line tools as actions: wasm_<name>, run_tool, find_tools. */
 #include <stdio.h>
 
+#include "api/api.h"
 #include "results/results.h"
 #include "tools_api/tooling.h"
-#include "tools_api/tools_api.h"
-
-#define FOUND_USUAL 5
-#define FOUND_MAX 25
-#include "api/api.h"
 #include "tools_api/tools.api.h"
+#include "tools_api/tools_api.h"
 
 struct tool_call tool_call_of(const struct action_call *c)
 {

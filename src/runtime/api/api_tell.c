@@ -62,8 +62,7 @@ static void put_parameters(struct str parameters, struct json_writer *out)
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_';
+    return char_is_letter(c) || char_is_digit(c) || c == '_';
 }
 
 /* Does the text name this type? */

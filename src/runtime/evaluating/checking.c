@@ -17,11 +17,10 @@
 
 static bool is_identifier(struct str name)
 {
-    bool ok = name.n > 0 && !(name.at[0] >= '0' && name.at[0] <= '9');
+    bool ok = name.n > 0 && !char_is_digit(name.at[0]);
     for (size_t i = 0; ok && i < name.n; i++) {
-        unsigned char c = (unsigned char)name.at[i];
-        ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '_' || c == '$' || c >= 0x80;
+        char c = name.at[i];
+        ok = char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || (c & 0x80);
     }
     return ok;
 }

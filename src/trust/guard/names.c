@@ -21,7 +21,7 @@ bool tool_name_fits(struct str name)
     for (size_t i = 0; i < name.n; i++) {
         char c = name.at[i];
         bool letter = c >= 'a' && c <= 'z';
-        if (!letter && (i == 0 || !(c == '-' || c == '_' || (c >= '0' && c <= '9'))))
+        if (!letter && (i == 0 || !(c == '-' || c == '_' || char_is_digit(c))))
             return false;
     }
     return name.n > 0 && name.n <= 64;

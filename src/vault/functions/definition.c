@@ -42,7 +42,7 @@ static struct str definition_read_text(struct reader *r, const struct json *obje
 static bool definition_is_word_char(char c, bool first)
 {
     return char_is_letter(c) || c == '_' || c == '$' || (c & 0x80) ||
-           (!first && c >= '0' && c <= '9');
+           (!first && char_is_digit(c));
 }
 
 /* Could it be an identifier? So that whatever is made of it keeps its form. */

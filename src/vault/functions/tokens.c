@@ -170,7 +170,7 @@ static enum token_kind skip_token(struct tokens *t)
     }
     if (!is_word_char(c))
         return skip_sign(t);
-    bool number = c >= '0' && c <= '9';
+    bool number = char_is_digit(c);
     while (is_word_char(peek(t, 0)))
         t->at++;
     return number ? TOKEN_OTHER : TOKEN_WORD;

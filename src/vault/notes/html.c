@@ -6,7 +6,7 @@ static const char *const ends[] = {[2] = "-->", [3] = "?>", [4] = ">", [5] = "]]
 
 static bool is_name(char c)
 {
-    return char_is_letter(c) || (c >= '0' && c <= '9') || c == '-';
+    return char_is_letter(c) || char_is_digit(c) || c == '-';
 }
 
 static size_t skip_white(struct str s, size_t i)

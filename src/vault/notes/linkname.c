@@ -109,8 +109,8 @@ static struct str ending_of(struct str target)
     size_t n = 0, digits = 0;
     for (; n < target.n; n++) {
         char c = target.at[target.n - 1 - n];
-        bool digit = c >= '0' && c <= '9';
-        if (!digit && !((c | 32) >= 'a' && (c | 32) <= 'z'))
+        bool digit = char_is_digit(c);
+        if (!digit && !char_is_letter(c))
             break;
         digits += digit;
     }

@@ -3,9 +3,8 @@
 static bool has_letter(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.at[i];
-        if ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
-            c >= 0x80)
+        char c = s.at[i];
+        if (char_is_digit(c) || char_is_letter(c) || (c & 0x80))
             return true;
     }
     return false;
