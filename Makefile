@@ -46,7 +46,7 @@ clean:                    ## forget every build (the cache stays)
 	rm -rf build
 
 # --- what was fetched -----------------------------------------------------------------
-$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt deps/debian-sources.txt \
+$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/npm-web/package-lock.json deps/python-build.txt deps/python-sources.txt deps/debian-sources.txt \
                   deps/rust/Cargo.lock deps/python-go.txt guest/typescript/go.mod guest/typescript/go.sum
 	@deps/fetch build && touch $@
 $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
@@ -56,7 +56,7 @@ $(DEPS)/vm.ok: $(DEPS)/build.ok deps/debian deps/debian-kernel.txt deps/debian-r
 	@deps/fetch vm
 $(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
 	@deps/fetch checker && touch $@
-$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json deps/npm-rest/package-lock.json deps/debian-machine.txt
+$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/python-clients.txt deps/npm-test/package-lock.json deps/npm-rest/package-lock.json deps/debian-machine.txt
 	@deps/fetch test && touch $@
 $(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json deps/debian-bench.txt
 	@deps/fetch bench && touch $@

@@ -50,7 +50,7 @@ struct machine_usage machine_usage(struct machine *m)
 static void begin(struct vm *m, struct exec *x, uint32_t id)
 {
     *x = (struct exec){.id = id, .untaken = 1000, .takes_input = true, .next = m->execs};
-    cond_init(&x->changed);
+    pthread_cond_init(&x->changed, NULL);
     batch_init(&x->printed);
     m->execs = x;
     m->exec_count++;
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct vm *m = mem_new(sizeof *m);
     struct exec x[2];
     pthread_mutex_init(&m->lock, NULL);
-    cond_init(&m->ready);
+    pthread_cond_init(&m->ready, NULL);
     frames_init(&m->frames);
     m->unready = 2;
     begin(m, &x[0], 1);
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t at = 0; at < size;) {
         size_t n = data[at++];
         n = n < size - at ? n : size - at;
-        port_said(m, (struct str){(const char *)data + at, n});
+        port_output(m, (struct str){(const char *)data + at, n});
         at += n;
     }
     for (int i = 0; i < 2; i++) {

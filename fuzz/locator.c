@@ -1,9 +1,8 @@
 /* The target of a request, as it was sent: what is taken apart is UTF-8 without a way up,
  * spelt again it is the same, and fits no pattern in two ways. */
-#include "workspaces/locator.h"
+#include "routes/locator.h"
 #include "driver.h"
 #include "uri/uri.h"
-#include "workspaces/internal.h"
 
 static const char *const patterns[] = {
     "/workspaces",
@@ -43,7 +42,7 @@ static void check_patterns(const struct locator *t, struct arena *a)
     for (size_t i = 0; i < LENGTH(patterns); i++) {
         struct err e = {0};
         struct str values[3] = {{0}};
-        if (!locator_fits(t, patterns[i], values, LENGTH(values), a, &e)) {
+        if (!locator_fits(t, patterns[i], "note_id", values, LENGTH(values), a, &e)) {
             holds(e.code == ERR_NONE || e.code == ERR_LIMIT);
             continue;
         }

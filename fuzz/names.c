@@ -61,13 +61,13 @@ static void check_path(struct str path)
 static void check_date(struct str text)
 {
     int64_t ms, again;
-    if (!os_read_date(text, &ms))
+    if (!date_read(text, &ms))
         return;
     char utc[25];
-    os_format_utc(ms, utc);
+    date_format(ms, utc);
     /* Zones may lead out of the years that four digits can say. */
     if (ms >= -62167219200000 && ms < 253402300800000)
-        holds(os_read_date(str_of(utc), &again) && again == ms);
+        holds(date_read(str_of(utc), &again) && again == ms);
 }
 
 /* ---- a vault ------------------------------------------------------------ */

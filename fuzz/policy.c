@@ -1,10 +1,9 @@
 /* A policy's text is used or refused, as the user's and as a vault's; every problem has a
  * place inside of the text and says something, and only errors refuse. */
+#include "calls/calls.h"
 #include "driver.h"
 #include "guard/guard.h"
 #include "json/json.h"
-
-static const char *const calls[] = {"notes.get", "notes.delete", "links.getBacklinks"};
 
 static void check(struct guard *g, struct str text, bool vault)
 {
@@ -33,8 +32,8 @@ static void check(struct guard *g, struct str text, bool vault)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
-    struct guard *g =
-        guard_open(&(struct guard_options){.calls = calls, .call_count = LENGTH(calls)});
+    const struct guard_options options = host_call_guard_options();
+    struct guard *g = guard_open(&options);
     check(g, text, false);
     check(g, text, true);
     guard_close(g);

@@ -4,8 +4,8 @@
 
 #include "driver.h"
 #include "notes/notes.h"
+#include "notes_api/query.h"
 #include "sql/sql.h"
-#include "workspaces/query.h"
 #include "json/json.h"
 
 static struct vault *vault;

@@ -15,7 +15,7 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 	@dev/unit $(OUT)/fuzz $(notdir $(FUZZ:.c=))
 check:                    ## everything that a commit must pass (./check)
 	@./check
-deep: all tools tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes at many more moments, long fuzzing of messages, 1,000 damaged inputs a tool (hours)
+deep: all tools tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes at many more moments, long fuzzing of messages and frames, 1,000 damaged inputs a tool (hours)
 	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 CLOCHE_MATH=30000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_wasi.py test/test_tool_hostile.py test/test_math.py
 	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
@@ -24,19 +24,23 @@ deep: all tools tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes
 	    test/test_functions_stress.py
 	@CLOCHE_PROGRAMS=deep CLOCHE_MACHINES=100 CLOCHE_STREAMS=20000 $(DEPS)/venv-test/bin/python -m \
 	    pytest -q test/test_vm_programs.py test/test_machine_chance.py test/test_cpu.py
-	$(again) MODE=asan program conformance build/asan/fuzz/message build/asan/fuzz/endpoint
+	$(again) MODE=asan program conformance $(foreach f,message endpoint frames border sockets,build/asan/fuzz/$f)
 	@CLOCHE_BIN=build/asan/cloche CLOCHE_CHAOS=100 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_chaos.py
 	@build/asan/fuzz/message -n 1000000 -s $$$$ && build/asan/fuzz/endpoint -n 1000000 -s $$$$
+	@build/asan/fuzz/frames -n 3000000 -s $$$$ && build/asan/fuzz/border -n 3000000 -s $$$$ && \
+	    build/asan/fuzz/sockets -n 300000 -s $$$$
 rooms:                    ## includes go one way (src/rooms.txt)
 	@dev/rooms
-reference: program        ## write docs/api.md and docs/tool-table.md from what they are made of
+reference: program        ## write docs/api.md, docs/tool-table.md, clients/node/api.d.ts from what they are made of
 	@build/cloche api --reference >docs/api.md.new && mv docs/api.md.new docs/api.md
 	@dev/tool-table
-reference-check: program  ## does docs/api.md say what the table says?
+	@dev/client-types
+reference-check: program  ## do these say what they are made of?
 	@build/cloche api --reference | diff -u docs/api.md - || \
 	    { echo "docs/api.md is stale: run 'make reference'"; exit 1; }
 	@dev/tool-table --check
+	@dev/client-types --check
 format: $(DEPS)/test.ok   ## lay out the code by .clang-format
 	@$(DEPS)/venv-test/bin/clang-format -i $(FORMATTED)
 format-check: $(DEPS)/test.ok  ## is it laid out so?

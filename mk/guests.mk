@@ -87,6 +87,7 @@ guests:
 endif
 
 build/guest/script.raw.wasm: build/guest/libc.o $(SCRIPT_OBJ)
+build/guest/lint/lint.o: $(wildcard guest/lint/*.js) # by #embed, which names no prerequisite
 build/guest/lint.raw.wasm: build/guest/libc.o $(LINT_OBJ)
 build/guest/pattern.raw.wasm: build/guest/libc.o $(PATTERN_OBJ)
 build/guest/script.raw.wasm build/guest/lint.raw.wasm build/guest/pattern.raw.wasm:

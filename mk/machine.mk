@@ -1,11 +1,15 @@
 # The machine: its processor and devices (also as a program of this computer), PID 1, and
 # the image of Linux that runs in it.
 # The machine: its core, which Wasm and this computer share, and what only the latter has.
-VM_NATIVE  := $(foreach f,bare boot elf native outside,guest/vm/$f.c)
-VM_TESTS   := $(wildcard guest/vm/*_test.c)
-VM_CORE    := $(filter-out $(VM_NATIVE) $(VM_TESTS) guest/vm/wasm.c,$(wildcard guest/vm/*.c))
-VM_OBJ     := $(VM_CORE:%.c=$(OUT)/%.o)
-VM_WASM    := $(VM_CORE:%.c=build/%.o) build/guest/vm/wasm.o build/guest/script/memory.o
+VM_NATIVE  := $(foreach f,bare boot elf native offline outside,guest/vm/$f.c)
+VM_TESTS   := $(wildcard guest/vm/*_test.c guest/vm/net/*_test.c)
+VM_CORE    := $(filter-out $(VM_NATIVE) $(VM_TESTS) guest/vm/wasm.c,$(wildcard guest/vm/*.c guest/vm/net/*.c))
+# Of lwIP its TCP, and what that is called by and calls.
+VM_LWIP    := $(patsubst %,lwip/core/%.o,def inet_chksum init ip mem memp netif pbuf tcp tcp_in tcp_out timeouts \
+              ipv4/ip4 ipv4/ip4_addr ipv6/icmp6 ipv6/inet6 ipv6/ip6 ipv6/ip6_addr ipv6/nd6)
+VM_OBJ     := $(VM_CORE:%.c=$(OUT)/%.o) $(VM_LWIP:%=$(OUT)/%)
+VM_WASM    := $(VM_CORE:%.c=build/%.o) build/guest/vm/wasm.o build/guest/script/memory.o $(VM_LWIP:%=build/%)
+LWIP_INCLUDE := -Iguest/vm/net/lwip -isystem $(DEPS)/lwip/src/include
 
 # --- the machine, as a program of this computer -----------------------------------------
 # Its words are read and written as whatever they hold, and its floating point is held to
@@ -14,9 +18,14 @@ VM_FLAGS := -fno-strict-aliasing -fno-math-errno -ffp-contract=off
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): mk/machine.mk
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CFLAGS += $(VM_FLAGS)
 # Its headers are "vm/...", and so are those of the room src/sandbox/vm, which it never sees.
-$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest
+$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest $(LWIP_INCLUDE)
+# Another's code: its warnings are not ours.
+$(VM_LWIP:%=$(OUT)/%): $(OUT)/lwip/%.o: guest/vm/net/lwip/lwipopts.h guest/vm/net/lwip/arch/cc.h Makefile mk/machine.mk $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  cc    $(MODE) lwip/$*.c"
+	@$(CC) -std=gnu17 -w $(FLAGS_$(MODE)) $(VM_FLAGS) -Iguest $(LWIP_INCLUDE) -c $(DEPS)/lwip/src/$*.c -o $@
 $(OUT)/vm.a: $(VM_OBJ)
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar qcs $@ $^ # not r: names come twice
 $(OUT)/vm-native: $(VM_NATIVE:%.c=$(OUT)/%.o) $(OUT)/vm.a
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE))
@@ -33,7 +42,12 @@ $(VM_BARE): build/%.elf: %.c $(wildcard guest/vm/test/*.h guest/vm/test/link.ld)
 $(VM_TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/guest/vm/elf.o $(OUT)/vm.a | $(VM_BARE)
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) -lcmocka -lm
-$(OUT)/guest/vm/exec_test: $(OUT)/guest/vm/outside.o
+$(OUT)/guest/vm/exec_test: $(OUT)/guest/vm/outside.o $(OUT)/guest/vm/offline.o
+$(OUT)/guest/vm/machine_test: $(OUT)/guest/vm/offline.o
+# Of fuzz/, what has the machine's own parts in it.
+VM_FUZZ := $(foreach f,frames border,$(OUT)/fuzz/$f)
+$(VM_FUZZ:%=%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest -Isrc/ground $(LWIP_INCLUDE)
+$(VM_FUZZ): $(OUT)/vm.a
 ifeq ($(MODE),release)
 vm-native: build/vm-native ## the machine as a program for tests (build/vm-native --help)
 build/vm-native: $(OUT)/vm-native
@@ -90,7 +104,13 @@ $(filter build/guest/vm/%,$(VM_WASM)): build/%.o: %.c Makefile mk/machine.mk $(D
 	@mkdir -p $(@D)
 	@echo "  wasm  $<"
 	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -ffreestanding -fno-sanitize=undefined $(VM_FLAGS) \
-	    $(WARN) -Wno-missing-prototypes -Iguest -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+	    $(WARN) -Wno-missing-prototypes -Iguest $(LWIP_INCLUDE) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+$(VM_LWIP:%=build/%): build/lwip/%.o: guest/vm/net/lwip/lwipopts.h guest/vm/net/lwip/arch/cc.h Makefile mk/machine.mk $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  wasm  lwip/$*.c"
+	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -ffreestanding -fno-sanitize=undefined $(VM_FLAGS) -w \
+	    -Iguest $(LWIP_INCLUDE) -c $(DEPS)/lwip/src/$*.c -o $@
 
 # A kernel for tests, in the place of Linux.
 build/probe/machine.Image: guest/vm/probe/kernel.c guest/vm/probe/link.ld guest/abi/vm.h $(DEPS)/build.ok

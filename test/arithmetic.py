@@ -1,7 +1,7 @@
 """Every floating-point instruction over tables of operands, in every rounding mode.
 
-One instruction is run over a whole table (three registers of f, one of x, the flags that are set
-before), and leaves a sum over results and flags in the signature: one number an instruction.
+One instruction is run over a whole table (three registers of f, one of x, the flags set before),
+and leaves a checksum of results and flags in the signature: one number an instruction.
 """
 import itertools
 import random
@@ -16,8 +16,8 @@ ROW = 5 * 8
 
 
 def instructions():
-    """(name, encoding, frm, does it give an x register): f4 or x11 is the result, of f1, f2, f3
-    or x10."""
+    """(name, encoding, frm, whether the result is an x register): f4 or x11 is the result, of f1,
+    f2, f3 or x10."""
     made = []
     for form, (rm, frm) in itertools.product("sd", [*((n, 0) for n in range(5)),
                                                     *((7, n) for n in range(5))]):
@@ -43,7 +43,7 @@ def instructions():
 
 
 def operands(count, seed):
-    """All pairs of edges, of both formats, then `count` rows of anything."""
+    """All pairs of edge values, of both formats, then `count` random rows."""
     rng = random.Random(seed)
     singles = [BOX | v | sign << 31 for v in SINGLES for sign in (0, 1)]
     doubles = [v | sign << 63 for v in DOUBLES for sign in (0, 1)]

@@ -22,10 +22,13 @@ page.on("pageerror", (e) => errors.push(String(e)));
 const Doing = Object.getPrototypeOf(async () => {}).constructor;
 const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
 say({ answer: "ready" });
+// A page whose script never rests answers nothing, and Playwright waits for it.
+const over = () => new Promise((_, no) => setTimeout(no, 180000, new Error("the page does not answer")).unref());
 for await (const line of createInterface({ input: process.stdin })) {
   const { code, given } = JSON.parse(line);
   try {
-    say({ answer: (await new Doing("page", "errors", "given", code)(page, errors, given)) ?? null });
+    const done = new Doing("page", "errors", "given", code)(page, errors, given);
+    say({ answer: (await Promise.race([done, over()])) ?? null });
   } catch (e) {
     say({ error: String(e) });
   }

@@ -1,5 +1,5 @@
-"""Code of evaluations, sound and not, for two type checkers to agree on. A snippet is one
-entry, separated by lines of ----; comments would move nothing, so there are few."""
+"""Code of evaluations, correct and not, for which two type checkers have to agree. A snippet is one
+entry, separated by lines of ----; comments would shift nothing, so there are few."""
 
 TEXT = r"""
 const a: number = 1; a

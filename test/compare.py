@@ -32,9 +32,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "guest" / "tools"
 DEPS = ROOT / "build" / "deps"
 REFERENCES = DEPS / "references"
-# One locale and zone on both sides; nothing else of whoever runs this.
+# One locale and zone on both sides, whatever the environment.
 ENV = {"LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent", "COLUMNS": "80"}
-SECONDS = 60  # that one run may take
+SECONDS = 60  # limit of one run
 
 
 @dataclass
@@ -62,9 +62,9 @@ def as_bytes(text):
 
 
 def case(*args, stdin=b"", files=None, env=None, normal=None, check=None, times=None):
-    """`files`: {name: contents}, a name that ends in "/" is an empty folder, contents may be
-    a function that makes them. `normal(result)` changes or returns a Result before it is
-    compared. `times`: {name: seconds} sets files' times of change; else all have the same."""
+    """`files`: {name: contents}; a name that ends in "/" is an empty folder; contents may be a
+    function that makes them. `normal(result)` changes or returns a Result before it is compared.
+    `times`: {name: seconds} sets files' modification times; else all have the same."""
     return Case(tuple(str(a) for a in args), as_bytes(stdin), dict(files or {}), dict(env or {}),
                 normal, check, dict(times or {}))
 
@@ -79,7 +79,7 @@ def stdout_only(result):
 
 def debian(program, *args, env=None, runs=()):
     """A program of deps/debian-references.txt, run by the loader that came with it. `runs`:
-    the programs that it runs itself, of the same list; it then finds no others."""
+    programs of the same list that it runs itself; it finds no others."""
     def command():
         own = {k: v.replace("ROOT", str(REFERENCES.resolve())) for k, v in (env or {}).items()}
         if runs:
@@ -89,13 +89,13 @@ def debian(program, *args, env=None, runs=()):
 
 
 def loaded(program):
-    """The words that run a program of the references; a failure where it is missing."""
+    """The command line of a program of the references; fails if it is missing."""
     root = REFERENCES.resolve()
     binary = root / "usr" / "bin" / program
     if not binary.exists():
         raise FileNotFoundError(f"the reference's {program} is missing: deps/debian-references.txt "
                                 "names its package, and deps/fetch test brings it")
-    # Where the loader and the libraries stand depends on the machine's kind.
+    # The paths of loader and libraries depend on the architecture.
     loader = next(root.glob("usr/lib64/ld-linux-*.so.*"), None) or \
         next(root.glob("usr/lib/ld-linux-*.so.*"))
     libraries = ":".join(str(p.parent) for p in root.glob("usr/lib/*/libc.so.6"))
@@ -104,7 +104,7 @@ def loaded(program):
 
 @functools.cache
 def path_with(programs):
-    """A folder for $PATH in which these programs of the references are found."""
+    """A folder for $PATH with these programs of the references."""
     folder = tempfile.TemporaryDirectory(prefix="cloche-path-")
     KEPT_FOLDERS.append(folder)
     for name in programs:
@@ -118,7 +118,7 @@ KEPT_FOLDERS = []  # until this process ends
 
 
 def program(*command, env=None):
-    """A program named by its path, or found by a function that answers its path."""
+    """A program named by its path, or by a function that returns its path."""
     return lambda: ([str(c() if callable(c) else c) for c in command], dict(env or {}))
 
 
@@ -151,7 +151,7 @@ def go(package, what):
 
 @functools.cache
 def made_once(make):
-    """What a case's function makes, the same for both sides: an archive may hold the time."""
+    """The result of a case's function, the same for both sides: an archive may contain the time."""
     return make()
 
 
@@ -216,7 +216,7 @@ def cases_of(package):
 
 
 def errors_of(tool):
-    """What of a tool's standard error is compared; None: nothing is."""
+    """The function that normalises a tool's standard error; None: it is not compared."""
     for file in PACKAGES.glob("*/cases.py"):
         if (file.parent / f"{tool}.json").exists():
             return getattr(cases_of(file.parent.name), "ERRORS", None)

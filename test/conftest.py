@@ -1,4 +1,4 @@
-"""What the tests of the real program share: where it is, a vault, a running server."""
+"""Fixtures of the tests of the real program: its path, a vault, a running server."""
 import json
 import os
 import shutil
@@ -10,9 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test"))
-# All traffic is to this machine, whatever proxies the environment names.
+# All traffic is local, whatever proxies the environment names.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
-# No test begins the build of the type checker.
+# No test starts the build of the type checker.
 os.environ["CLOCHE_CHECKER"] = "off"
 
 import needs  # noqa: E402
@@ -47,7 +47,7 @@ def cloche():
 
 @pytest.fixture(scope="session")
 def fixtures(cloche):
-    """The program with the fixtures of src/conformance: what was built beside it."""
+    """The program with the fixtures of src/conformance, built beside it."""
     program = Path(cloche).with_name("cloche-conformance")
     if not program.exists():
         pytest.fail(f"{program} is not there: run 'make conformance'")
@@ -55,20 +55,20 @@ def fixtures(cloche):
 
 
 def folders_in(place):
-    """The settings that keep a program off the vaults and policy of who runs it."""
+    """Settings that keep a program away from the user's vaults and policy."""
     return {f"XDG_{kind.upper()}_HOME": str(place / kind)
             for kind in ("config", "data", "state")}
 
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path, monkeypatch):
-    """No test sees, or changes, the vaults and settings of whoever runs it."""
+    """No test sees or changes the vaults and settings of the user who runs it."""
     for name, folder in folders_in(tmp_path).items():
         monkeypatch.setenv(name, folder)
 
 
 def policy_in(place, policy):
-    """What a person allows, where the settings are in these folders."""
+    """Writes the user's policy, in these settings' folders."""
     folder = place / "config" / "cloche"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "policy.json").write_text(json.dumps(policy))
@@ -81,13 +81,13 @@ def sample_vault(place):
 
 @pytest.fixture
 def vault(tmp_path):
-    """A copy of the sample vault, to be changed at will."""
+    """A writable copy of the sample vault."""
     return sample_vault(tmp_path)
 
 
 @pytest.fixture
 def stdio(cloche, vault):
-    """`cloche mcp` over the vault, spoken to line by line."""
+    """`cloche mcp` over the vault, a line a message."""
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
         yield client
 
@@ -111,7 +111,7 @@ def served(fixtures, tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def warm(cloche):
-    """The guest is compiled once, so that no test has to wait for that."""
+    """Compiles the guest once, so that no test waits for that."""
     line = ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":'
             '"evaluate_note_code","arguments":{"code":"return 1"}}}\n')
     subprocess.run([cloche, "mcp"], input=line, text=True, capture_output=True, timeout=300,

@@ -1,21 +1,22 @@
-"""A vault that is written to until something cuts it off, and what it must hold then.
+"""Operations on a vault, and its state after each, to check what is left after a crash.
 
-The work is a row of operations, each done by one evaluation. What the vault holds after
-the first n of them is known, so that whatever is found after a crash must be
-the state of what was acknowledged, or of one operation more: never half of one."""
+The work is a series of operations, each made by one evaluation. The vault's state after the first n
+of them is known, so what is found after a crash must be the state of the operations that were
+acknowledged, or of one more: never half of one.
+"""
 import json
 
 LINKS = 8  # notes that link to the one that is renamed
 
 
 def body_of(text):
-    """What stands behind the frontmatter that notes.create writes."""
+    """The text that notes.create writes after the frontmatter."""
     head, _, body = text.partition("\n---\n\n")
     return body if head.startswith("---\n") else text
 
 
 def read_vault(root):
-    """Every note, by its path; and whatever else lies where notes lie."""
+    """Every note, by its path; and any other file where notes are."""
     notes, others = {}, []
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -64,14 +65,14 @@ class Work:
             (root / name).write_text(text)
 
     def next(self):
-        """The code of the next operation; the state becomes what it is afterwards."""
+        """The code of the next operation; updates the state to its result."""
         k = self.done
         self.done += 1
         return [self.create, self.update, self.rename, self.create, self.delete, self.big,
                 self.move, self.rename_pair, self.swap][k % 9](k)
 
     def swap(self, k):
-        """Two notes change names, which goes by way of a third place."""
+        """Two notes swap names, by way of a third."""
         one, two = "swap/One.md", "swap/Two.md"
         self.notes[one], self.notes[two] = self.notes[two], self.notes[one]
         names = [("One", "Between"), ("Two", "One"), ("Between", "Two")]
@@ -125,7 +126,7 @@ class Work:
 
 
 def difference(found, wanted):
-    """For a message: names alone, and where texts differ their beginnings."""
+    """For a message: names, and the beginnings of texts that differ."""
     return {name: (found.get(name, "(none)")[:60], wanted.get(name, "(none)")[:60])
             for name in sorted(found.keys() | wanted.keys())
             if found.get(name) != wanted.get(name)}

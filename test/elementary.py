@@ -1,15 +1,14 @@
-"""Elementary functions, correctly rounded to double: what any library of mathematics is held
-against. Computed in decimal arithmetic with far more digits than a double has; a result that
-lay halfway between two doubles would take more, and of these functions there is none but
-the exact ones."""
+"""Elementary functions, correctly rounded to double: the reference for mathematics libraries.
+Computed in decimal arithmetic with far more digits than a double has; a result halfway between two
+doubles would need more, and these functions have none but the exact ones."""
 import decimal
 import math
 from decimal import Decimal
 from functools import lru_cache
 
 DIGITS = 90
-TINY = Decimal("1e-25")  # below it, two terms of a series are all of it
-LARGE = 1000             # e to it is no double any more
+TINY = Decimal("1e-25")  # below it, two terms of the series are exact enough
+LARGE = 1000             # exp of it exceeds a double
 decimal.getcontext().Emax = decimal.MAX_EMAX
 decimal.getcontext().Emin = decimal.MIN_EMIN
 decimal.getcontext().prec = DIGITS
@@ -141,7 +140,7 @@ def sine(x, quarters=0):
 
 
 def power(x, y):
-    """Of finite numbers that are not 0, and an x below 0 only for whole y."""
+    """For finite numbers other than 0; an x below 0 only for integer y."""
     exponent = y * abs(x).ln()
     return exponential(exponent).copy_sign(x if x < 0 and y % 2 else Decimal(1))
 
@@ -158,14 +157,14 @@ FUNCTIONS = {
 
 
 def rounded(name, *values):
-    """The double next to the function's value; arguments are finite and in its domain."""
+    """The double nearest to the function's value; arguments are finite and in its domain."""
     if not any(values) and name not in ("exp", "cos", "cosh", "acos"):
         return math.nan  # zeros have rules of their own
     return float(FUNCTIONS[name](*(Decimal(v) for v in values)))
 
 
 def place(x):
-    """Doubles in their order, as whole numbers: neighbours differ by 1."""
+    """A double's rank, an integer: neighbours differ by 1."""
     import struct
     bits = struct.unpack("<q", struct.pack("<d", x))[0]
     return bits if bits >= 0 else -(bits & 0x7fffffffffffffff)

@@ -1,5 +1,5 @@
-"""Bodies of functions that try to change the world of whoever calls them, each by another
-way. They stand in hand-made files, where nobody has looked at them before they run."""
+"""Bodies of functions that try to change the world of their callers, each in another way. They are
+in hand-made files, so no check comes before they run."""
 
 BODIES = {
     "alias": "const A = Array; A.prototype.map = () => 'EVIL';",

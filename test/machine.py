@@ -1,11 +1,5 @@
-"""Linux machines as tests drive them: ours, by the real program, and qemu-system-riscv64 with the
-same kernel, root and init, whose control port (guest/abi/vm.h) is spoken to here.
-
-    with Qemu(place) as machine:
-        done = machine.exec("echo hi")  # done.stdout, .stderr, .exit
-
-Both run a `Job`: files that go in as an archive, a script, and files that come out.
-"""
+"""Drivers of Linux machines: ours, by the real program, and qemu-system-riscv64 with the same
+kernel, root and init, through its control port (guest/abi/vm.h)."""
 import io
 import os
 import selectors
@@ -23,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGE = Path(os.environ.get("CLOCHE_VM", ROOT / "build" / "vm"))
 PEERS = ROOT / "build" / "deps" / "machine-peers"
 SYSROOT = PEERS / "riscv64"
-# That anything may take before a test gives up on it.
+# The limit of a test for anything.
 PATIENCE_S = 7200 if os.environ.get("CLOCHE_PROGRAMS") == "deep" else 600
 
 
@@ -65,7 +59,7 @@ def libraries_of(program):
 
 
 def needed_by(path):
-    """DT_NEEDED of an ELF file of 64 bits."""
+    """DT_NEEDED of a 64-bit ELF file."""
     data = Path(path).read_bytes()
     at, = struct.unpack_from("<Q", data, 0x20)
     size, count = struct.unpack_from("<HH", data, 0x36)
@@ -86,7 +80,7 @@ def needed_by(path):
 @dataclass
 class Job:
     """`files`: {name: bytes, or a path to read}; those that end in "/" are empty folders. The
-    script, of bash, runs in the folder that holds them; what it leaves in out/ comes back."""
+    script, of bash, runs in the folder that has them; files that it leaves in out/ are returned."""
     script: str
     files: dict = field(default_factory=dict)
 
@@ -105,7 +99,7 @@ class Job:
                 tar.addfile(entry, io.BytesIO(data))
         return packed.getvalue()
 
-    # One command, which nothing that the script prints can disturb.
+    # One command, which no output of the script can disturb.
     COMMAND = ("d=$(mktemp -d) && cd $d && tar -xzf - && mkdir -p out && "
                "bash ./job.sh </dev/null >out/job.log 2>&1; echo $? >out/job.exit; "
                "tar --hard-dereference -cf - out; cd / && rm -rf $d")
@@ -137,7 +131,7 @@ class Cloche:
 # --- a machine whose control port is a socket ------------------------------------------------
 
 class Port(vm_init.Init):
-    """A whole machine, spoken to as its init is."""
+    """A whole machine, through its init's protocol."""
 
     def __init__(self, connection):
         self.cut, self.credits = None, True
@@ -149,7 +143,7 @@ class Port(vm_init.Init):
         self.selector = selectors.DefaultSelector()
         self.selector.register(connection, selectors.EVENT_READ)
         self.until(lambda: self.readies > 0)
-        self.send(vm_init.RESUME, payload=struct.pack("<Q64sQQ", time.time_ns(), os.urandom(64), 1, 0))
+        self.send(vm_init.RESUME, payload=struct.pack("<Q64sQQ8x", time.time_ns(), os.urandom(64), 1, 0))
         self.until(lambda: self.readies > 1)
 
     def said(self):
@@ -231,7 +225,7 @@ class Native(Qemu):
 
 
 def connected(path, process):
-    """A connection to the socket that the program listens on as soon as it can."""
+    """A connection to the socket, as soon as the program listens on it."""
     connection = socket.socket(socket.AF_UNIX)
     end = time.monotonic() + PATIENCE_S
     while True:
@@ -245,5 +239,5 @@ def connected(path, process):
 
 
 def command_line():
-    """What our machine gives the kernel (src/sandbox/vm/bake.c)."""
+    """The kernel's command line in our machine (src/sandbox/vm/bake.c)."""
     return "console=hvc0 root=/dev/vda ro init=/sbin/cloche-init"

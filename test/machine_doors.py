@@ -1,4 +1,4 @@
-"""What the tests of the Linux machine through its doors share."""
+"""Fixtures of the tests of the Linux machine through its interfaces."""
 import os
 import pty
 import select
@@ -18,7 +18,7 @@ needs_image = needs.installed(ROOT / "build" / "vm" / "machine-512.mem", by="mak
 
 
 def without_image(cloche, place):
-    """The program where no image of a machine is installed."""
+    """The program without an installed machine."""
     shutil.copy(cloche, place / "cloche")
     link(ROOT / "build" / "cloche-sql", place / "cloche-sql")
     (place / "lib").symlink_to(ROOT / "build" / "lib")
@@ -29,7 +29,7 @@ def without_image(cloche, place):
 
 
 class Terminal:
-    """A program on a terminal of its own, as a person would sit before it."""
+    """A program on a pseudo-terminal."""
 
     def __init__(self, command, rows=24, columns=80):
         self.master, self.slave = pty.openpty()
@@ -56,7 +56,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def wait_for(self, text):
-        """Reads on until this was shown, behind what was waited for before."""
+        """Reads until this was shown, after what was waited for before."""
         text, late = text.encode(), time.monotonic() + WAIT_S
         while text not in self.text:
             ready, _, _ = select.select([self.master], [], [], max(0, late - time.monotonic()))
@@ -66,7 +66,7 @@ class Terminal:
         return shown
 
     def end(self):
-        """The exit code; meanwhile what is shown is read."""
+        """The exit code; reads output meanwhile."""
         late = time.monotonic() + WAIT_S
         while self.process.poll() is None and time.monotonic() < late:
             if select.select([self.master], [], [], 0.05)[0]:

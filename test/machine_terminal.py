@@ -1,5 +1,5 @@
-"""A terminal (PyPI's pyte) at a shell in a Linux machine: `cloche vm shell`, or the same init in
-qemu-system-riscv64; and the session that is typed on both."""
+"""A terminal emulator (PyPI's pyte) at a shell in a Linux machine: `cloche vm shell`, or the same
+init in qemu-system-riscv64; and the session that is typed on both."""
 import fcntl
 import os
 import pty
@@ -24,7 +24,7 @@ class Screen(pyte.Screen):
 
 
 class Terminal:
-    """What a shell draws. pump() takes in what has come; write() types."""
+    """A shell's screen. pump() reads output; write() types."""
 
     def __init__(self):
         self.screen = Screen(COLUMNS, ROWS)
@@ -32,7 +32,7 @@ class Terminal:
         self.stream = pyte.ByteStream(self.screen)
 
     def text(self):
-        """The screen with its cursor, less what no two machines have in common."""
+        """The screen with its cursor, without what differs between machines."""
         row, column = self.screen.cursor.y, self.screen.cursor.x
         lines = [normal(line.rstrip()) for line in self.screen.display]
         line = self.screen.display[row]
@@ -40,7 +40,7 @@ class Terminal:
         return "\n".join(lines).rstrip("\n")
 
     def prompt(self):
-        """The number in the prompt that the cursor is behind; None where it is not."""
+        """The number in the prompt before the cursor; None if there is no prompt."""
         found = re.search(rf"^<(\d+)> \S+# {CURSOR}$", self.text(), re.M)
         return found and int(found[1])
 
@@ -75,7 +75,7 @@ class Ours(Terminal):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def ended(self):
-        """The exit code, once nothing more comes."""
+        """The exit code, after the last output."""
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
     def close(self):
@@ -88,7 +88,7 @@ class Ours(Terminal):
 
 
 class Theirs(Terminal):
-    """A shell of a machine whose control port is spoken to."""
+    """A shell of a machine, through its control port."""
 
     def __init__(self, port):
         super().__init__()
@@ -118,7 +118,7 @@ class Theirs(Terminal):
         pass
 
 
-# What differs between two machines, and between two moments.
+# Differences between two machines, and between two moments.
 DIFFERS = [
     (r"cloche-[0-9a-f]+", "HOST"),  # each has its name
     (r"\[(\d+)\] \d{2,}$", r"[\1] PID"),  # a job's process

@@ -1,4 +1,4 @@
-"""Tools' packages for tests: modules made byte by byte, and ZIPs, well made or not."""
+"""Packages of tools for tests: modules made byte by byte, and ZIPs, valid or not."""
 import io
 import json
 import struct
@@ -32,8 +32,8 @@ def kind(text):
 
 
 def module(imports=(), body=b"\x0b", start="_start", padding=0, pages=1):
-    """A command: exports memory and a function without arguments, which does `body`.
-    `imports`: (module, name, type). `padding`: bytes of a section that nobody minds. `pages`: of memory."""
+    """A command: exports memory and a function without arguments, with `body`. `imports`: (module,
+    name, type). `padding`: bytes of an ignored section. `pages`: of memory."""
     types = [kind(":")] + [kind(t) for _, _, t in imports]
     code = b"\0" + body
     text = b"\0asm\1\0\0\0" + section(1, types)
@@ -52,7 +52,7 @@ def module(imports=(), body=b"\x0b", start="_start", padding=0, pages=1):
 
 
 def manifest(**changes):
-    """What is needed, and no more; None takes a field away."""
+    """The required fields, and no more; None removes one."""
     whole = {
         "name": "probe", "version": "1.0.0", "description": "Does nothing.",
         "parameters": {"type": "object", "properties": {}},
@@ -85,7 +85,7 @@ def package(changes=None, wasm=None, more=None, **of_zip):
 
 
 class Zip:
-    """A ZIP taken apart, so that a test can change any field of it."""
+    """A ZIP in parts, so that a test can change any field of it."""
 
     def __init__(self, data):
         self.end = data.rindex(b"PK\5\6")
@@ -103,7 +103,7 @@ class Zip:
         return next(r for r in self.rows if r[46:].startswith(file.encode()))
 
     def local(self, file):
-        """Where its own header is."""
+        """The position of its local header."""
         return struct.unpack_from("<I", self.row(file), 42)[0]
 
     def both(self, file, code, central, local, value):

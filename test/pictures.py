@@ -1,4 +1,4 @@
-"""Small pictures and documents for the tools' cases, made by code: PNG, JPEG, GIF, PDF."""
+"""Small pictures and documents for the tools' cases, generated: PNG, JPEG, GIF, PDF."""
 import math
 import struct
 import zlib
@@ -41,7 +41,7 @@ def png(width=40, height=30, channels=3, level=1, text=None, depth=8, interlace=
 
 
 def palette_png(width=32, height=32):
-    """Few colours, kept as RGB: what an optimiser makes a palette of."""
+    """Few colours, stored as RGB: an optimiser can make a palette."""
     raw = b"".join(b"\0" + b"".join(bytes(((x // 8) * 60, (y // 8) * 60, 0)) for x in range(width))
                    for y in range(height))
     return (b"\x89PNG\r\n\x1a\n" +
@@ -50,8 +50,8 @@ def palette_png(width=32, height=32):
 
 
 def png_pixels(data):
-    """(width, height, rows of RGBA) of a PNG without interlacing, of 1 to 8 bits a sample:
-    what a decoder sees, however it was packed."""
+    """(width, height, rows of RGBA) of a PNG without interlacing, of 1 to 8 bits a sample: the
+    decoded pixels, however they were stored."""
     at, idat, palette, alpha = 8, b"", None, b""
     while at < len(data):
         size, kind = struct.unpack_from(">I4s", data, at)

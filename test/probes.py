@@ -1,9 +1,9 @@
-"""Single instructions, any encoding at all, each tried in a state of its own making.
+"""Single instructions of any encoding, each run in a prepared state.
 
-Every encoding is put between the same beginning (registers that point into memory, which holds
-no instruction) and a `c.ebreak`. Whatever it does ends in a trap, or in a signal where it runs as
-a user's program of Linux: what kind, where, all registers, fcsr and the memory around go into one
-number, which is what it leaves in the signature.
+Every encoding is placed between the same prologue (registers that point into memory that has no
+instruction) and a `c.ebreak`. It always ends in a trap, or in a signal if it runs as a Linux user
+program: the trap's kind and address, all registers, fcsr and the memory around are hashed into one
+number, which is written to the signature.
 """
 import struct
 from pathlib import Path
@@ -26,7 +26,7 @@ CAUSES = {2: 1, 3: 2, 4: 3, 6: 3}      # illegal, breakpoint, misaligned; else m
 
 
 def memory():
-    """Data in which each two bytes are a reserved instruction, and no two the same for long."""
+    """Data in which any two bytes are a reserved instruction, and neighbours differ."""
     return b"".join(struct.pack("<H", 0x8000 | (k * 37 & 0x7ff) << 2) for k in range(SPAN // 2))
 
 
@@ -38,7 +38,7 @@ def registers():
 
 
 class Text:
-    """Code with names for places, for jumps to what comes later."""
+    """Code with labels, for jumps to what comes later."""
 
     def __init__(self, at):
         self.at, self.parts, self.places = at, [], {}

@@ -1,8 +1,7 @@
-"""What the specification's schemas say of a message that a server has sent.
+"""Checks a server's messages against the specification's schemas.
 
-The schemas are not part of this repository: they are looked for beside it, in
-../shared/mcp; where they are not, messages are only held to JSON-RPC, and pytest's summary
-says so (conftest.py).
+The schemas are not part of this repository: they are looked for beside it, in ../shared/mcp;
+without them messages are only checked as JSON-RPC, and pytest's summary says so (conftest.py).
 """
 import functools
 import json
@@ -36,7 +35,7 @@ _ERRORS = {-32020: "HeaderMismatchError", -32021: "MissingRequiredClientCapabili
 
 
 def path_of(version):
-    """Where the schema of a version is; None: it is not there."""
+    """The path of a version's schema; None: not there."""
     paths = FOLDER / version / "schema.json", FOLDER / f"schema-{version}.json"
     return next((p for p in paths if p.exists()), None)
 
@@ -111,15 +110,15 @@ def validate(message, method=None, version=LEGACY[0]):
 
 
 class Conversation:
-    """What one client has asked, so that what comes back can be held to the schema of the
-    version that is spoken. Versions without a schema at hand are not checked."""
+    """The requests of one client, so that answers can be checked against the schema of the version
+    in use. Versions without a schema are not checked."""
 
     def __init__(self, version=None):
         self.versions = [version] if version else []  # that were spoken, the last first
         self._asked = {}  # (method, version) by id; a method of None: more than one
 
     def sent(self, message):
-        """Takes note of what a client sends: any JSON value, or a text that may be none."""
+        """Notes a message that the client sends: any JSON value, or a text that may be invalid."""
         if isinstance(message, (bytes, str)):
             try:
                 message = json.loads(message)

@@ -110,7 +110,7 @@ def test_a_burst_of_denials_is_recorded_logged_and_told_to_the_client(run, cloch
                         {"code": DENIED.format(n=25), "allowedAPIs": ["notes.get"]}, id=7))
         rest, _ = client.end()
         log = client.process.stderr.read().decode()
-    # It may come before the answer or after it.
+    # It may precede the answer or follow it.
     message = [m for m in rest + list(map(json.loads, client.lines))
                if m.get("method") == "notifications/message"][0]["params"]
     assert message["level"] == "warning" and message["data"]["caller"] == "stdio"
@@ -141,7 +141,7 @@ def test_thresholds_are_the_policys(run, stdio, vault, kind, arguments, times):
     assert not records(run, vault, "alert")
     for i in range(3):
         stdio.ask(call("evaluate_note_code", arguments, id=100 + i))
-    # One alert, not one a call, while it goes on.
+    # One alert while it goes on, not one a call.
     assert [a["kind"] for a in records(run, vault, "alert")].count(kind) == 1
 
 
@@ -155,7 +155,7 @@ def test_mass_deletes_pause_the_caller_in_the_middle(run, vault):
     answer = json.loads(run("eval", "--vault", vault, "-e", code).stdout)
     assert answer["errorDetails"]["type"] == "PermissionDenied" and "paused" in answer["error"]
     assert len(list(vault.glob("Doomed *.md"))) == 7
-    # In every process, also for reading, until a person lifts it.
+    # In every process, also for reading, until the user lifts it.
     refused = json.loads(run("eval", "--vault", vault, "-e", "return 1").stdout)
     assert "cloche callers resume 'terminal'" in refused["error"]
     assert "terminal" in json.loads(run("callers", "--json").stdout)["paused"]
@@ -172,7 +172,7 @@ def test_deletes_are_counted_by_what_is_gone(run, vault):
     (vault / "Linked.md").write_text("# L\n")
     (vault / "Linking.md").write_text("[[Linked]]\n")
     eval_ = lambda code: json.loads(run("eval", "--vault", vault, "-e", code).stdout)["success"]
-    # Neither what is tried nor what asks to be confirmed.
+    # Neither a dry run nor a call that needs confirmation.
     assert eval_("for (let i = 0; i < 12; i++) { await notes.delete('Linked');"
                  " await notes.delete({identifier: 'note/Doomed 0', dry_run: true}); }")
     assert not records(run, vault, "alert")
@@ -234,7 +234,7 @@ def test_an_alert_is_sent_to_the_users_webhook(run, vault):
         run("eval", "--vault", vault, "--allow", "notes.get", "-e", code)
         assert not got, "a vault names no webhook"
         assert run("policy", "set", "webhook", url).returncode == 0
-        # The command ends when what waited was sent.
+        # The command ends when pending alerts are sent.
         run("eval", "--vault", vault, "--allow", "notes.get", "-e", code)
         assert got[0][0] == "application/json"
         assert got[0][1]["kind"] == "denials" and got[0][1]["caller"] == "terminal"

@@ -1,6 +1,6 @@
-"""Every action called by the official clients, which hold what it answers to its output
-schema and throw where it does not fit: by its own name and by run_tool, with what goes well
-and with what fails. The list shows all of them, so that the clients know all schemas."""
+"""Every action called by the official clients, which check answers against its output schema: by
+its own name and by run_tool, successful calls and failures. The list shows all actions, so that the
+clients know all schemas."""
 import functools
 import json
 import os
@@ -48,7 +48,7 @@ CALLS = [
     ("search_notes", {"query": "(", "useRegex": True}, False),
     ("create_note", IDEA, True),
     ("create_note", IDEA, False),
-    # What is too large is told in part, and still is what the schema says.
+    # An answer that is shortened still fits its schema.
     ("create_note", {**IDEA, "title": "Large", "content": "long line\n" * 90_000}, True),
     ("create_note", {**IDEA, "title": "Wide",
                      "metadata": {f"key{n}": "value " * 9 for n in range(3400)},
@@ -109,6 +109,7 @@ CALLS = [
     ("vm_start", {}, MACHINE),
     ("vm_exec", {"command": "true"}, MACHINE),
     ("vm_exec", {"command": "exit 3"}, MACHINE),
+    ("vm_expose", {"port": 0}, False),
     ("vm_stop", {}, None),
     ("vm_stop", {"machine": "none"}, None),
     ("wasm_probe", {}, True),

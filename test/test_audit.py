@@ -1,4 +1,4 @@
-"""The record of what was done: that it is there, says what happened, and shows tampering."""
+"""The audit trail: records exist, say what happened, and show tampering."""
 import json
 import os
 import random
@@ -328,7 +328,7 @@ def test_a_file_of_any_size_that_a_vault_brought_along_ends_no_command(run, brou
 
 
 def test_a_hole_in_the_trail_refuses_no_agent(brought, server):
-    """What takes no room on the disk does not fill the trail."""
+    """A sparse file does not fill the trail."""
     answer = server.post(call("evaluate_note_code", {"code": "return 1"})).json()
     assert structured(answer)["success"]
     rows = server.http.get("/workspaces/vault/audit", timeout=60).json()
@@ -337,7 +337,7 @@ def test_a_hole_in_the_trail_refuses_no_agent(brought, server):
 
 @pytest.fixture
 def large(vault):
-    """A trail of more than any request may have in memory: links to one file."""
+    """A trail larger than any request's memory: links to one file."""
     folder = vault / ".cloche" / "audit"
     folder.mkdir(parents=True)
     line = json.dumps({"n": 1, "time": "2020-01-01T00:00:00.000Z", "event": "call", "action": "old",
@@ -388,7 +388,7 @@ def test_files_are_begun_anew_at_their_size(run, cloche, vault):
 
 
 def test_a_record_is_shown_by_any_beginning_that_is_its_own(run, cloche, vault):
-    """Two processes at a time number their records apart."""
+    """Two processes at a time have chains of their own."""
     with Stdio([cloche, "mcp", "--vault", vault]) as s:
         s.ask(initialize())
         s.ask(call("get_note", {"identifier": "a"}))

@@ -1,5 +1,5 @@
-"""Nothing changes without a record: not where the program is killed, in many vaults, with
-long lists, or on a full disk; and a record tells of one vault alone."""
+"""No change without a record, also if the program is killed, with many vaults, long lists, or on a
+full disk; and a record is about one vault only."""
 import hashlib
 import json
 import random
@@ -24,7 +24,7 @@ def history(vault):
 
 
 def each_change_has_one_record(run, vault):
-    """What is recorded of changes is what the history has, once."""
+    """The records of changes equal the history, each once."""
     ended = [r for r in records(run, "--vault", vault, limit=100000) if r["event"] == "call"]
     named = [r["intent"] for r in ended if "intent" in r]
     assert len(named) == len(set(named))
@@ -79,7 +79,7 @@ def test_of_kills_at_any_moment_each_change_is_recorded_once(run, cloche, vault)
 
 
 def test_what_is_no_note_is_announced_as_well(run, cloche, vault):
-    """The intent is there before the change is: of a type, which has no history."""
+    """The intent is recorded before the change: of a type, which has no history."""
     run("eval", "--vault", vault, "-e",
         "await noteTypes.create({type_name: 't', description: 'd'})")
     all_records = records(run, "--vault", vault)
@@ -340,7 +340,7 @@ def test_a_full_trail_refuses_agents_until_a_person_exports_it(run, cloche, vaul
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of its own, of 48 MB."""
+    """A file system of 48 MB of its own."""
     place = tmp_path / "small"
     place.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", place],
@@ -357,12 +357,12 @@ def test_agents_leave_the_reserve_of_the_disk_and_the_person_goes_on(run, cloche
         return json.dumps(got)
     with Stdio([cloche, "mcp", "--vault", small_disk]) as s:
         s.ask(initialize())
-        assert "kept for the person" not in create("One")
+        assert "reserved for the person" not in create("One")
         (small_disk / "ballast").write_bytes(b"x" * (46 << 20))
-        assert "kept for the person" in create("Two")
+        assert "reserved for the person" in create("Two")
         assert not (small_disk / "a" / "Two.md").exists()
         (small_disk / "ballast").unlink()
-        assert "kept for the person" not in create("Three")
+        assert "reserved for the person" not in create("Three")
         (small_disk / "ballast").write_bytes(b"x" * (45 << 20))
         done = run("eval", "--vault", small_disk, "-e",
                    "await notes.create({type: 'a', title: 'Mine', content: ''})")

@@ -1,5 +1,5 @@
-"""What nobody gets past: callers with fewer rights, vaults of strangers, code that looks
-for the files behind all this."""
+"""Bounds: callers with fewer rights, untrusted vaults, and code that looks for the files behind all
+this."""
 import hashlib
 import json
 import os
@@ -172,7 +172,7 @@ def test_no_mount_shows_a_vaults_own_folder(evaluate, config, vault, tmp_path):
 
 
 def test_no_writable_mount_holds_the_vault(evaluate, config, tmp_path):
-    """Code could move the vault away there, and its policy with it."""
+    """Otherwise code could move the vault away, and its policy with it."""
     around = tmp_path / "around"
     inner = around / "notes"
     inner.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`cache: true`: the same answer at once, and never one that is stale or another's."""
+"""`cache: true`: a repeated answer, never a stale one nor another caller's."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from wire import Stdio, call, structured
 
 @pytest.fixture
 def run(stdio):
-    """Evaluates with the cache allowed; the whole answer."""
+    """Evaluates with the cache allowed; returns the whole answer."""
 
     def evaluate(code, client=stdio, **arguments):
         arguments = {"code": code, "cache": True} | arguments

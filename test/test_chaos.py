@@ -1,10 +1,9 @@
-"""A client that does everything at once, much of it wrong: requests of both revisions with
-parts of them replaced by junk, questions answered, refused, answered twice or not at all,
-calls cancelled, connections closed at any moment. Whatever the server says meanwhile must be
-what the specification's schema allows (wire.py), nothing is answered twice or unasked, and
-at the end it must answer as if nothing had been.
+"""A client with everything at once, much of it wrong: requests of both revisions with parts
+replaced by junk, questions answered, refused, answered twice or not at all, calls cancelled,
+connections closed at any moment. Every message of the server must fit the specification's schema
+(wire.py), nothing is answered twice or unasked, and at the end the server must answer as before.
 
-The same messages each time; CLOCHE_CHAOS has the number of other rounds to try (make deep).
+The same messages each time; CLOCHE_CHAOS is the number of other rounds to try (make deep).
 """
 import json
 import os
@@ -66,7 +65,7 @@ class Chaos:
             ("server/discover", {}), ("ping", {}), ("none/such", {})])
 
     def replaced(self, value):
-        """`value` with one of its parts, at any depth, replaced by junk, or left out."""
+        """`value` with one of its parts, at any depth, replaced by junk or removed."""
         if isinstance(value, dict) and value and self.random.random() < 0.8:
             key = self.random.choice(sorted(value))
             if self.random.random() < 0.2:
@@ -96,7 +95,7 @@ class Chaos:
                 "params": {"requestId": self.one(*self.ids[-5:], "none")}}
 
     def answer(self, question):
-        """What is said to a question; None: nothing."""
+        """The reply to a question; None: none."""
         right = {"elicitation/create": {"action": "accept", "content": {
                      "name": "a", "username": "b", "email": "c", "color": "d", "ok": True}},
                  "sampling/createMessage": {"role": "assistant", "model": "m", "content": {

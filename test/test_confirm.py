@@ -1,4 +1,4 @@
-"""The policy's `confirm`: a person's word before a call, over stdio and HTTP."""
+"""The policy's `confirm`: a user's decision before a call, over stdio and HTTP."""
 import json
 import os
 from pathlib import Path
@@ -279,7 +279,7 @@ def test_code_does_not_run_out_of_time_while_a_person_thinks(stdio, policy, vaul
     stdio.send(message)
     question = heard(stdio)
     assert question["method"] == "elicitation/create"
-    # Another that was begun later has run out of time.
+    # A later one has timed out.
     stdio.send(call("evaluate_note_code", {"code": "await sleep(60000)"}, id=6))
     late = heard(stdio)
     assert late["id"] == 6 and late["result"]["isError"], late
@@ -477,7 +477,7 @@ def test_nothing_in_a_question_turns_or_hides_its_text(cloche, stdio, vault, tex
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_an_official_client_asks_its_person(cloche, vault, mode):
-    """Of a plain tool in both revisions; code asks there in the older one alone."""
+    """For a plain tool in both revisions; code asks in the older one only."""
     asked = []
 
     async def elicit(context, params):

@@ -1,9 +1,9 @@
-"""The official conformance suite over HTTP, against build/cloche-conformance: the program
-with the fixtures that the suite expects (src/doors/conformance). Every scenario that a revision
-requires is a test of its own; so is every one that is run without counting.
+"""The official conformance suite over HTTP, against build/cloche-conformance: the program with the
+fixtures that the suite expects (src/doors/conformance). Every scenario that a revision requires is
+a test of its own; so is every one that does not count.
 
-The npm package and node come from build/deps; $CLOCHE_CONFORMANCE (the folder of an
-installed @modelcontextprotocol/conformance) and $CLOCHE_NODE (22 or newer) name others.
+The npm package and node come from build/deps; $CLOCHE_CONFORMANCE (the folder of an installed
+@modelcontextprotocol/conformance) and $CLOCHE_NODE (22 or newer) name others.
 """
 import json
 import os

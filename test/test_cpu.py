@@ -1,7 +1,7 @@
-"""The machine's processor, instruction by instruction, against QEMU's.
+"""The machine's processor compared with QEMU's, instruction by instruction.
 
-The same code runs in build/vm-native (--bare) and, as a user's program, in qemu-riscv64; what it
-leaves behind is compared to the bit. CLOCHE_STREAMS sets how many random streams of each mix.
+The same code runs in build/vm-native (--bare) and, as a user program, in qemu-riscv64; the final
+states are compared bit by bit. CLOCHE_STREAMS is the number of random streams of each mix.
 """
 import os
 import random
@@ -33,7 +33,7 @@ def bare(path, *options):
 
 
 def ours(write, folder):
-    """The signature that a program leaves, and how many instructions it took."""
+    """The signature of a program, and the number of its instructions."""
     path, signature = folder / "bare", folder / "signature"
     write(path, 1)
     done = bare(path, "--speed", "--signature", signature)
@@ -44,7 +44,7 @@ def ours(write, folder):
 
 
 def in_wasm(write, folder):
-    """The signature as the emulator leaves it that ships: the same sources in Wasm."""
+    """The signature of the emulator that ships: the same sources in Wasm."""
     path = folder / "bare"
     write(path, 1)
     done = subprocess.run([ROOT / "build/cloche-vm-core"], input=rv.pieces(path.read_bytes()),
@@ -84,7 +84,7 @@ def run_streams(rows, folder):
 
 
 def first_difference(units, seed, folder):
-    """What the shortest beginning of a stream differs in: text for a person to go on with."""
+    """The difference of the shortest failing prefix of a stream: text for people."""
     low, high = 0, len(units)
     while high - low > 1:
         middle = (low + high) // 2
@@ -137,7 +137,7 @@ def jumps_to_itself(bits):
 
 
 def is_peers_defect(bits):
-    """vl1re8.v and its like."""
+    """vl1re8.v and similar ones."""
     return bits & 0x5f == 7 and bits >> 12 & 7 in (0, 5, 6, 7) and bits >> 20 & 0x1f == 8
 
 

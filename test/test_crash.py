@@ -12,7 +12,7 @@ KILLS = int(os.environ.get("CLOCHE_KILLS", "200"))
 
 
 def evaluate(client, code, id):
-    """Whether it succeeded and why not; None when the server has gone."""
+    """Whether it succeeded and why not; None if the server is gone."""
     try:
         client.send(call("evaluate_note_code", {"code": code + "; return 1"}, id=id))
         answer = client.receive()
@@ -24,7 +24,7 @@ def evaluate(client, code, id):
 
 
 def run_until_killed(client, before, rng):
-    """The work as it was acknowledged, and with the operation that was under way."""
+    """The state of the acknowledged work, and the one with the operation under way."""
     killer = threading.Timer(rng.uniform(0, 0.06), client.process.send_signal,
                              [signal.SIGKILL])
     killer.start()
@@ -47,12 +47,12 @@ def test_no_acknowledged_write_is_lost_and_none_is_half_done(cloche, tmp_path):
     before = after = Work()
     before.write_first(root)
     cut = 0
-    for kill in range(4 * KILLS):  # more of them where the program gets little processor
+    for kill in range(4 * KILLS):  # longer if the program gets little CPU time
         if kill > KILLS and before.done > KILLS:
             break
         with Stdio([cloche, "mcp", "--vault", str(root)]) as client:
             assert "result" in client.ask(initialize())
-            # Any call that reads ends what the one before left.
+            # Any call that reads finishes what the last one left.
             assert evaluate(client, "await notes.list()", 1)["success"]
             found, others = read_vault(root)
             assert others == [], f"kill {kill}"

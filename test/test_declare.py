@@ -1,4 +1,4 @@
-"""What dev/declare makes of declarations, and that ours stand in them alone."""
+"""The output of dev/declare, and that declarations are made in .api.json only."""
 import json
 import re
 import subprocess
@@ -39,10 +39,12 @@ def test_an_option_is_said_once(tmp_path):
         "sort": {"type": "array", "items": {"properties": {"field": "string"}}},
         "type": {"type": "string", "x-untold": True}, "raw": {"x-ts": "Uint8Array"},
         "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "x-default": 50}}}}
-    made = macros(headers(tmp_path, a={"options": options})["a"])
-    assert json.loads(made["NOTES_LIST_TYPE"]) == (
-        "{typeName: string, order?: 'updated' | 'path', tags?: string | string[], "
-        "fields?: string[], sort?: {field?: string}[], raw?: Uint8Array, limit?: number}")
+    calls = {"notes.list": {"takes": {"options?": "notes.list | null"}, "answers": "void"}}
+    made = macros(headers(tmp_path, a={"options": options, "calls": calls})["a"])
+    assert json.loads(made["NOTES_LIST_SIGNATURE"]) == (
+        "(options?: {typeName: string, order?: 'updated' | 'path', tags?: string | string[], "
+        "fields?: string[], sort?: {field?: string}[], raw?: Uint8Array, limit?: number} | null)"
+        ": Promise<void>")
     assert made["NOTES_LIST_KEYS"] == ('((const char *const[]){"typeName", "order", "tags", "fields", '
                                        '"sort", "type", "raw", "limit", NULL})')
     assert made["NOTES_LIST_LIMIT"] == "50, 1, 10000"
@@ -52,6 +54,37 @@ def test_an_option_is_said_once(tmp_path):
     assert checked["properties"]["order"] == {"type": ["string", "null"],
                                               "enum": ["updated", "path", None]}
     assert checked["additionalProperties"] is False and "x-default" not in json.dumps(checked)
+
+
+def test_what_a_call_answers_is_declared_with_what_it_takes(tmp_path):
+    types = {"notes": {
+        "Row": {"description": "a row", "members": {
+            "id": "string", "uid?": "string | null", "kind": "'a' | 'b'", "file?": "true",
+            "tags": {"items": "'x' | 'y'"}, "more": {"items": {"members": {"n": "number"}}},
+            "isFile()": "boolean"}},
+        "Broken": {"description": "more", "allOf": ["Row", {"members": {"why": "any"}}]},
+        "Filter": {"description": "as it is given", "$ref": "Filter"}}}
+    options = {"Filter": {"properties": {"key": "string"}, "required": ["key"]}}
+    calls = {"notes.get": [{"takes": {"id": "string | Filter"}, "answers": "Row | null"},
+                           {"takes": {"id": "string", "raw?": "true"}, "answers": "Uint8Array"}],
+             "notes.count": {"answers": "number", "at_once": True},
+             "notes.by": {"answers": {"type": "object", "additionalProperties": "Broken[]",
+                                      "x-key": "key"}}}
+    made = headers(tmp_path, a={"types": types, "options": options}, b={"from": ["a.api.json"],
+                                                                        "calls": calls})
+    rows = re.findall(r'\{"(\w+)", "(.*?)", "(.*?)"\}', made["a"])
+    assert rows == [
+        ("Row", "{id: string, uid?: string | null, kind: 'a' | 'b', file?: true, "
+                "tags: ('x' | 'y')[], more: {n: number}[], isFile(): boolean}", "a row"),
+        ("Broken", "Row & {why: any}", "more"), ("Filter", "{key: string}", "as it is given")]
+    made = macros(made["b"])
+    assert json.loads(made["NOTES_GET_SIGNATURE"]) == (
+        "(id: string | Filter): Promise<Row | null>\n(id: string, raw?: true): Promise<Uint8Array>")
+    assert json.loads(made["NOTES_COUNT_SIGNATURE"]) == "(): number"
+    assert json.loads(made["NOTES_BY_SIGNATURE"]) == "(): Promise<{[key: string]: Broken[]}>"
+    (wrong := tmp_path / "wrong").mkdir()
+    with pytest.raises(ValueError, match="nothing is called Rows"):
+        headers(wrong, a={"calls": {"notes.get": {"answers": "Rows"}}})
 
 
 def test_what_is_shown_may_be_less_than_what_is_checked(tmp_path):
@@ -86,6 +119,14 @@ def test_a_file_takes_from_another(tmp_path):
     assert one == {"type": "string"}
 
 
+def test_shapes_of_a_file_that_is_used_are_named_as_ones_own(tmp_path):
+    first = {"shapes": {"Date": {"type": "string", "format": "date-time"}}}
+    second = {"uses": ["first.api.json"], "components": {"Row": {"properties": {"at": "Date", "all": "Date[]"}}}}
+    made = headers(tmp_path, first=first, second=second)["second"]
+    row = schema(re.search(r'\{"Row", ("(?:\\.|[^"\\])*")\}', made)[1])
+    assert row["properties"]["at"] == first["shapes"]["Date"] == row["properties"]["all"]["items"]
+
+
 @pytest.mark.parametrize("content, why", [
     ({"options": {"a": {"properties": {"b": "Nothing"}}}}, "nothing is called Nothing"),
     ({"shapes": {"Unused": "string"}}, "no schema names Unused")])
@@ -110,14 +151,14 @@ def test_a_header_is_written_when_it_differs_and_goes_with_its_declarations(tmp_
 
 @pytest.mark.parametrize("room", ["src/runtime", "src/capabilities", "src/doors/workspaces", "src/vault/notes"])
 def test_no_source_has_schemas_of_its_own(room):
-    """They stand in .api.json: what is in a C text is said twice sooner or later."""
+    """Options are declared in .api.json: a declaration in C would be a second one."""
     for path in (ROOT / room).rglob("*.c"):
         if not path.stem.endswith("_test"):
             assert r'\"properties\":{\"' not in path.read_text(), path
 
 
 def test_defaults_are_those_that_the_words_tell():
-    """`limit is 50, at most 1,000` stands in prose: it must be what is declared."""
+    """`limit is 50, at most 1,000` in prose must equal the declaration."""
     words = (ROOT / "docs/api.md").read_text()
     for file in sorted((ROOT / "src").glob("*/*/*.api.json")):
         made = ROOT / f"build/declared/{file.parent.name}/{file.stem}.h"

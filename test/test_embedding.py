@@ -1,4 +1,4 @@
-"""The C library: what it shows, and a program that uses it as any other would."""
+"""The C library: its exports, and a program that uses it."""
 import json
 import os
 import re
@@ -108,7 +108,7 @@ def test_an_mcp_client_finds_what_the_example_adds(example, tmp_path):
 
 
 def test_an_installed_program_finds_its_guests(installed, tmp_path):
-    """Moved as a whole, too: nothing in it knows where it was built."""
+    """It can be moved: no path of the build is in it."""
     moved = shutil.copytree(installed, tmp_path / "moved", symlinks=True,
                             ignore=shutil.ignore_patterns("vm"))
     answer = output(str(moved / "bin" / "cloche"), "eval", "-e", "6 * 7")
@@ -159,7 +159,7 @@ def test_an_installed_program_finds_its_machine(installed):
     program = str(installed / "bin" / "cloche")
     assert output(program, "vm", "exec", "--", "echo", "hi") == "hi\n"
     image = [f.stat() for f in (installed / "lib/cloche/vm").iterdir()]
-    assert sum(f.st_blocks for f in image) * 512 <= 110_000_000  # holes stay holes
+    assert sum(f.st_blocks for f in image) * 512 <= 130_000_000  # holes stay holes
     assert all(f.st_mode & 0o777 == 0o644 for f in image)
 
 

@@ -1,4 +1,4 @@
-"""What code evaluates to, what it finds around it, and what is left of it: nothing."""
+"""The value of code, its environment, and that nothing of it is left."""
 
 import json
 
@@ -15,7 +15,7 @@ def client(cloche, tmp_path_factory):
 
 @pytest.fixture
 def run(client):
-    """Evaluates code in one long-lived server; the whole answer."""
+    """Evaluates code in one long-lived server; returns the whole answer."""
 
     def evaluate(code, **arguments):
         reply = client.ask(call("evaluate_note_code", {"code": code, **arguments}))
@@ -116,7 +116,7 @@ def test_code_made_from_text_is_refused(run, code):
     assert answer["success"] is False
     assert answer["errorDetails"]["type"] == "ExecutionError"
     assert answer["errorDetails"]["name"] == "EvalError"
-    assert "rights" not in answer["errorDetails"].get("suggestion", "")  # none would help
+    assert "rights" not in answer["errorDetails"].get("suggestion", "")  # no suggestion would help
 
 
 def test_functions_are_still_functions(run):
@@ -284,3 +284,43 @@ def test_slow_calls_of_an_ended_run_are_not_begun(run):
     run("for (let i = 0; i < 20; i++) await notes.create({type: 'idea', title: 'S' + i, content: 'alpha '.repeat(100)})")
     answer = run("for (let i = 0; i < 5000; i++) notes.search({query: 'alpha'}).catch(() => {}); await sleep(1); throw 1", timeout=20000)
     assert answer["success"] is False
+
+
+# ---- dry runs ---------------------------------------------------------------------------------
+
+
+def test_a_dry_run_tells_what_it_would_change(run):
+    run("await notes.create({type: 'dry', title: 'Old', content: 'one'}); await notes.create({type: 'dry', title: 'Gone'})")
+    count = "return (await notes.list()).length"
+    before = run(count)["result"]
+    told = run("await notes.update({identifier: 'dry/Old', content: 'two', force: true});"
+               "await notes.delete({identifier: 'dry/Gone', confirm: true});"
+               "await notes.create({type: 'dry', title: 'New', content: 'three'});"
+               "return (await notes.get('dry/New')).content", dryRun=True)
+    assert told["success"] is True, told
+    assert told["result"].strip() == "three"
+    changes = {c["path"]: c for c in told["changes"]}
+    assert {path: c["action"] for path, c in changes.items()} == {
+        "dry/Old.md": "update", "dry/New.md": "create", "dry/Gone.md": "delete"}
+    assert "-one\n" in changes["dry/Old.md"]["diff"] and "+two\n" in changes["dry/Old.md"]["diff"]
+    assert "+three" in changes["dry/New.md"]["diff"]
+    assert told["changeCount"] == 3
+    assert run(count)["result"] == before
+    assert run("return (await notes.get('dry/Old')).content")["result"].strip() == "one"
+
+
+def test_a_dry_run_that_fails_tells_what_it_came_to(run):
+    told = run("await notes.create({type: 'dry', title: 'Half'}); throw new Error('no more')", dryRun=True)
+    assert told["success"] is False and "no more" in told["error"]
+    assert [c["path"] for c in told["changes"]] == ["dry/Half.md"]
+    assert told["errorDetails"]["changed"] is False
+
+
+@pytest.mark.parametrize("more", [{"session": "s"}, {"enableNetwork": True}, {"enableFileSystem": True}])
+def test_a_dry_run_reaches_nothing_that_stays(run, more):
+    assert "dry run" in run("return 1", dryRun=True, **more)["error"]
+
+
+def test_a_dry_run_makes_no_vault(run):
+    told = run("return await vaults.create({id: 'x', name: 'x', path: '/tmp/x'})", dryRun=True)
+    assert told["success"] is False and "dry run" in told["error"]

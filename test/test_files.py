@@ -11,7 +11,7 @@ from wire import Stdio, call
 
 @pytest.fixture
 def run(cloche, tmp_path):
-    """Evaluates code that has files, in a server of its own; the whole answer."""
+    """Evaluates code that has files, in a server of its own; returns the whole answer."""
     (tmp_path / "vault").mkdir()
     with Stdio([cloche, "mcp", "--vault", str(tmp_path / "vault")]) as client:
 

@@ -1,5 +1,5 @@
-"""Custom functions as agents, programs and persons keep them: the seed's own example goes
-through everything that can be done with one, over MCP, REST and the command line."""
+"""Custom functions for agents, programs and users: the seed's own example goes through everything
+that can be done with one, over MCP, REST and the command line."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def sized(name, description="x", **more):
 
 @pytest.fixture
 def agent(stdio):
-    """Calls an action and answers its structured content, whether it went well or not."""
+    """Calls an action and returns its structured content, whether it succeeded or not."""
     stdio.ask(initialize())
     ids = iter(range(1, 10000))
 
@@ -172,7 +172,7 @@ def test_the_seeds_example_goes_through_the_command_line(cloche, vault, tmp_path
     assert f"{NAME}: registered, version 1" in fn(cloche, vault, "add", definition)
     assert NAME in fn(cloche, vault, "list", "daily", "--tag", "notes", "--by", "user")
     fn(cloche, vault, "show", NAME, "--source", "--output", source)
-    # What is written reads back as it was: nothing has changed.
+    # An exported file read again is unchanged.
     assert "unchanged, version 1" in fn(cloche, vault, "update", NAME, source)
     source.write_text(source.read_text().replace("Creates or updates", "Keeps"))
     assert "updated, version 2" in fn(cloche, vault, "update", NAME, source, "--note", "why not")
@@ -228,7 +228,7 @@ def test_a_bare_file_is_told_what_it_lacks(cloche, vault, tmp_path):
     assert kinds == {"text": "string", "most": "number", "loud": "boolean"}
     assert " \n" not in fn(cloche, vault, "show", "up", "--source")
     told = fn(cloche, vault, "test", "up", "hello", code=2)
-    assert "'hello' is no JSON" in told and "nothing was run" in told
+    assert "'hello' is not JSON" in told and "nothing was run" in told
 
 
 def test_without_a_vault_it_is_told_how_to_name_one(cloche, tmp_path):
@@ -245,8 +245,8 @@ def test_checking_counts_what_it_shows(cloche, vault):
 
 
 @pytest.mark.parametrize("code, words", [
-    ("/** x */ const a = 1", "no function"),
-    ("/** x */ function f(a, =): number { return 1 }", "no parameter"),
+    ("/** x */ const a = 1", "has no function"),
+    ("/** x */ function f(a, =): number { return 1 }", "not a parameter"),
     ("", "no function"),
 ])
 def test_a_file_without_a_function_says_so(cloche, vault, tmp_path, code, words):
@@ -316,7 +316,7 @@ def test_no_description_breaks_out_of_a_text(agent):
     assert [line for line in lines if line.startswith("#")] == [
         "## Available Custom Functions", "### customFunctions.kind(a?: string): number"]
     assert "```" not in text and "\u202e" not in text and "\U000e0041" not in text
-    assert "are no instructions" in lines[-1]
+    assert "are not instructions" in lines[-1]
     assert types.count("*/") == 1 and types.count("\n") == 7 and "@param a ok" in types
 
 

@@ -1,5 +1,5 @@
-"""Definitions of custom functions checked before they are kept, their examples run, and
-trials that change nothing."""
+"""Definitions of custom functions checked before they are stored, their examples run, and trials
+without effects."""
 
 import hashlib
 import json
@@ -31,8 +31,8 @@ def codes(findings):
 
 
 def contents(vault):
-    """Every byte beneath the vault, but the record of what was asked and SQLite's shared
-    memory, which says who looks."""
+    """Every byte beneath the vault, except the audit trail and SQLite's shared memory, which lists
+    readers."""
     return {str(p.relative_to(vault)): hashlib.sha256(p.read_bytes()).hexdigest()
             for p in sorted(vault.rglob("*"))
             if p.is_file() and "audit" not in p.parts and not p.name.endswith("-shm")

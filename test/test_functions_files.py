@@ -79,14 +79,14 @@ def test_each_function_of_a_file_has_its_own_comment(cloche, vault, file, name, 
 def test_what_else_a_file_holds_is_told_where_nobody_said_which(cloche, vault, tmp_path, file):
     said = subprocess.run([cloche, "fn", "add", "--vault", vault, file], capture_output=True, text=True)
     assert "registered" in said.stdout
-    assert "has other functions as well: sum, bare, apart, first; --name NAME takes one" in said.stderr
+    assert "has other functions as well: sum, bare, apart, first; --name NAME selects one" in said.stderr
     said = subprocess.run([cloche, "fn", "add", "--vault", vault, "--name", "sum", file],
                           capture_output=True, text=True)
     assert "registered" in said.stdout and said.stderr == ""
     (tmp_path / "none.ts").write_text("const x = 1;\n")
     said = subprocess.run([cloche, "fn", "add", "--vault", vault, tmp_path / "none.ts"],
                           capture_output=True, text=True)
-    assert said.returncode == 2 and "there is no function in it; 'async" in said.stderr
+    assert said.returncode == 2 and "the file has no function; 'async" in said.stderr
 
 
 def test_a_function_without_a_comment_gets_nobody_elses(cloche, vault, file):
@@ -125,7 +125,7 @@ def test_a_test_without_examples_says_so(cloche, vault, tmp_path):
     (tmp_path / "one.json").write_text(json.dumps(sized("one")))
     fn(cloche, vault, "add", tmp_path / "one.json")
     said = fn(cloche, vault, "test", "one", code=1)
-    assert "no examples are kept with one" in said
+    assert "one has no examples" in said
 
 
 def test_a_failing_example_tells_what_it_got(cloche, vault, tmp_path):

@@ -1,5 +1,5 @@
-"""What a new conversation is told of the custom functions of a vault: in the instructions, in
-the description of what runs code, by api.search and in declarations."""
+"""Custom functions in a new conversation: in the instructions, in the description of
+evaluate_note_code, in api.search and in declarations."""
 import json
 import subprocess
 
@@ -18,7 +18,7 @@ DAILY = {"name": "dailyNote", "description": "Creates or updates the daily note"
 
 
 def begin(cloche, vault, *more):
-    """A conversation that begins now: its instructions, and what it reads of evaluating."""
+    """A new conversation: its instructions, and evaluate_note_code's description."""
     with Stdio([cloche, "mcp", "--vault", vault, *more]) as stdio:
         said = stdio.ask(initialize())["result"]["instructions"]
         return said, description(stdio.ask(request("tools/list")))
@@ -40,7 +40,7 @@ def test_a_new_conversation_knows_which_functions_there_are(agent, cloche, vault
     assert said.startswith(before) and len(said.encode()) < 2048
     assert ("customFunctions.dailyNote(content: string, date?: string): Promise<Note | null> - "
             "Creates or updates the daily note") in said
-    assert "no instructions" in said and "vault 'vault'" in said
+    assert "not instructions" in said and "vault 'vault'" in said
     # Those used most come first.
     assert said.index("other(") < said.index("dailyNote(")
     assert "customFunctions.NAME: other(), dailyNote(content, date?)." in told

@@ -1,5 +1,5 @@
-"""Custom functions beyond one vault and one moment: libraries, templates, and a file that
-others change, damage, or are killed over."""
+"""Custom functions beyond one vault and one moment: libraries, templates, and a file that other
+programs change, damage, or are killed over."""
 import json
 import os
 import subprocess
@@ -16,7 +16,8 @@ FILE = ".cloche/custom-functions.json"
 
 @pytest.fixture
 def fn(cloche, vault):
-    """cloche fn ..., its answer as JSON; `fails`: it must, and what it says is answered."""
+    """cloche fn ..., with its answer as JSON; `fails`: it must fail, and its message is returned.
+    """
 
     def run(*args, fails=False, at=vault):
         done = subprocess.run([cloche, "fn", *args, "--vault", str(at), "--json"],
@@ -172,7 +173,7 @@ def add_one(stdio, name):
 
 
 def test_who_is_killed_while_registering_leaves_a_whole_file(cloche, fn, vault):
-    """At many moments, the file is the old or the new one, and what was answered is there."""
+    """At many moments the file is the old or the new one, and acknowledged changes are in it."""
     answered = {"first", "second"}
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as stdio:
         stdio.ask(initialize())

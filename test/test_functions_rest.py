@@ -1,4 +1,4 @@
-"""Custom functions over REST, and what an import that fails tells, wherever it is asked for."""
+"""Custom functions over REST, and the errors of a failed import in each interface."""
 import json
 
 import httpx
@@ -54,7 +54,7 @@ def test_an_import_that_fails_is_a_problem(rest):
     dry = problem(rest("POST", "/import", json=FILE, params={"dryRun": "true"}), 400)
     assert fates(dry) == fates(told) and dry["dryRun"] is True
     none = problem(rest("POST", "/import", json={"functions": [{"name": 3}]}), 400)
-    assert none["errors"] and "no file of functions" in none["detail"]
+    assert none["errors"] and "not a file of functions" in none["detail"]
     assert rest("GET").json() == []
 
 
@@ -79,6 +79,8 @@ def test_a_trial_that_fails_tells_all_that_it_came_to(rest, agent):  # noqa: F81
     assert body["errorDetails"]["stack"] and "inner" in body["errorDetails"]["stack"]
     assert "begun" in json.dumps(body["logs"]) and len(body["changes"]) == 1
     assert set(over_mcp) - set(body) <= {"success", "error"}
+    for told in (body, over_mcp):  # the new note's diff has the time at which it was made
+        assert "+x" in told["changes"][0].pop("diff")
     same = ("logs", "changes", "dryRun", "name", "version")
     assert {k: body[k] for k in same} == {k: over_mcp[k] for k in same}
 
@@ -97,7 +99,7 @@ def test_a_trial_is_advised_by_what_stands_in_the_function(rest, agent):  # noqa
     assert rest("POST", json=sized("titled", code=code, returnType="Promise<string>",
                                    parameters={"id": {"type": "string"}})).status_code == 201
     told = rest("POST", "/titled/test", json={"args": {"id": "zz/none"}}).json()["errorDetails"]
-    assert told["suggestion"].startswith("notes.get answered null: there is no note 'zz/none'.")
+    assert told["suggestion"].startswith("notes.get returned null: there is no note 'zz/none'.")
     told = agent("test_custom_function", name="titled", args={"id": 5})["errorDetails"]
     assert told["type"] == "InvalidInput" and "suggestion" not in told
 

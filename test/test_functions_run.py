@@ -1,5 +1,5 @@
-"""customFunctions.NAME(...) in evaluations: looking up, arguments, places of errors, rights,
-what is told of it. The file of functions is written by hand, as a person may."""
+"""customFunctions.NAME(...) in evaluations: lookup, arguments, positions of errors, rights, and
+records. The file of functions is written by hand, as a user may."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def keep(vault):
 
 @pytest.fixture
 def run(stdio):
-    """Evaluates over one server: the whole answer."""
+    """Evaluates over one server; returns the whole answer."""
     stdio.ask(initialize())
 
     def evaluate(code, **more):
@@ -55,7 +55,7 @@ def run(stdio):
 
 @pytest.fixture
 def value(run):
-    """What code comes to, which must end well."""
+    """The result of code that must succeed."""
 
     def evaluate(code, **more):
         answer = run(code, **more)
@@ -67,7 +67,7 @@ def value(run):
 
 @pytest.fixture
 def failure(run):
-    """What code fails of."""
+    """The error of code that must fail."""
 
     def evaluate(code, **more):
         answer = run(code, **more)
@@ -286,7 +286,7 @@ def test_what_does_not_fit_is_told_with_its_place(keep, failure, kind, arg, said
 
 @pytest.fixture
 def checked(stdio, keep):
-    """Keeps functions whose types the checker has looked at."""
+    """Registers functions whose types the checker has checked."""
 
     def write(*functions):
         keep(*functions)
@@ -299,7 +299,7 @@ def checked(stdio, keep):
 
 
 def test_what_fits_as_text_fits_when_it_was_checked_too(checked, value):
-    # All but the type that is nested too deeply for who reads its text.
+    # All but the type that is nested too deeply for the parser.
     fits = [(kind, arg) for kind, arg in FITS if not kind.startswith("{a:{a:")]
     checked(*[function(f"f{i}", f"function f{i}(p: any) {{ return 'ok'; }}", {"p": kind})
               for i, (kind, _) in enumerate(fits)])
@@ -318,7 +318,7 @@ def test_what_does_not_fit_is_told_the_same_when_it_was_checked(checked, value):
     assert [m for m, (_, _, said) in zip(told, misses) if said not in m] == []
 
 
-# Types that no text of a parameter tells: only the checker knows what they are.
+# Types that only the checker can resolve.
 OWN = """
 interface Item { name: string; tags?: string[]; parts: Item[] }
 type Order = { kind: 'one', item: Item } | { kind: 'many', items: Item[] };

@@ -27,7 +27,7 @@ def definition(name, text):
 
 
 class Agent:
-    """Asks tools by one connection, whatever that is."""
+    """Calls tools over one connection of any kind."""
 
     def __init__(self, ask):
         self._ask, self.ids = ask, 0
@@ -88,7 +88,7 @@ def agent_of(cloche, vault):
 
 
 def check(cloche, vault):
-    """By a process of its own, when both have ended."""
+    """In a process of its own, when both have ended."""
     file = json.loads((vault / ".cloche" / "custom-functions.json").read_text())
     names = [f["name"] for f in file["functions"]]
     assert names == sorted(["shared", "stays"] + [f"{me}{i}" for me in ("a", "b")
@@ -133,7 +133,7 @@ def test_two_clients_of_a_server_lose_nothing(cloche, vault, server):
 
 
 def test_a_process_that_is_killed_while_it_registers_leaves_whole_functions(cloche, vault):
-    """What was answered is there; what was not is there or is not, and never in part."""
+    """Acknowledged functions are there; others are there or not, and never in part."""
     answered = []
     for round in range(max(3, ROUNDS // 8)):
         client = Stdio([cloche, "mcp", "--vault", str(vault)])
@@ -155,7 +155,7 @@ def test_a_process_that_is_killed_while_it_registers_leaves_whole_functions(cloc
             thread.start()
             deadline = time.monotonic() + WAIT_S
             while len(answered) < before + 1 + round % 3 and time.monotonic() < deadline:
-                time.sleep(0.001 * (round % 7))
+                time.sleep(0.001 * (round % 7))  # the kill comes at another moment each round
             client.process.send_signal(signal.SIGKILL)
             thread.join()
     file = json.loads((vault / ".cloche" / "custom-functions.json").read_text())

@@ -1,4 +1,4 @@
-"""How the use of custom functions is counted, told and searched."""
+"""Use of custom functions: counted, reported and searched."""
 import datetime
 import json
 

@@ -1,4 +1,4 @@
-"""Links, hierarchy and relationships, as code in an evaluation uses them."""
+"""Links, hierarchy and relationships, used by code in an evaluation."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from seed_programs import REORGANIZE_HIERARCHY
 
 @pytest.fixture
 def evaluate(cloche, tmp_path):
-    """Runs code over a vault of its own; its whole answer."""
+    """Runs code over a vault of its own; returns its whole answer."""
     vault = tmp_path / "notes"
     vault.mkdir()
     (vault / "project").mkdir()
@@ -59,7 +59,7 @@ def test_a_note_read_before_its_list_changed_may_still_be_updated(evaluate, give
 
 
 def test_somebody_elses_change_in_between_is_still_a_conflict(evaluate):
-    """Only the list that this code itself has changed is passed over."""
+    """Only a change of the list by this code itself is ignored."""
     caught = evaluate("""
         const note = await notes.get('project/A');
         await hierarchy.addSubnote({parent_id: note.id, child_id: 'project/B'});

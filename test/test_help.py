@@ -1,4 +1,4 @@
-"""What agents are told: how to find a method, and what would help against a failure."""
+"""Help for agents: finding a method, and advice on a failure."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from wire import call, structured
 
 @pytest.fixture
 def run(cloche, vault):
-    """Runs code over the vault; its whole answer."""
+    """Runs code over the vault; returns its whole answer."""
 
     def evaluate(code, *words):
         done = subprocess.run([cloche, "eval", "--vault", str(vault), *words, "-"], input=code,
@@ -37,7 +37,7 @@ def test_a_search_in_code_finds_the_method(run, words, first):
 
 
 @pytest.mark.parametrize("code, message", [
-    ("api.search()", "needs words"), ("api.search({query: 'a', limit: 51})", "1 to 50"),
+    ("api.search()", "needs search words"), ("api.search({query: 'a', limit: 51})", "1 to 50"),
     ("api.search({query: 'a', limit: 0})", "1 to 50"), ("api.describe(7)", "needs a name")])
 def test_a_wrong_question_is_refused(run, code, message):
     details = run(code)["errorDetails"]
@@ -85,7 +85,8 @@ def test_the_examples_run(stdio):
             name = method if method == space else f"{space}.{method}"
             example = structured(stdio.ask(call("describe_api", {"name": name}, id=2))).get("example")
             answer = structured(stdio.ask(call("evaluate_note_code", {
-                "code": example, "enableFileSystem": True}, id=3)))
+                # A machine of a size that was never used boots first.
+                "code": example, "enableFileSystem": True, "timeout": 30000}, id=3)))
             details = answer.get("errorDetails", {})
             if details and details["type"] not in ("NotFound", "Conflict", "PermissionDenied") and \
                     not details["message"].endswith((" of null", " of undefined")):

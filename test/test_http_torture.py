@@ -1,6 +1,6 @@
-"""What clients do that are slow, broken, hostile or very many, from raw sockets.
+"""Slow, broken, hostile or very many clients, from raw sockets.
 
-After each, the server still serves; after all, it has given back what it took.
+After each, the server still serves; after all, it has freed what it took.
 """
 import json
 import os
@@ -29,7 +29,7 @@ def whole(server, *fields):
 
 
 def hear(connection):
-    """All until the server hangs up; a reset is one way to."""
+    """All until the server hangs up; a reset counts as that."""
     heard = b""
     try:
         while piece := connection.recv(65536):
@@ -40,7 +40,7 @@ def hear(connection):
 
 
 def send(connection, text):
-    """As much as the server lets us."""
+    """As many as the server accepts."""
     try:
         connection.sendall(text)
     except (ConnectionError, BrokenPipeError):
@@ -202,7 +202,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize("first", ["GET", "POST"])
 def test_a_malformed_head_is_refused_and_ends_the_connection(server, first):
-    """Whoever stands in front may read it otherwise: nothing behind it is a request."""
+    """A proxy in front may parse it differently: nothing after it is a request."""
     behind = head(server, "GET", "/metrics").decode("latin1")
     name = f"{server.host}:{server.port}"
     texts = [f"{first} /metrics HTTP/1.1\r\n{fields.replace('@', name)}\r\n\r\n{behind}".encode("latin1")
@@ -262,7 +262,7 @@ UNCLEAR = [
 
 
 def test_nothing_is_smuggled_behind_an_unclear_length(server):
-    """Whatever comes of the first, what stands in its body is never a request."""
+    """Whatever the answer to the first, the content of its body is never a request."""
     hidden = head(server, "GET", "/metrics", "Connection: close")
     texts = [head(server, "POST", "/mcp", "Content-Type: application/json", *fields)
              + body + hidden for fields, body in UNCLEAR]
@@ -342,7 +342,7 @@ def test_hanging_up_at_every_moment_leaves_nothing_behind(server):
 
 
 def test_who_does_not_read_holds_up_nobody(server):
-    """Many large answers that are never taken, and quick ones meanwhile."""
+    """Many large answers that are never read, and quick ones meanwhile."""
     greedy = []
     for _ in range(40):
         connection = server.dial()
@@ -376,7 +376,7 @@ def test_idle_connections_make_room(server):
 
 
 def many_allowed():
-    """How many streams both ends may have descriptors for, and a note where it is fewer."""
+    """The number of streams that both ends have descriptors for; a note if it is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     room = (hard - 1024 - 512) // 4 * 3 if hard != resource.RLIM_INFINITY else STREAMS

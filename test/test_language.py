@@ -1,5 +1,5 @@
-"""The language is the standard's, where the guest changes its interpreter or adds to it
-(language.js), and what the linter says of it is so."""
+"""The language follows the standard where the guest changes its interpreter or adds to it
+(language.js), and so does the linter."""
 import re
 
 import pytest

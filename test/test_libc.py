@@ -1,5 +1,5 @@
-"""The functions of the C library that guests and tools have (guest/libc) answer as this
-computer's do, in the corner cases of libc.c."""
+"""The C library of guests and tools (guest/libc) returns what this computer's does, in the corner
+cases of libc.c."""
 import shutil
 import subprocess
 

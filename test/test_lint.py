@@ -1,4 +1,4 @@
-"""What is found in code before it runs, and what an evaluation makes of it."""
+"""The linter's findings before code runs, and their effect on an evaluation."""
 import json
 import os
 import subprocess
@@ -65,7 +65,7 @@ def test_nothing_is_run(vault, check):
 
 
 def test_the_table_of_host_calls_is_known(check):
-    """Every method under its name is known, and a letter more is not."""
+    """Every method is known by its name, and unknown with a letter more."""
     for method in ["notes.rename", "links.getBacklinks", "hierarchy.getPath", "vaults.list",
                    "relationships.findPath", "utils.formatDate", "noteTypes.list", "api.describe"]:
         assert rules(check(f"return await {method}('a')")[0]) == []

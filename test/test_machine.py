@@ -1,5 +1,5 @@
-"""The Linux machine as agents have it: over MCP of both eras, in code, over REST, and what the
-policy makes of it. What happens inside of it is for test_machine_inside.py and others."""
+"""The Linux machine for agents: over MCP of both eras, in code, over REST, and under policies.
+Tests of its inside are in test_machine_inside.py and others."""
 import base64
 import json
 import os
@@ -103,6 +103,12 @@ def test_more_output_than_is_kept_says_how_much_is_missing(agent):
     assert len(got["stdout"]) < 1200 and got["truncated"]["stdout"] > 500000
 
 
+def test_a_command_whose_output_has_no_place_has_ended_all_the_same(agent):
+    got = vm(agent, command="head -c 7000000 /dev/zero; echo end >&2; (exit 3)", maxOutput=16 << 20)
+    assert got["exitCode"] == 3 and got["stderr"] == "end\n" and got["truncated"]["stdout"] > 0
+    assert len(got["stdout"]) + got["truncated"]["stdout"] >= 7000000
+
+
 @pytest.mark.parametrize("arguments, says", [
     ({}, "command is"),
     ({"command": ""}, "empty"),
@@ -194,7 +200,7 @@ def test_output_is_told_as_it_comes_with_characters_whole(agent):
     agent.ask(initialize())
     agent.ask(request("logging/setLevel", {"level": "info"}, id=2))
     message = call("vm_exec", {"command": "printf 'one \\303'; sleep .3; printf '\\251\\n'; "
-                                          "printf '\\377' >&2"}, id=3)
+                                          "printf '\\377' >&2"}, id=3)  # its halves come apart
     message["params"]["_meta"] = {"progressToken": "p"}
     agent.send(message)
     told = []
@@ -203,9 +209,27 @@ def test_output_is_told_as_it_comes_with_characters_whole(agent):
     logs = [m["params"]["data"] for m in told if m["method"] == "notifications/message"
             and m["params"]["logger"] == "vm"]
     assert "".join(d["text"] for d in logs if d["stream"] == "stdout") == "one é\n"
-    assert {"stream": "stderr", "base64": "/w=="} in logs
+    assert {"stream": "stderr", "offset": 0, "base64": "/w=="} in logs
+    assert logs[0]["offset"] == 0 and logs[1]["offset"] == 4
+    assert {m["params"]["_meta"]["cloche/requestId"] for m in told if "data" in m["params"]} == {3}
     progress = [m["params"] for m in told if m["method"] == "notifications/progress"]
     assert any(p.get("message", "").startswith("one") for p in progress)
+
+
+def test_much_output_is_told_without_a_gap(agent):
+    agent.ask(initialize())
+    agent.ask(request("logging/setLevel", {"level": "info"}, id=2))
+    agent.send(call("vm_exec", {"command": "for i in $(seq 3000); do echo $i; "
+                                           "[ $((i % 7)) = 0 ] && echo $i >&2; done; true",
+                                "timeoutMs": 600000}, id=3))
+    told = {"stdout": "", "stderr": ""}
+    while (got := agent.receive()).get("id") != 3:
+        data = got["params"]["data"]
+        assert got["params"]["logger"] == "vm" and data["offset"] == len(told[data["stream"]])
+        told[data["stream"]] += data["text"]
+    result = structured(got)
+    assert told == {"stdout": result["stdout"], "stderr": result["stderr"]}
+    assert told["stdout"].endswith("\n3000\n")
 
 
 def test_output_is_told_in_the_newer_era_too(server):
@@ -214,7 +238,8 @@ def test_output_is_told_in_the_newer_era_too(server):
                                          "io.modelcontextprotocol/logLevel": "info"}
     *told, answer = events(server.post(message).text)
     assert answer["result"]["structuredContent"]["stdout"] == "told\n"
-    assert {"stream": "stdout", "text": "told\n"} in [m["params"].get("data") for m in told]
+    assert {"stream": "stdout", "offset": 0, "text": "told\n"} in \
+        [m["params"].get("data") for m in told]
 
 
 def test_a_cancelled_call_ends_its_command_and_all_it_began(agent):
@@ -424,7 +449,7 @@ def test_a_new_machine_is_no_new_budget(cloche, vault, tmp_path):
 
 
 def test_computing_time_is_told_the_same_everywhere(agent, vault):
-    """What this computer spent, not what the machine's clock says on a busy one."""
+    """The host's CPU time, not the machine's clock on a busy host."""
     busy = [subprocess.Popen(["python3", "-c", "while 1: pass"]) for _ in range(os.cpu_count())]
     try:
         got = vm(agent, command="for ((i = 0; i < 10000; i++)); do :; done")
@@ -473,7 +498,8 @@ def test_rest_tells_output_as_events(server):
     names = [line[7:] for line in text.splitlines() if line.startswith("event: ")]
     *told, result = events(text)
     assert set(names[:-1]) == {"vm"} and names[-1] == "result"
-    assert told == [{"stream": "stdout", "text": "one\n"}, {"stream": "stderr", "text": "two\n"}]
+    assert told == [{"stream": "stdout", "offset": 0, "text": "one\n"},
+                    {"stream": "stderr", "offset": 0, "text": "two\n"}]
     assert result["exitCode"] == 5 and result["stdout"] == "one\n"
 
 

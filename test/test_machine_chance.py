@@ -1,5 +1,5 @@
-"""Machines begin as copies of one that was baked, and nothing that is drawn in one may be drawn in
-another. CLOCHE_MACHINES: how many are compared (20; `make deep`: 100)."""
+"""Randomness in machines: they begin as copies of one baked machine, and no random value of one may
+occur in another. CLOCHE_MACHINES: the number of machines compared (20; `make deep`: 100)."""
 import os
 
 from machine_doors import needs_image

@@ -1,6 +1,6 @@
-"""Blocks of Markdown are CommonMark's: over the specification's examples, links and sections
-stand where cmark has paragraphs and headings. Each line of an example gets a link of its own,
-which is none in code and in HTML."""
+"""Blocks of Markdown are CommonMark's: in the specification's examples, links and sections are
+where cmark has paragraphs and headings. Each line of an example gets a link of its own, which is no
+link in code and in HTML."""
 import json
 import re
 import subprocess

@@ -1,7 +1,8 @@
-"""All of Math over a grid of hard values, against results that are rounded correctly
-(elementary.py): no further than one unit in the last place.
+"""All of Math over a grid of hard values, against correctly rounded results (elementary.py): no
+further than one unit in the last place.
 
-CLOCHE_MATH=N draws so many values for each function, besides those that are known."""
+CLOCHE_MATH=N draws so many values for each function, besides the known ones.
+"""
 import math
 import os
 import random

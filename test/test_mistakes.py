@@ -1,5 +1,5 @@
-"""What an agent is told that made a mistake: test/mistakes.py, each against a server over the
-sample vault. The place is that of the failing call, and advice is there where it is right."""
+"""Errors and advice for agents' mistakes: test/mistakes.py, each against a server over the sample
+vault. The position is that of the failing call, and advice appears where it is right."""
 import json
 import os
 import subprocess
@@ -70,7 +70,7 @@ def test_a_refused_argument_has_changed_nothing(evaluate):
         assert answer["errorDetails"]["type"] == "InvalidInput", value
         assert answer["errorDetails"]["changed"] is False
     assert evaluate(read)["result"] == before
-    # What is undefined was not meant, and null removes.
+    # An undefined value was not meant, and null removes a key.
     answer = evaluate("await notes.get('project/newsletter');\n"
                       "return await notes.update('project/newsletter', "
                       "{metadata: {status: undefined, checked: null, mark: 1}})")
@@ -93,7 +93,7 @@ def test_a_callback_for_fs_is_refused_and_missing_files_are_explained(evaluate):
 
 
 def test_a_failure_is_told_once(evaluate):
-    """What the linter finds in the line that failed is what the failure tells already."""
+    """A finding of the linter in the line that failed is part of the failure's advice."""
     for code in ("return await notes.listAll()", "return await notes.list({limt: 5})",
                  "const {results} = await notes.search('garden');\nreturn results.length",
                  "const buffer = require('buffer');\nreturn buffer.Buffer.from('x')"):
@@ -160,7 +160,7 @@ def test_find_tools_leads_to_what_code_calls(stdio, query, call):
 
 @pytest.mark.parametrize("name, advice", [
     ("rg", "'ripgrep' does that"),
-    ("jq .a", "the name is 'jq' alone, and what stands behind it goes into args, an array"),
+    ("jq .a", "the name is only 'jq'; put the rest into args, an array"),
     ("delete_note", "evaluate_note_code does that: await notes.delete(...)"),
     ("curl", "fetch does that in evaluate_note_code, with enableNetwork"),
     ("sotr", "the nearest is 'sort'"),

@@ -1,5 +1,5 @@
-"""The era without sessions (2026-07-28), as its clients meet it: questions in answers,
-subscriptions, calls that go on as tasks, traces."""
+"""The era without sessions (2026-07-28): questions in answers, subscriptions, calls that continue
+as tasks, traces."""
 import json
 import signal
 import subprocess
@@ -26,13 +26,13 @@ def listen(filter, id=1):
 
 @pytest.fixture
 def asking(fixtures, vault):
-    """`cloche-conformance mcp`: its tools ask, and say what has changed."""
+    """`cloche-conformance mcp`: its tools ask, and report changes."""
     with Stdio([fixtures, "mcp", "--vault", str(vault)]) as client:
         yield client
 
 
 class Stream:
-    """A request over HTTP whose answer goes on."""
+    """A request over HTTP with a streamed answer."""
 
     def __init__(self, server, message):
         self.context = server.http.stream(

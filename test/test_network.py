@@ -1,4 +1,4 @@
-"""fetch: what an evaluation reaches, what it never reaches, and what servers may do to it.
+"""fetch: the servers an evaluation reaches, those it never reaches, and misbehaving servers.
 
 The servers are this test's own, on loopback, where fetch comes only by an explicit grant.
 """
@@ -20,8 +20,8 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
 class Web:
-    """A server: `answer(request, connection)` gives the bytes of an answer, or writes by
-    itself and gives None. `requests` are what came in."""
+    """A server: `answer(request, connection)` returns the bytes of an answer, or writes them itself
+    and returns None. `requests` are those that arrived."""
 
     def __init__(self, answer, context=None):
         self.answer, self.context = answer, context
@@ -100,7 +100,7 @@ def policy():
 
 @pytest.fixture
 def grant(policy):
-    """Lets fetch reach these servers, and what more the policy's network says."""
+    """Lets fetch reach these servers, with further settings of the policy's network."""
     def write(*servers, **network):
         policy(network={"allowPrivate": [f"127.0.0.1:{s.port}" for s in servers], **network})
     return write
@@ -108,7 +108,7 @@ def grant(policy):
 
 @pytest.fixture
 def run(cloche):
-    """Evaluates code with the network; its whole answer."""
+    """Evaluates code with the network; returns its whole answer."""
     def evaluate(code, *words, network=True, **environment):
         done = subprocess.run([cloche, "eval", *(["--network"] if network else []), *words, "-"],
                               input=code, capture_output=True, text=True, timeout=120,
@@ -119,7 +119,7 @@ def run(cloche):
 
 @pytest.fixture
 def result(run):
-    """What code evaluates to that must succeed."""
+    """The result of code that must succeed."""
     def evaluate(code, *words, **how):
         answer = run(code, *words, **how)
         assert answer["success"], answer["error"]
@@ -129,7 +129,7 @@ def result(run):
 
 @pytest.fixture
 def refusal(run):
-    """The kind and the message of what a fetch of this URL fails with."""
+    """The kind and the message of the error of a fetch of this URL."""
     def evaluate(url, init="{}"):
         details = run(f"return (await fetch({json.dumps(url)}, {init})).status")["errorDetails"]
         return details["type"], details["message"]
@@ -268,7 +268,7 @@ def test_headers_are_given_in_every_way(result, web, grant):
 
 
 def test_requests_run_at_the_same_time(result, web, grant):
-    """Each is answered only once all three have come."""
+    """Each is answered only once all three have arrived."""
     together = threading.Barrier(3)
 
     def answer(request, connection):
@@ -338,7 +338,7 @@ def test_a_host_that_is_not_allowed_is_named(refusal, policy):
 
 
 def test_a_name_that_leads_to_this_machine_is_refused(refusal, web, policy):
-    """The rule allows the name; where it leads is looked at when the socket is made."""
+    """The rule allows the name; the address is checked when the socket is opened."""
     server = web(HEAD + b"\r\n")
     policy(network={"hosts": [f"http://localhost:{server.port}"]})
     kind, message = refusal(f"http://localhost:{server.port}/")
@@ -545,7 +545,7 @@ def test_nonsense_is_an_error_or_an_answer_never_more(run, web, grant, answer):
 
 
 def dripping(request, connection):
-    """One byte, and then another when somebody is still there: for ever."""
+    """One byte after another while the client is there: for ever."""
     connection.sendall(HEAD + b"\r\n")
     while True:
         connection.sendall(b"x")

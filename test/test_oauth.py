@@ -1,5 +1,5 @@
-"""`cloche serve --oauth-issuer`: tokens that somebody else issues, what is refused of them,
-and where a client learns whom to ask. The issuer is made here."""
+"""`cloche serve --oauth-issuer`: tokens of an external issuer, the invalid ones, and how a client
+finds the issuer. The issuer is part of the test."""
 import base64
 import json
 import threading
@@ -64,7 +64,7 @@ def sign(key, alg, data):
 
 
 class Issuer:
-    """Serves `pages`: a path and the JSON there; what is missing is 404."""
+    """Serves `pages`: a path and its JSON; other paths are 404."""
 
     def __init__(self, path="", place=OAUTH, port=0):
         pages = self.pages = {}
@@ -131,7 +131,7 @@ def serve(cloche, vault, issuer, *words, **how):
 
 
 def ask(server, token, message=None):
-    """Its answer, once the server knows what to say."""
+    """The answer, once the server is ready."""
     until = time.monotonic() + WAIT_S
     while True:
         answer = server.post(message or request("ping"), bearer(token))
@@ -157,7 +157,7 @@ NOW = 1_000_000_000  # stands for the time of the test, as "+" for the right URL
 
 
 def as_of_now(value, url):
-    """What stands for the time of the test and for a URL becomes those."""
+    """Replaces placeholders of the test's time and URL."""
     if isinstance(value, (list, dict)):
         return json.loads(json.dumps(value).replace("+", url))
     if isinstance(value, str):
@@ -335,7 +335,7 @@ def test_who_comes_with_an_expired_one_is_always_told_to_renew_it(server, issuer
 
 
 def test_a_public_key_is_no_secret(server, issuer):
-    """HS256 with what stands in the set, the oldest trick."""
+    """HS256 with a public key of the set as the secret, the oldest attack."""
     import hashlib
     import hmac
     token = issuer.token(server, header={"alg": "HS256"})

@@ -1,4 +1,4 @@
-"""The page of `cloche serve` as a person has it: in a browser, from the link on."""
+"""The page of `cloche serve` in a browser, from the link on."""
 import base64
 import json
 import os
@@ -66,12 +66,12 @@ class Browser:
         return self._answer()
 
     def see(self, selector, text=""):
-        """Waits until it is there, and holds the text."""
+        """Waits until it is there, and contains the text."""
         return self.do("const l = page.locator(given[0]).filter({hasText: given[1], visible: true})"
                        ".first(); await l.waitFor(); return l.innerText()", [selector, text])
 
     def click(self, selector, name):
-        """As a person: once it can be clicked."""
+        """Clicks it, once that is possible."""
         self.do("await page.locator(given[0]).getByRole('button', {name: given[1]}).click()",
                 [selector, name])
 
@@ -79,6 +79,13 @@ class Browser:
         self.do("await page.setInputFiles('#zip', {name: given[0], mimeType: 'application/zip',"
                 " buffer: Buffer.from(given[1], 'base64')})",
                 [name, base64.b64encode(zip).decode()])
+
+    def give_large(self, name, size):
+        """A file of so many bytes, which is made in the page."""
+        self.do("await page.evaluate(([name, size]) => { const all = new DataTransfer();"
+                " all.items.add(new File([new Uint8Array(size)], name));"
+                " const field = document.querySelector('#zip'); field.files = all.files;"
+                " field.dispatchEvent(new Event('change', {bubbles: true})); }, given)", [name, size])
 
     def errors(self):
         return self.do("return errors")
@@ -111,76 +118,224 @@ def browser(tmp_path):
 
 
 def tool_row(name):
-    return f"tr:has(td.name:text-is('{name}'))"
+    return f".tool-list [data-tool='{name}']"
+
+
+SIZES = ((1440, 900), (390, 844))
+
+
+def come(browser, server):
+    """Enters by the link, which is no part of any address afterwards."""
+    link = re.search(r"http://\S+/person#\S+", server.process.stderr.readline())[0]
+    browser.do("await page.goto(given)", link)
+    browser.see("h1", "Today")
+    assert browser.do("return new URL(page.url()).pathname + new URL(page.url()).hash") == "/"
+
+
+def show_all(browser, name):
+    for size in SIZES:
+        browser.show(name, *size)
+    browser.do("await page.setViewportSize({width: 1440, height: 900})")
+
+
+def serve(program, vault):
+    return Server([program, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"],
+                  stderr=subprocess.PIPE)
+
+
+def test_who_has_no_link_is_told_how_to_come_in(program, vault, browser):
+    with serve(program, vault) as server:
+        for path in ("/", "/review", "/activity/none"):
+            browser.do("await page.goto(given)", server.url + path)
+            browser.see(".login", "cloche approvals link")
+        browser.do("await page.goto(given)", f"{server.url}/person#used")
+        browser.see(".login-said", "used before")
+        show_all(browser, "login")
+        server.process.stderr.close()
+
+
+def test_what_an_agent_changes_is_seen_at_once_and_taken_back(program, vault, browser):
+    with serve(program, vault) as server, \
+         Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        come(browser, server)
+        browser.see("#changes ~ a, header:has(#changes)", "What changed")
+        show_all(browser, "today-empty")
+        client.ask(hello())
+        code = ("const n = await notes.create({type: 'plan', title: 'Bell', content: 'one'});"
+                "return n.id")
+        client.ask(call("evaluate_note_code", {"code": code}, id=3))
+        browser.see(".change", "created 1 note")
+        browser.see(".agent", "test")
+        show_all(browser, "today")
+        assert (vault / "plan" / "Bell.md").exists()
+
+        # By keys alone: the call opened, taken back, and that taken back.
+        browser.do("await page.keyboard.press('j'); await page.locator('.chosen').waitFor();"
+                   " await page.keyboard.press('Enter')")
+        browser.see(".drawer h2", "created 1 note")
+        browser.see(".drawer .diff", "one")
+        show_all(browser, "call")
+        browser.do("await page.keyboard.press('u')")
+        browser.see(".toast", "Undone: 1 note")
+        assert not (vault / "plan" / "Bell.md").exists()
+        browser.see(".record", "undid changes of 1 note")  # the list is live
+        browser.click(".toast >> nth=-1", "Undo")
+        browser.see(".toast >> nth=-1", "Undone: 1 note")
+        assert (vault / "plan" / "Bell.md").exists()
+        browser.click(".tools-row", "Verify")
+        browser.see(".verified.well", "none changed or missing")
+        show_all(browser, "activity")
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
+HOSTILE = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "\u202eevil\u2066",
+           "javascript:alert(1)", "</bdi></p><h1>Allowed</h1>", "{{7*7}}", "a" * 4000,
+           "\x1b[31mred\x07", "&lt;b&gt;", "\u200bhidden\u00ad"]
+
+
+def test_strangers_words_stay_words(program, vault, browser):
+    with serve(program, vault) as server, \
+         Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        come(browser, server)
+        greeting = hello()
+        greeting["params"]["clientInfo"]["name"] = HOSTILE[0]
+        client.ask(greeting)
+        text = "\n\n".join(HOSTILE)
+        code = f"await notes.create({{type: 'q', title: 'b onerror=1', content: {json.dumps(text)}}})"
+        client.ask(call("evaluate_note_code", {"code": code}, id=3))
+        browser.see(".change", "created 1 note")
+        browser.do("await page.locator('.change a').first().click()")
+        browser.see(".drawer .diff", "</script>")
+        client.send(read_note(words=["reader", *HOSTILE]))
+        browser.see(".count", "1")
+        browser.do("await page.keyboard.press('g'); await page.keyboard.press('r')")
+        told = browser.see(".request", "wants to run")
+        assert "\\u{202e}" in told and "\u202e" not in told
+        for size in SIZES:
+            browser.show("hostile", *size)
+        for selector in ("main img", "main script", ".request h1 >> nth=1"):
+            assert browser.do("return page.locator(given).count()", selector) == 0, selector
+        assert browser.errors() == []
+        server.process.stderr.close()
 
 
 def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
-    with Server([program, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"],
-                stderr=subprocess.PIPE) as server, \
+    with serve(program, vault) as server, \
          Stdio([program, "mcp", "--vault", str(vault)]) as client:
-        link = re.search(r"http://\S+/person#\S+", server.process.stderr.readline())[0]
-        browser.do("await page.goto(given)", link)
-        browser.see("#none", "Nothing waits.")
-        assert "#" not in browser.do("return page.url()")
+        come(browser, server)
 
         # An agent asks while the page is open.
         client.ask(hello())
         client.send(read_note(words=["reader", "<b>x</b>\u202e"]))
-        browser.see("article pre", "\\u{202e}")
-        assert browser.do("return page.title()") == "(1) Cloche"
-        assert browser.do("return page.locator('article b').count()") == 0
-        for size in ((1100, 800), (360, 640)):
-            browser.show("asked", *size)
-        browser.click("article", "Allow")
+        browser.see(".waiting", "One request waits")
+        show_all(browser, "today-waiting")
+        browser.do("await page.keyboard.press('g'); await page.keyboard.press('r')")
+        browser.see(".request", "\\u{202e}")
+        browser.do("await page.waitForFunction(() => document.title.startsWith('(1) Review'))")
+        assert browser.do("return page.locator('.request b').count()") == 0
+        show_all(browser, "review")
+        browser.click(".answer", "Always…")
+        browser.see(".confirm", "without asking you")
+        show_all(browser, "review-always")
+        browser.click(".confirm", "Cancel")
+        browser.click(".answer", "Allow once")
         assert "Permission denied" not in text_of(client.receive())
-        browser.see("#said", "Allowed, for this call.")
-        browser.see("#none", "Nothing waits.")
-        assert browser.do("return page.title()") == "Cloche"
+        browser.see(".toast", "Allowed once")
+        browser.see(".empty", "No requests")
+        browser.do("await page.waitForFunction(() => document.title === 'Review · Cloche')")
+        show_all(browser, "review-empty")
 
-        # A tool is switched off, and on.
+        # Denied by a key; two that wait are listed.
+        client.send(read_note(id=6, words=["reader", "a"]))
+        browser.see(".request", "wants to run")
+        browser.do("await page.locator('.answer .primary:enabled').waitFor();"
+                   " await page.keyboard.press('d')")
+        assert "denied" in text_of(client.receive()).lower()
+        # What Chromium tells of is the confirmation that was asked for.
+        assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == ["428"]
+        browser.do("errors.length = 0; await page.keyboard.press('g'); await page.keyboard.press('w')")
+
+        # A tool is found, switched off, and on by the undo of that.
         encode = call("wasm_base64", {"args": ["encode", "a"]}, id=7)
-        browser.click(tool_row("base64"), "Disable")
-        browser.see(f"{tool_row('base64')} button", "Enable")
+        browser.do("await page.locator('.tool-list input[type=search]').fill('base64')")
+        browser.do("await page.locator(given).click()", tool_row("base64"))
+        browser.see(".tool h2", "base64")
+        browser.click(".deeds", "Disable")
+        browser.see(tool_row("base64"), "disabled")
         assert "disabled" in json.dumps(client.ask(encode))
-        browser.click(tool_row("base64"), "Enable")
-        browser.see(f"{tool_row('base64')} button", "Disable")
+        browser.click(".toast >> nth=-1", "Undo")
+        browser.see(".deeds", "Disable")
         assert not client.ask(encode | {"id": 8})["result"].get("isError")
+
+        # It is tried with what it takes.
+        browser.do("await page.locator('#try-mode').selectOption('encode');"
+                   " await page.locator('#try-input').fill('<b>abc</b>')")
+        browser.click(".try", "Run")
+        browser.see(".ran.well .output", "<b>abc</b>")
+        browser.see(".parameters, .tool", "Exit code 0")
+        show_all(browser, "tool")
+        browser.do("await page.locator('.tool-list input[type=search]').fill('')")
+
+        # A tool's permission: what widens it is said twice, and each has its undo.
+        browser.do("await page.locator(given).click()", tool_row("reader"))
+        browser.see(".permission", "By default")
+        browser.do("await page.locator('#permission').selectOption('always')")
+        browser.see(".permission .confirm", "without asking you")
+        show_all(browser, "tool-always")
+        browser.click(".permission .confirm", "Cancel")
+        browser.do("await page.locator('#permission').selectOption('never')")
+        browser.see(".permission", "By your policy")
+        assert "Permission denied" in text_of(client.ask(read_note(id=9, words=["reader", "a"])))
+        browser.click(".toast >> nth=-1", "Undo")
+        browser.see(".permission", "By default")
 
         # A ZIP is installed, and another in its place once that was said.
         browser.give("idler.zip", package({"name": "idler"}))
-        browser.see("#installing", "idler 1.0.0 is installed.")
+        browser.see("#installing", "idler 1.0.0 is installed")
         browser.see(tool_row("idler"), "1.0.0")
-        assert browser.errors() == []
+        assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == ["428"]
+        browser.do("errors.length = 0")
         browser.give("idler2.zip", package({"name": "idler", "version": "2.0.0"}))
-        browser.see("#installing", "idler 1.0.0 is installed already.")
+        browser.see("#installing", "idler 1.0.0 is already installed.")
         for size in ((360, 640), (1100, 800)):
             browser.show("conflict", *size)
-        browser.click("#installing", "Leave it")
+        browser.do("await page.setViewportSize({width: 1440, height: 900})")
+        browser.click("#installing", "Keep it")
         browser.see(tool_row("idler"), "1.0.0")
         browser.give("idler2.zip", package({"name": "idler", "version": "2.0.0"}))
         browser.click("#installing", "Replace it")
-        browser.see("#installing", "idler 2.0.0 is installed.")
+        browser.see("#installing", "idler 2.0.0 is installed")
         browser.see(tool_row("idler"), "2.0.0")
 
         # What is none says why, in the loader's words; what is too large is not sent.
         browser.give("notes.zip", b"no ZIP at all")
-        browser.see("#installing.wrong", "notes.zip was not installed: ")
+        browser.see("#installing.wrong", "notes.zip was not installed")
         browser.give("bad.zip", package({"version": None, "category": None}))
         told = browser.see("#installing.wrong", "bad.zip")
         assert "version" in told and "category" in told
         for size in ((360, 640), (1100, 800)):
             browser.show("refused", *size)
-        browser.give("large.zip", bytes((16 << 20) + 1))
-        browser.see("#installing.wrong", "large.zip was not installed: it has 17 MB")
+        browser.do("await page.setViewportSize({width: 1440, height: 900})")
+        browser.give_large("large.zip", (50 << 20) + 1)
+        browser.see("#installing.wrong", "large.zip was not installed: it is 51 MB")
+
+        # It goes again, once that was said.
+        browser.do("await page.locator(given).click()", tool_row("idler"))
+        browser.click(".deeds", "Uninstall")
+        browser.click(".tool .confirm", "Uninstall")
+        browser.see(".toast", "idler is uninstalled")
+        browser.do("await page.locator(given).waitFor({state: 'detached'})", tool_row("idler"))
 
         # Chromium tells of each refusal; there is nothing else.
         assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == \
             ["409", "409", "400", "400"]
-        browser.click("header", "Leave")
-        browser.see("#out", "cloche approvals link")
+        browser.click(".bar", "Leave")
+        browser.see(".login", "cloche approvals link")
         server.process.stderr.close()
     done = [(r["event"], r.get("why")) for r in trail(vault) if r.get("caller") == "page"]
-    for deed in (("tool disable", "base64"), ("tool enable", "base64"), ("tool install", "idler")):
+    for deed in (("tool disable", "base64"), ("tool enable", "base64"), ("tool install", "idler"),
+                 ("tool remove", "idler")):
         assert deed in done
 
 
@@ -191,10 +346,229 @@ def test_the_page_tells_how_long_a_module_is_being_compiled(cloche, vault, brows
     compiler.does(f"while [ ! -e {compiler.go} ]; do :; done")
     with Server([compiler.program, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"],
                 stderr=subprocess.PIPE) as server:
-        link = re.search(r"http://\S+/person#\S+", server.process.stderr.readline())[0]
-        browser.do("await page.goto(given)", link)
-        browser.see("#none", "Nothing waits.")
+        come(browser, server)
+        browser.do("await page.goto(given)", f"{server.url}/toolbox")
+        browser.see("h1", "WASM Tools")
         browser.give("slow.zip", package({"name": "slow"}))
         browser.see("#installing", "slow is being compiled: ")
         compiler.go.touch()
-        browser.see("#installing", "slow 1.0.0 is installed.")
+        browser.see("#installing", "slow 1.0.0 is installed")
+
+
+def test_a_client_is_connected_and_seen_to_be(program, vault, browser):
+    with serve(program, vault) as server:
+        come(browser, server)
+        browser.see(".today", "No agent has called yet")
+        browser.do("await page.getByRole('link', {name: 'Connect an agent'}).click()")
+        words = browser.see(".snippet", "claude mcp add").split(" -- ")[1]
+        assert browser.see(".connected", "Waiting")
+        show_all(browser, "connect")
+        browser.do("await page.getByRole('radio', {name: 'Cursor'}).click()")
+        settings = json.loads(browser.see(".snippet", "mcpServers"))["mcpServers"]["cloche"]
+        assert [settings["command"], *settings["args"]] == words.split()
+        browser.do("await page.getByRole('radio', {name: 'Over HTTP'}).click()")
+        assert json.loads(browser.see(".snippet", "url")) == \
+            {"mcpServers": {"cloche": {"url": f"{server.url}/mcp"}}}
+        # As the client would start it.
+        with Stdio(words.split()) as client:
+            client.ask(hello())
+            client.ask(call("search_notes", {"query": "bell"}))
+            browser.see(".connected", "is connected")
+        browser.do("await page.keyboard.press('g'); await page.keyboard.press('h')")
+        browser.see(".checks", "wasmtime")
+        show_all(browser, "health")
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
+def write_code(browser, code):
+    """Replaces what is in the editor, in one go."""
+    browser.do("await page.locator('.cm-content').click(); await page.keyboard.press('Control+a');"
+               " await page.keyboard.insertText(given)", code)
+
+
+def test_a_program_is_run_and_taken_back(program, vault, browser):
+    with serve(program, vault) as server:
+        come(browser, server)
+        browser.do("await page.keyboard.press('g'); await page.keyboard.press('e')")
+        browser.see(".cm-content", "notes.list")
+        show_all(browser, "run-empty")
+        write_code(browser, "const made = await notes.create({type: 'plan', title: 'Kettle', content: 'hot'});\n"
+                            "console.warn('<b>boils</b>');\nreturn {made: made.id, many: [1, 2]};")
+        browser.see(".run-foot", "No problems found")
+        # Tried first: the difference is shown, and nothing is there.
+        browser.do("await page.keyboard.press('Control+Shift+Enter')")
+        browser.see(".done .would", "plan/Kettle.md")
+        browser.see(".done .would .diff", "hot")
+        show_all(browser, "run-dry")
+        assert not (vault / "plan/Kettle.md").exists()
+        browser.do("await page.keyboard.press('Control+Enter')")
+        browser.do("await page.locator('.done .would').waitFor({state: 'detached'})")
+        browser.see(".done .tree", "made")
+        browser.see(".done .console", "<b>boils</b>")
+        browser.see(".done .trace", "notes.create")
+        show_all(browser, "run")
+        assert (vault / "plan/Kettle.md").exists()
+        browser.click(".done", "Undo its changes")
+        browser.see(".toast", "Undone: 1 note")
+        assert not (vault / "plan/Kettle.md").exists()
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
+def test_a_program_is_checked_limited_and_kept(program, vault, browser):
+    with serve(program, vault) as server:
+        come(browser, server)
+        browser.do("await page.goto(given)", f"{server.url}/run")
+        browser.see(".cm-content", "notes.list")
+        # What is wrong is marked while it is typed, names are completed, and an error has its line.
+        write_code(browser, "return notes.gett();")
+        browser.see(".run-foot .bad", "1:")
+        browser.do("await page.locator('.cm-lintRange-error').first().waitFor()")
+        browser.do("await page.keyboard.press('Control+a'); await page.keyboard.type('notes.crea', {delay: 20})")
+        browser.see(".cm-tooltip-autocomplete", "create")
+        browser.do("await page.keyboard.press('Escape')")
+        write_code(browser, "throw new Error('no water')")
+        browser.click(".run-code", "Run Ctrl")
+        browser.see(".done", "no water")
+
+        # An agent of a lower level may not do this, and is told so; variables and limits are the person's.
+        browser.do("await page.getByLabel('Level').selectOption('zero')")
+        write_code(browser, "await notes.create({type: 'plan', title: 'Kettle'}); return 1;")
+        browser.click(".run-code", "Run Ctrl")
+        browser.see(".done", "PermissionDenied")
+        browser.do("await page.getByLabel('Level').selectOption('full'); await page.getByLabel('Language').selectOption('typescript');"
+                   " await page.getByLabel('Variables').fill('[1')")
+        browser.see(".run-foot .bad", "JSON object")
+        browser.do("await page.getByLabel('Variables').fill('{\"cups\": 2}')")
+        write_code(browser, "const most: number = cups;\nreturn most * 2;")
+        browser.see(".run-foot", "No problems found")
+        browser.click(".run-code", "Run Ctrl")
+        browser.see(".done .tree", "4")
+        browser.do("await page.getByLabel('Time, ms').fill('50')")
+        write_code(browser, "for (let n = 0;; n++) if (n < 0) break;")
+        browser.click(".run-code", "Run Ctrl")
+        browser.see(".done", "Timeout")
+
+        # It becomes a function, with its variables as parameters, and is deleted by the undo of that.
+        write_code(browser, "return cups * 2;")
+        browser.click(".run-code", "Save as function")
+        browser.do("await page.getByLabel('Name').fill('pour'); await page.getByLabel('What it does').fill('Pours twice')")
+        show_all(browser, "run-save")
+        browser.click(".run-save", "Save")
+        browser.see(".toast", "pour is saved")
+        browser.do("await page.getByLabel('Time, ms').fill('5000')")
+        write_code(browser, "return await customFunctions.pour(4);")
+        browser.click(".run-code", "Run Ctrl")
+        browser.see(".done .tree", "8")
+        browser.click(".toast >> nth=-1", "Undo")
+        browser.see(".toast >> nth=-1", "pour is deleted")
+        # What Chromium tells of are programs that failed.
+        assert all("status of 4" in e or "status of 5" in e for e in browser.errors()), browser.errors()
+        server.process.stderr.close()
+
+
+def test_notes_are_read_edited_and_brought_back(program, vault, browser):
+    text = "\n\n".join(HOSTILE)
+    (vault / "plan").mkdir()
+    (vault / "plan/Tea.md").write_text("---\nstatus: open\n---\n# Tea\n\nSee [[plan/Kettle]], [[Kettel]] and\n\n![[plan/Kettle]]\n\n"
+                                       "- [x] water\n\n| a | b |\n|--:|:-:|\n| 1 | 2 |\n")
+    (vault / "plan/Kettle.md").write_text("# Kettle\n\nIt **boils**.\n")
+    (vault / "plan/Wild.md").write_text(f"# Wild\n\n{text}\n\n![x](https://example.org/x.png)\n\n[go](javascript:alert(1)) "
+                                        "[out](https://example.org/)\n\n[[<img src=x onerror=alert(1)>|\"><script>alert(1)</script>]]\n")
+    with serve(program, vault) as server:
+        come(browser, server)
+        browser.do("await page.keyboard.press('g'); await page.keyboard.press('n')")
+        browser.see(".note-group", "plan")
+        show_all(browser, "notes")
+        browser.do("await page.locator('.notes-list input').fill('boils')")
+        browser.see(".note-row", "Kettle")
+        browser.do("await page.locator('.notes-list input').fill(''); await page.locator(given).click()", ".note-row >> text=Tea")
+        browser.see(".rendered a.wiki[href='/notes/plan/Kettle']", "plan/Kettle")
+        browser.see(".rendered .embed", "It boils.")
+        browser.see(".rendered li.task", "☑ water")
+        browser.see(".rendered a.broken", "Kettel")
+        browser.see(".note aside", "status")
+        show_all(browser, "note")
+        browser.do("await page.locator('.rendered a.wiki').first().click()")
+        browser.see(".note h2", "Kettle")
+        browser.see(".backlinks", "plan/Tea")
+
+        # Edited, while another program writes it: both are shown, and nothing is lost.
+        browser.do("await page.keyboard.press('e')")
+        browser.see(".note-edit .cm-content", "boils")
+        write_code(browser, "# Kettle\n\nIt whistles.\n")
+        (vault / "plan/Kettle.md").write_text("# Kettle\n\nIt leaks.\n")
+        # Who looks at another note meanwhile finds it again.
+        browser.do("await page.locator(given).click()", ".note-row >> text=Tea")
+        browser.see(".note h2", "Tea")
+        browser.do("await page.goBack()")
+        browser.see(".note-edit .cm-content", "whistles")
+        browser.click(".note-edit", "Save")
+        told = browser.see(".conflict", "while you edited it")
+        assert "leaks" in told and "whistles" in told
+        show_all(browser, "note-conflict")
+        assert "leaks" in (vault / "plan/Kettle.md").read_text()
+        browser.click(".conflict", "Save my text")
+        browser.see(".rendered", "It whistles.")
+        assert "whistles" in (vault / "plan/Kettle.md").read_text()
+
+        # Its past, and back.
+        browser.click(".note", "History")
+        browser.see(".past .diff", "whistles")
+        show_all(browser, "note-past")
+        browser.click(".past", "Older")
+        browser.do("await page.locator('.past .primary:enabled').waitFor()")
+        browser.click(".past", "Restore")
+        browser.see(".toast >> nth=-1", "is restored")
+        browser.do("await page.locator('.rendered').filter({hasNotText: 'whistles'}).waitFor()")
+
+        # A broken link is repaired, and a note deleted and brought back.
+        browser.do("await page.goto(given)", f"{server.url}/notes?show=broken")
+        browser.see(".mend", "Kettel")
+        show_all(browser, "notes-broken")
+        browser.do("await page.locator('.mend li').filter({hasText: 'Kettel'}).getByRole('button', {name: 'Link to plan/Kettle'}).click()")
+        browser.see(".toast >> nth=-1", "is repaired")
+        assert "[[Kettel]]" not in (vault / "plan/Tea.md").read_text()
+        browser.do("await page.goto(given)", f"{server.url}/notes/plan/Kettle")
+        browser.click(".note > header", "Delete")
+        browser.see(".confirm", "Other notes link to this one")
+        browser.click(".confirm", "Delete")
+        browser.see(".toast >> nth=-1", "in the trash")
+        assert not (vault / "plan/Kettle.md").exists()
+        browser.do("await page.goto(given)", f"{server.url}/notes?show=trash")
+        browser.see(".mend", "plan/Kettle")
+        browser.click(".mend", "Restore")
+        browser.see(".note h2", "Kettle")
+        assert (vault / "plan/Kettle.md").exists()
+
+        # A new one; its title is another later.
+        browser.do("await page.goto(given)", f"{server.url}/notes?new=plan/Cup")
+        browser.click(".note-new", "Create")
+        browser.see(".note h2", "Cup")
+        browser.click(".note-edit", "Cancel")
+        browser.click(".note > header", "Rename")
+        browser.do("await page.locator('.note-new input').first().fill('Mug')")
+        browser.click(".note-new", "Rename")
+        browser.see(".note h2", "Mug")
+        # What Chromium tells of: a conflict, and a deletion that was asked for again.
+        assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == ["412", "409"]
+
+        # A note's text is text.
+        browser.do("errors.length = 0; await page.goto(given)", f"{server.url}/notes/plan/Wild")
+        told = browser.see(".rendered", "</script>")
+        assert "\\u{202e}" in told and "\u202e" not in told
+        for selector in ("img", "script", "iframe", "[onerror]", "[href^='javascript:']", "[style]"):
+            assert browser.do("return page.locator('.rendered ' + given).count()", selector) == 0, selector
+        assert browser.do("return page.locator(\".rendered a[href^='https:']\").getAttribute('rel')") == "noopener noreferrer"
+        show_all(browser, "note-wild")
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
+def test_a_page_without_a_vault_says_how_to_add_one(program, browser, tmp_path):
+    with Server([program, "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE) as server:
+        link = re.search(r"http://\S+/person#\S+", server.process.stderr.readline())[0]
+        browser.do("await page.goto(given)", link)
+        browser.see(".empty", "cloche vault add")
+        server.process.stderr.close()

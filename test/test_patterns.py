@@ -1,5 +1,5 @@
-"""Regular expressions of agents, types and strangers' vaults in the real program: they end
-when their time is over or their caller cancels, and hold nobody up."""
+"""Regular expressions of agents, types and untrusted vaults in the real program: they end at their
+deadline or when their caller cancels, and delay no other call."""
 import json
 import os
 import subprocess
@@ -18,7 +18,7 @@ LINE = "a" * 40000
 
 @pytest.fixture
 def vault(tmp_path):
-    """One that came from a stranger: a line, and a type with a pattern."""
+    """A vault by others: a line, and a type with a pattern."""
     place = tmp_path / "strange"
     (place / ".cloche/types").mkdir(parents=True)
     (place / "line.md").write_text(f"# Line\n\n{LINE}\n")
@@ -35,7 +35,7 @@ def evaluate(cloche, vault, code, *words):
 
 
 def results(cloche, vault, tool):
-    """What became of such calls, by the audit."""
+    """Outcomes of such calls, from the audit trail."""
     done = subprocess.run([cloche, "audit", "--vault", str(vault), "--json"],
                           capture_output=True, text=True, timeout=WAIT_S)
     records = map(json.loads, done.stdout.splitlines())
@@ -55,7 +55,7 @@ def test_a_search_without_end_is_a_limit_and_can_be_caught(cloche, vault):
 
 
 def computed(process):
-    """Seconds of computing so far."""
+    """CPU seconds so far."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,5 +1,5 @@
-"""Permissions of command-line tools: a person's word through the client's own window, at the
-terminal, remembered or not; and that nobody else waits meanwhile. The tools are those of
+"""Permissions of command-line tools: a user's decision in the client's own window or at the
+terminal, remembered or not; and that no other call waits meanwhile. The tools are those of
 guest/probe: base64 sees no files, reader may read them."""
 
 import json
@@ -81,7 +81,7 @@ def waiting(program):
 
 
 def wait_for(program, count):
-    """Until so many calls wait for a word."""
+    """Waits until so many calls wait for a decision."""
     with subprocess.Popen([program, "approvals", "list", "--follow", "--json"], text=True,
                           stdout=subprocess.PIPE) as follow:
         late = threading.Timer(30, follow.kill)  # a test that fails, rather than none
@@ -106,7 +106,7 @@ CODE = "return (await tools.reader({args: ['a']})).exitCode"
 
 
 def text_of(answer):
-    """What a tool answered; a failure has the name of its kind before it."""
+    """A tool's answer; a failure is preceded by the name of its kind."""
     return answer["result"]["content"][0]["text"].removeprefix("PermissionDenied: ")
 
 
@@ -142,7 +142,7 @@ GIVEN = [{"stdin": "text"}, {"files": {"a": "text"}}, {"cwd": "/work"}, {"cwd": 
 
 @pytest.mark.parametrize("given", GIVEN)
 def test_a_call_that_is_given_its_input_runs_at_once_and_sees_no_files(client, vault, given):
-    """Permission follows the call: reader could read the vault, and this call does not."""
+    """Permission follows the call: reader could read the vault, but this call does not."""
     (vault / "secret.txt").write_text("x")
     client.ask(hello())
     seen = []
@@ -206,7 +206,7 @@ def test_a_working_directory_that_is_not_there_is_no_other_one(client):
     for tool in ("reader", "probe", "base64"):
         for cwd in ("/nope", "/work/nope", "nope"):
             answer = client.ask(call("run_tool", {"name": tool, "args": ["a"], "cwd": cwd}))
-            assert "is no folder that the tool sees" in text_of(answer)
+            assert "is not a folder that the tool sees" in text_of(answer)
     answer = client.ask(call("wasm_base64", {"args": ["a"], "cwd": "/vault"}))
     assert not answer["result"]["isError"]
 
@@ -358,7 +358,7 @@ def test_the_stateless_era_asks_in_its_answer(host):
 
 
 def test_a_token_for_some_vaults_is_asked_without_paths(program, vault, tmp_path):
-    """The client's window is not the server's: a person at the terminal sees them."""
+    """The client's window is not the server's: the user at the terminal sees them."""
     (tmp_path / "shared").mkdir()
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
     config.mkdir(parents=True, mode=0o700, exist_ok=True)
@@ -429,7 +429,7 @@ def test_nobody_answers_and_the_same_call_finds_a_later_word(client, program):
 
 @pytest.mark.parametrize("word", ["mounts", "vault", "good for"])
 def test_nobody_is_shown_words_that_mean_nothing(client, program, word):
-    """They would stand among ours: and a question that cannot be read is never decided."""
+    """They would look like our lines, and an unreadable question is never decided."""
     client.ask(hello())
     answer = client.ask(call("wasm_reader", {"args": ["a"], word: "nothing"}))
     assert f"there is no argument '{word}'" in text_of(answer)
@@ -441,7 +441,7 @@ def test_a_pipeline_shows_no_words_that_mean_nothing(client, program):
     code = "return await tools.pipe([{tool: 'reader', args: ['a']}], {mounts: 'nothing'})"
     answer = client.ask(call("evaluate_note_code", {"code": code}))
     error = answer["result"]["structuredContent"]["errorDetails"]
-    assert error["type"] == "InvalidInput" and "takes no 'mounts'" in error["message"], error
+    assert error["type"] == "InvalidInput" and "does not accept 'mounts'" in error["message"], error
     assert waiting(program) == []
 
 
@@ -513,7 +513,7 @@ def test_over_stdio_more_wait_than_there_are_threads(client, program, code):
 
 
 def test_over_http_more_wait_than_there_are_workers(host, program):
-    """24 workers; 16 of one asker may wait, so there are two ways in."""
+    """24 workers; 16 of one caller may wait, so there are two callers."""
     policy(permissions={"reader": "ask"})
     tokens = [run(program, "token", "create", name, "--vault", "*", "--unregistered").split()[0]
               for name in ("one", "two")]

@@ -204,7 +204,7 @@ def record(cloche, recorder, root, log):
 
 
 def look(cloche, root):
-    """Opens the vault, reads it all, and tells what is wrong with it."""
+    """Opens the vault, reads all of it, and reports errors."""
     code = ("const rows = await notes.list({limit: 1000}); let n = 0;"
             "for (const row of rows) n += (await notes.history(row.id)).length;"
             "await notes.create({title: 'After', content: 'x'});"

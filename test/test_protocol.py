@@ -1,5 +1,5 @@
-"""Single sentences of the specification, tried with raw messages: those that no client of
-ours would ever try."""
+"""Single sentences of the specification, tested with raw messages that no client of ours would
+send."""
 import pytest
 
 from spec import MODERN

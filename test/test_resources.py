@@ -1,4 +1,4 @@
-"""What can be read besides tools: resources, prompts, names; and answers that are too large."""
+"""MCP's other features: resources, prompts, completion; and answers that are too large."""
 import asyncio
 import json
 import subprocess
@@ -143,7 +143,7 @@ def subscribe(client, uri):
 
 
 def heard(client, method, uri=None):
-    """Waits for this notification; others are passed over."""
+    """Waits for this notification; others are ignored."""
     while (message := client.receive()) is not None:
         if message.get("method") == method and message["params"].get("uri") == uri:
             return message
@@ -154,7 +154,7 @@ UPDATED, LISTED = "notifications/resources/updated", "notifications/resources/li
 
 
 def settle(client, vault):
-    """When it returns the vault is watched: an edit of this note is told of."""
+    """Returns once the vault is watched: an edit of this note is reported."""
     probe = "ieapp://vault/notes/probe%2FProbe"
     (vault / "probe").mkdir()
     (vault / "probe" / "Probe.md").write_text("0")

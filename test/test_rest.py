@@ -1,4 +1,4 @@
-"""REST as a program uses it: the notes of a workspace over plain HTTP."""
+"""REST: the notes of a workspace over plain HTTP."""
 import json
 import socket
 import subprocess
@@ -40,7 +40,7 @@ def made(api, notes, markdown=SYNC, **more):
 
 
 def problem(answer, status):
-    """A failure is a problem document (RFC 9457), whatever it is of."""
+    """A failure is a problem document (RFC 9457), whatever its cause."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     told = answer.json()
@@ -266,7 +266,7 @@ def test_ids_lead_nowhere_else(api, notes, path):
 
 
 def raw(server, target, method="GET", body=b"", more=b""):
-    """A request whose target no client library has tidied up."""
+    """A request whose target no client library has normalised."""
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=60) as s:
         s.sendall(method.encode() + b" " + target + b" HTTP/1.1\r\nHost: " +
@@ -496,4 +496,4 @@ def test_a_method_that_is_not_taken_is_told_with_those_that_are(api, notes):
 def test_a_path_where_nothing_is_tells_what_there_is(api):
     answer = api.get("/nothing")
     assert answer.status_code == 404
-    assert "there are /mcp, /metrics, /healthz, /workspaces, /openapi.json" in answer.text
+    assert "there are /mcp, /metrics, /healthz, /workspaces, /tools, /vm, /openapi.json" in answer.text

@@ -1,4 +1,4 @@
-"""The examples of docs/rest.md are run, in their order, and answer what stands there."""
+"""The examples of docs/rest.md are run, in their order, with the answers that the page shows."""
 import json
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def examples():
 
 
 def fits(said, real):
-    """Is all that the page says in the real answer?"""
+    """Whether the real answer contains everything that the page shows."""
     if isinstance(said, dict):
         return all(key in real and fits(value, real[key]) for key, value in said.items())
     if isinstance(said, list):

@@ -1,4 +1,4 @@
-"""A list that nobody cut is whole: over REST, and in scripts."""
+"""A list without a limit is complete: over REST, and in scripts."""
 import threading
 
 import httpx
@@ -96,7 +96,7 @@ def test_a_limit_makes_pages_that_lead_to_the_next(many):
 
 
 def test_a_search_says_where_it_ends(many):
-    """Its hits are put in order, so that no page goes beyond 10,000 of them."""
+    """Its hits are sorted, so no page goes beyond 10,000 of them."""
     answer = many.get("/search", params={"q": "pending"})
     assert answer.status_code == 413 and "more than 10000 notes" in answer.json()["detail"]
     page = many.get("/search", params={"q": "pending", "limit": 3})
@@ -106,7 +106,7 @@ def test_a_search_says_where_it_ends(many):
 
 
 def test_a_list_is_of_one_moment(many):
-    """Whoever writes meanwhile takes no note out of it, and puts none in twice."""
+    """Concurrent writers make no note disappear from it, or appear twice."""
     stop = threading.Event()
 
     def write():

@@ -1,4 +1,4 @@
-"""Results that are too large for their answer: a preview, and a resource that holds all."""
+"""Results that are too large for their answer: a preview, and a resource with the whole."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""What an evaluation lets its client see while it runs: console lines, progress, signs of
-life, over stdio and HTTP."""
+"""Messages to the client while an evaluation runs: console lines, progress, keep-alives, over stdio
+and HTTP."""
 import json
 import threading
 

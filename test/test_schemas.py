@@ -46,7 +46,7 @@ def faults(schema, at="", root=True):
         return [(at or "the root", what)]
 
     if not isinstance(schema, dict):
-        return fault(f"{schema!r} is no object")
+        return fault(f"{schema!r} is not an object")
     found = [(at or "the root", f"has {key!r}") for key in schema.keys() - KEYWORDS]
     if "anyOf" in schema:
         if root or set(schema) != {"anyOf"}:
@@ -60,7 +60,7 @@ def faults(schema, at="", root=True):
     if not isinstance(kind, str) or kind not in TYPES:
         return found + fault(f"the type is {kind!r}")
     if root and kind != "object":
-        found += fault("is no object")
+        found += fault("is not an object")
     if kind == "array":
         found += faults(schema["items"], f"{at}[]", False) if "items" in schema else \
             fault("an array without items")
@@ -79,7 +79,7 @@ def faults(schema, at="", root=True):
         if schema.get("required") == []:
             found += fault("an empty required")
     elif {"properties", "required"} & set(schema):
-        found += fault("properties of what is no object")
+        found += fault("properties of what is not an object")
     if "enum" in schema:
         values = schema["enum"]
         if kind != "string" or not values or not all(isinstance(v, str) and v for v in values):

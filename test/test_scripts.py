@@ -1,4 +1,4 @@
-"""run_script: code whose one way out is REST, on counted fuel."""
+"""run_script: code whose only access is REST, on counted fuel."""
 import hashlib
 import json
 import subprocess

@@ -37,7 +37,7 @@ class Tenant:
 
 @pytest.fixture
 def folders(tmp_path):
-    """Three vaults, each with a note that tells whose it is."""
+    """Three vaults, each with a note that names its owner."""
     made = {}
     for name in ("alpha", "beta", "common"):
         made[name] = tmp_path / "homes" / name
@@ -59,7 +59,7 @@ def tenants(cloche, folders):
 
 
 def same_but(one, two, id_one, id_two):
-    """The same answer, but for the id that was asked for."""
+    """The same answer, without the id of the request."""
     assert one.status_code == two.status_code
     assert one.text.replace(id_one, id_two) == two.text
 
@@ -385,7 +385,7 @@ def test_s12_a_scope_is_asked_for_in_every_way(cloche, tenants):
                                    json={"markdown": "# X"})
     assert made.status_code == 403
     assert reader.get("/workspaces/alpha/audit").status_code == 403
-    # Nothing was made by any of them.
+    # None of them created anything.
     names = a.evaluate("(await notes.list({limit: 100})).map((n) => n.id)")["result"]
     assert names == ["plan/alpha-note"]
 

@@ -1,4 +1,4 @@
-"""The proposals' own programs, run as they stand there, over a copy of the sample vault."""
+"""The proposals' own programs, unchanged, over a copy of the sample vault."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from seed_programs import (ADVANCED_SEARCH, ANALYZE_NETWORK, BATCH_OPERATIONS, B
 
 @pytest.fixture
 def evaluate(cloche, vault):
-    """Runs code over the vault; its whole answer."""
+    """Runs code over the vault; returns its whole answer."""
 
     def run(code):
         words = [cloche, "eval", "--vault", str(vault), "-"]

@@ -1,4 +1,4 @@
-"""Sessions: what one evaluation leaves to the next, through every way in."""
+"""Sessions: state that one evaluation leaves to the next, in every interface."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def run(cloche, vault):
 
 @pytest.fixture
 def sessions(cloche):
-    """`cloche session`: what it prints, read."""
+    """`cloche session`: its output, parsed."""
 
     def command(*words):
         return subprocess.run([cloche, "session", *words], capture_output=True, text=True,
@@ -60,7 +60,7 @@ def test_host_calls_work_in_a_session(run):
     made = run("const made = await notes.create({type: 'idea', title: 'Kept', content: 'x'}); "
                "made.id")
     assert made["result"] == "idea/Kept"
-    # What an evaluation has read is its own: the hash of another call is not remembered.
+    # Versions read are an evaluation's own: another call's hash is not remembered.
     refused = run("await notes.update({identifier: made.id, content: 'y'})")
     assert refused["success"] is False
     assert run("(await notes.get(made.id)).content.trim()")["result"] == "x"

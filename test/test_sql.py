@@ -1,4 +1,4 @@
-"""Queries in SQL that callers bring: they run in a process apart, which is ended."""
+"""Callers' SQL queries: they run in a separate process, which can be killed."""
 import json
 import os
 import shutil
@@ -13,7 +13,7 @@ from conftest import policy_in
 from test_access import bearer, evaluate, make_token, revoke, serve
 from wire import call, until
 
-# Without an end, without a step between which SQLite could be stopped.
+# An endless query, without a step at which SQLite could be stopped.
 ENDLESS = "SELECT instr(zeroblob(19000000), CAST(zeroblob(9000000)||x'01' AS BLOB)) AS n"
 ATTACKS = [
     "SELECT instr(zeroblob(8000000), CAST(zeroblob(4000000)||x'01' AS BLOB))",
@@ -29,7 +29,7 @@ def search(sql, timeout=3000):
 
 
 def workers(server):
-    """The processes that the server has begun."""
+    """The server's child processes."""
     found = []
     for task in Path(f"/proc/{server.process.pid}/task").iterdir():
         try:
@@ -47,7 +47,7 @@ def is_alive(pid):
 
 
 def busy(server):
-    """Those that have computed for a moment."""
+    """Those that have used some CPU time."""
     def ticks(pid):
         try:
             return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
@@ -57,7 +57,7 @@ def busy(server):
 
 
 def begin(server, code, headers=None):
-    """A call whose answer is not waited for."""
+    """A call whose answer is not awaited."""
     return server.send_post(
         call("evaluate_note_code", {"code": code}, modern=True),
         {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
@@ -144,7 +144,7 @@ def test_a_query_that_takes_all_memory_harms_nobody(server):
 
 
 def test_memory_is_each_querys_own(server):
-    """One that sorts 100 MB does not fail others that do."""
+    """A query that sorts 100 MB does not make others fail."""
     numbers = json.dumps(list(range(1000)), separators=(",", ":"))
     big = (f"SELECT length(x) AS n FROM (SELECT hex(zeroblob(50000)) || value AS x FROM "
            f"json_each('{numbers}')) ORDER BY x")

@@ -1,4 +1,4 @@
-"""What a start of the program loads, and what comes later: libraries, compiled modules."""
+"""What a start of the program loads, and what it loads later: libraries, compiled modules."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ def needed(program):
 
 @pytest.fixture(scope="module")
 def lazy(cloche):
-    """The program, where it loads its libraries when it calls them."""
+    """The program, if it loads its libraries lazily."""
     if "libgnutls.so.30" in needed(cloche):
         pytest.skip("this build of the program is linked to its libraries")
     return cloche
@@ -68,14 +68,14 @@ def test_a_library_that_cannot_be_loaded_is_named_when_it_is_needed(lazy, tmp_pa
 
 
 def private_bytes(pid):
-    """What is the process's own, or copied into memory: not mapped from a file."""
+    """Private or copied memory: not mapped from a file."""
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return sum(int(re.search(rf"^{name}:\s+(\d+) kB", rollup, re.M)[1]) << 10
                for name in ("Pss_Anon", "Pss_Shmem"))
 
 
 def typescript(number):
-    """Code that nobody has seen before."""
+    """Code that was never run before."""
     code = f"const x: number = {number}; /* {uuid.uuid4()} */ return x"
     return call("evaluate_note_code", {"language": "typescript", "code": code}, id=number)
 

@@ -1,4 +1,4 @@
-"""Long work over a vault ends with whoever asked for it, and has changed nothing then."""
+"""Long work over a vault ends when its caller goes, and has changed nothing then."""
 import fcntl
 import json
 import sqlite3
@@ -16,7 +16,7 @@ MIGRATE = ('await noteTypes.delete({type_name: "z", action: "migrate", target_ty
 
 @pytest.fixture
 def large(tmp_path):
-    """A type of many notes with many links between them: to move it takes seconds."""
+    """A type of many notes with many links between them: moving it takes seconds."""
     place = tmp_path / "large"
     (place / "z").mkdir(parents=True)
     (place / ".cloche" / "types").mkdir(parents=True)
@@ -48,7 +48,7 @@ def evaluate(server, code, headers, **options):
 
 
 def is_locked(place):
-    """Is the vault being written?"""
+    """Whether the vault is being written."""
     with open(place / ".cloche" / "notes.lock", "r+") as f:
         try:
             fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
@@ -94,7 +94,7 @@ def test_a_long_change_ends_with_the_time_of_its_evaluation(cloche, large, tmp_p
 
 
 def test_reading_ends_with_its_caller_and_goes_on_where_it_ended(cloche, large, tmp_path):
-    """The first look at a vault takes longer than one evaluation has."""
+    """The first index of a vault takes longer than one evaluation has."""
     policy_in(tmp_path, {"limits": {"total": 700}})
     with Server([cloche, "serve", "--vault", str(large), "--listen", "127.0.0.1:0"]) as s:
         answers = []
@@ -106,7 +106,7 @@ def test_reading_ends_with_its_caller_and_goes_on_where_it_ended(cloche, large, 
 
 
 def test_a_call_that_runs_where_the_code_does_ends_with_its_timeout(cloche, large):
-    """notes.list is performed on the evaluation's own thread, and looks at the vault first."""
+    """notes.list runs on the evaluation's own thread, and reads the vault first."""
     asked = [cloche, "eval", "--vault", str(large), "--timeout", "20", "-e",
              "return (await notes.list({limit: 3})).length"]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=WAIT_S)

@@ -1,5 +1,5 @@
-"""The seed's API surface: each method answers with the keys that the seed names, and with
-nothing that the TypeScript declarations do not."""
+"""The seed's API surface: each method's answer has the keys that the seed names, and no keys that
+the TypeScript declarations lack."""
 import json
 import os
 import re
@@ -68,7 +68,7 @@ OPTIONS = {"target": "es2023", "lib": ["es2023"], "module": "es2022", "strict": 
 
 
 def compile_all(cloche, place, files, **options):
-    """What tsc says of these programs, by file name; each is the body of a function."""
+    """tsc's output for these programs, by file name; each is the body of a function."""
     types = subprocess.run([cloche, "api", "--types"], capture_output=True, text=True, check=True)
     (place / "cloche.d.ts").write_text(types.stdout)
     for name, text in files.items():
@@ -95,7 +95,7 @@ def typed(code):
 
 @needs_tsc
 def test_the_declarations_fit_what_is_answered(cloche, tmp_path, answers):
-    """An object literal may have no key that its type has not, and must have all others."""
+    """An object literal may have no key that its type lacks, and must have all others."""
     files = {}
     for name, answer in answers.items():
         value = "undefined" if SURFACE[name][1] is None else json.dumps(answer["result"])

@@ -1,5 +1,5 @@
-"""What the program prints when its output is a terminal: nothing that a vault, a note, a
-function, a policy or code wrote moves the cursor, makes a line, hides or turns there."""
+"""The program's output on a terminal: nothing that a vault, a note, a function, a policy or code
+wrote moves the cursor, makes a line, hides or reverses text."""
 import json
 import os
 import pty
@@ -19,7 +19,7 @@ def unseen(text):
 
 
 def at_terminal(command):
-    """What it writes to a terminal that is its output and its standard error."""
+    """Its output to a terminal that is its stdout and stderr."""
     ours, its = pty.openpty()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=its) as run:
         os.close(its)
@@ -36,7 +36,7 @@ def at_terminal(command):
 
 @pytest.fixture
 def hostile(cloche, vault):
-    """A vault in which all that others may write is meant for a terminal."""
+    """A vault in which every text is hostile to terminals."""
     own = vault / ".cloche"
     own.mkdir(exist_ok=True)
     (vault / "idea" / f"{NAMES}.md").write_text(f"---\ntitle: 't {NAMES}'\n---\n# {HOSTILE}\n")

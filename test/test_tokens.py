@@ -1,4 +1,5 @@
-"""cloche token: tokens are made by a person at the terminal, shown once, and revoked."""
+"""cloche token: the user creates tokens at the terminal; they are shown once, and can be revoked.
+"""
 import json
 import os
 import re

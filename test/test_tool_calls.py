@@ -1,5 +1,5 @@
-"""Command-line tools as agents call them: over MCP, in code, over REST. That each tool does
-what the native program does is test_tool_cases.py."""
+"""Command-line tools for agents: over MCP, in code, over REST. test_tool_cases.py compares each
+tool with the native program."""
 import base64
 import json
 import os
@@ -23,7 +23,7 @@ ALWAYS = {"tools": {"default": "always"}}
 
 @pytest.fixture
 def allow(tmp_path):
-    """The person's word beforehand, less what a test takes away."""
+    """The user's permission in advance, except for what a test removes."""
     return lambda **more: policy_in(tmp_path, {"tools": ALWAYS["tools"] | more.pop("tools", {})}
                                     | more)
 
@@ -184,7 +184,7 @@ def test_exit_codes_and_errors_of_a_tool_are_told(agent):
 
 
 def test_an_answer_is_told_once(agent):
-    """Neither as `result` besides, nor as structured content besides."""
+    """Neither as `result`, nor as structured content besides."""
     for name, arguments in [("wasm_jq", {"filter": ".", "stdin": '"needle"'}),
                             ("run_tool", {"name": "jq", "args": ["."], "stdin": '"needle"'})]:
         message = agent.ask(call(name, arguments))
@@ -268,7 +268,7 @@ def test_a_name_with_a_dash_has_one_that_code_can_write(agent):
 
 
 def test_who_is_given_no_input_looks_for_files(agent):
-    """As natively, where standard input is no pipe."""
+    """As natively if standard input is no pipe."""
     files = {"a.txt": "needle\n"}
     found = answer(agent, "wasm_ag", {"args": ["needle"], "files": files})
     assert found["stdout"] == "a.txt:1:needle\n"
@@ -416,7 +416,7 @@ def test_a_tool_that_is_stopped_has_changed_nothing(agent, vault):
 
 
 def test_a_file_that_changed_meanwhile_is_a_conflict(agent, vault):
-    """A person's program writes while the tool runs: all stays as that program left it."""
+    """A user's program writes while the tool runs: its files stay as it left them."""
     (vault / "other.bin").write_bytes(b"1")
     (vault / "large.bin").write_bytes(os.urandom(1 << 20) * 4)
     agent.send(call("wasm_brotli", {"args": ["-j", "-q", "9", "other.bin", "large.bin"]}, id=1))

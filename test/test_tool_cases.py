@@ -1,4 +1,4 @@
-"""Every command-line tool answers as the same program does natively (compare.py)."""
+"""Every command-line tool gives the native program's results (compare.py)."""
 import json
 import os
 
@@ -11,7 +11,7 @@ MANIFESTS = {json.loads(f.read_text())["name"]: f for f in sorted(PACKAGES.glob(
 
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory):
-    """Folders of their own, but the cache: what was compiled stays compiled."""
+    """Folders of their own, but a shared cache of compiled modules."""
     place = tmp_path_factory.mktemp("tool-settings")
     kept = {k: v for k, v in os.environ.items() if k in ("HOME", "XDG_CACHE_HOME", "PATH")}
     return kept | {f"XDG_{k}_HOME": str(place / k.lower()) for k in ("CONFIG", "DATA", "STATE")}

@@ -1,8 +1,9 @@
-"""Damaged input harms nothing: each tool gets files with random damage, and either copes,
-complains or is stopped by a limit; the program that runs it stays well. And nothing is opened
-for a tool but what it was given, as the system tells it.
+"""Damaged input: each tool gets files with random damage, and copes, reports an error or is stopped
+by a limit; the program that runs it is unharmed. And system calls show that no file is opened for a
+tool but those it was given.
 
-CLOCHE_DAMAGED says how many for each tool (50; `make deep`: 1,000)."""
+CLOCHE_DAMAGED is the number of files for each tool (50; `make deep`: 1,000).
+"""
 import json
 import os
 import random
@@ -22,7 +23,7 @@ NAMES = sorted(json.loads(f.read_text())["name"] for f in PACKAGES.glob("*/*.jso
 
 
 def damaged(data, r):
-    """The bytes with some of them turned, cut out, doubled or blown up."""
+    """The bytes with some of them flipped, removed, repeated or inserted."""
     data = bytearray(data)
     for _ in range(r.randint(1, 8)):
         at = r.randrange(len(data) + 1)
@@ -93,7 +94,7 @@ OPENED = re.compile(r"open(?:at|at2)?\(.*= \d+<(.*)>$")
 
 
 def opened_by(command, settings, log):
-    """The paths of all that a run and its threads have opened."""
+    """The paths that a run and its threads have opened."""
     done = subprocess.run(["strace", "-f", "-y", "-s", "4096", "-e", "trace=open,openat,openat2",
                            "-o", str(log), *command], env=settings, capture_output=True,
                           stdin=subprocess.DEVNULL, timeout=60)

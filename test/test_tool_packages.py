@@ -1,5 +1,5 @@
-"""What `cloche tool install` takes, and what it refuses: ZIPs, manifests and modules from
-strangers. Whatever is refused leaves nothing behind."""
+"""Packages that `cloche tool install` accepts and refuses: ZIPs, manifests and modules by others. A
+refusal leaves nothing behind."""
 import json
 import os
 import struct
@@ -15,7 +15,7 @@ MB = 1 << 20
 
 @pytest.fixture
 def install(cloche, tmp_path):
-    """Installs bytes; answers the process, and keeps to it that a refusal leaves nothing."""
+    """Installs bytes; returns the process, and checks that a refusal leaves nothing."""
     def call(data, *options):
         file = tmp_path / "tool.zip"
         file.write_bytes(data)
@@ -165,7 +165,7 @@ def rename(z, file, other):
 
 
 def overlapping(z):
-    """The bytes of one file are, header and all, another file."""
+    """The bytes of one file are another file, header included."""
     text = b"inside"
     head = struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 0, zlib.crc32(text), 6, 6, 5, 0)
     inner = b"PK\3\4" + head + b"inner" + text
@@ -196,7 +196,7 @@ ODD = {
     "symbolic link": (lambda z: struct.pack_into("<I", z.row("notes.txt"), 38,
                                                  0o120777 << 16), "is a symbolic link"),
     "device": (lambda z: struct.pack_into("<I", z.row("notes.txt"), 38, 0o020644 << 16),
-               "is no regular file"),
+               "is not a regular file"),
     "backslash": (lambda z: rename(z, "notes.txt", rb"note\.txt"), "Invalid file path in ZIP"),
     "NUL": (lambda z: rename(z, "notes.txt", b"notes\0txt"), "Invalid file path in ZIP"),
     "escape": (lambda z: rename(z, "notes.txt", b"notes\x1btxt"), "Invalid file path in ZIP"),
@@ -294,7 +294,7 @@ WRONG = [
      'parameters.required[0] is "y"'),
     ({"parameters": {"type": "object", "properties": {"a b": {"type": "string",
                                                               "description": ""}}}},
-     "parameters.properties.a b is no name for it"),
+     "parameters.properties.a b is not a valid name for it"),
     ({"returns": {"type": "number", "description": ""}}, "returns.type is"),
     ({"execution": {**EXECUTION, "argStyle": "shell"}},
      'execution.argStyle is "shell"; "cli", "json" or "positional" is accepted'),
@@ -351,7 +351,7 @@ def test_nothing_in_a_manifest_moves_the_terminals_cursor(cloche, install):
 
 
 def test_the_published_schema_is_what_the_program_checks_by(cloche, install):
-    """A manifest that is wrong everywhere gets a line for each field the schema demands."""
+    """An invalid manifest gets a line for each field the schema demands."""
     from pathlib import Path
     schema = json.loads(Path("docs/tool-manifest.schema.json").read_text())
     p = install(pack({"manifest.json": "{}", "x.wasm": module()}))

@@ -1,5 +1,5 @@
-"""`cloche tool run` as a program among others: pipes, signals, terminals, mounts; and
-modules that mean no good. The tools are those of guest/probe."""
+"""`cloche tool run` as a Unix program: pipes, signals, terminals, mounts; and hostile modules. The
+tools are those of guest/probe."""
 
 import hashlib
 import json

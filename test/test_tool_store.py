@@ -1,5 +1,5 @@
-"""What a person does with tools: `cloche tool install|update|remove|enable|disable|sign|
-trust`, for all vaults or for one, by many processes, and killed at any moment."""
+"""Management of tools: `cloche tool install|update|remove|enable|disable|sign|trust`, for all
+vaults or for one, by many processes, and killed at any moment."""
 import json
 import os
 import shutil
@@ -119,7 +119,7 @@ def test_an_update_goes_forward(tools):
 def test_a_version_that_is_none_is_warned_of(tools):
     done = subprocess.run([tools.program, "tool", "check", tools.zip({"version": "latest"})],
                           capture_output=True, text=True)
-    assert done.returncode == 0 and "version is no semantic version" in done.stderr
+    assert done.returncode == 0 and "version is not a semantic version" in done.stderr
 
 
 def test_a_module_that_needs_more_memory_than_its_manifest_gives_is_refused(tools):
@@ -141,7 +141,7 @@ def test_a_parameter_that_is_standard_input_is_one_of_the_tools(tools, tmp_path)
                           capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     execution["stdinParam"] = "text"
-    assert "execution.stdinParam is no name of parameters.properties" in tools(
+    assert "execution.stdinParam is not a name in parameters.properties" in tools(
         "install", tools.zip(changes), code=2)
 
 
@@ -255,7 +255,7 @@ def test_a_vault_that_nobody_registered_is_no_place_for_a_tool(tools, vaults):
 
 @pytest.mark.parametrize("vault", ["../x", "a/b", "", ".hidden", "x" * 65, "a@b"])
 def test_what_is_no_vaults_id_is_refused(tools, vault):
-    assert "is no id of a vault" in tools("install", f"--vault={vault}", tools.zip(), code=2)
+    assert "is not the id of a vault" in tools("install", f"--vault={vault}", tools.zip(), code=2)
     assert tools.files() == []
 
 
@@ -308,8 +308,7 @@ def test_many_processes_install_at_once(tools):
 
 
 def test_an_install_that_is_killed_is_whole_or_nothing(tools):
-    """At 40 moments from its start to its end: what a kill has left goes with the next
-    change."""
+    """At 40 moments of its run: the next change removes what a kill left."""
     file = tools.zip(wasm=module(padding=300_000))
     start = time.monotonic()
     tools("install", file)
@@ -360,8 +359,8 @@ def test_trust_is_given_once_and_under_a_name(tools, signed):
     tools("trust", "add", "me", key)
     assert "is there already" in tools("trust", "add", "me", key, code=1)
     assert "is there already, as me" in tools("trust", "add", "you", key, code=1)
-    assert "is no public key" in tools("trust", "add", "you", key[:-1], code=2)
-    assert "is no name for a key" in tools("trust", "add", "a b", key, code=2)
+    assert "is not a public key" in tools("trust", "add", "you", key[:-1], code=2)
+    assert "is not a valid name for a key" in tools("trust", "add", "a b", key, code=2)
     assert "no key is named 'you'" in tools("trust", "remove", "you", code=1)
 
 
@@ -467,7 +466,7 @@ def test_the_compiler_has_no_more_memory_than_it_is_given(cloche, tools, how, le
 
 
 def test_the_compiler_has_nothing_to_open(cloche, tools, tmp_path):
-    """While it compiles, its filter of system calls is on, in every thread."""
+    """The compiler's seccomp filter is active in every thread."""
     wasm = module(body=b"\x41\0" + b"\x41\1\x6a" * 200_000 + b"\x1a\x0b")
     source = tmp_path / "module.wasm"
     source.write_bytes(wasm)
@@ -545,14 +544,14 @@ def test_only_so_many_proposals_wait(cloche, tools):
     for i in range(16):
         tools("propose", tools.zip({"name": f"tool{i}"}))
     told = tools("propose", tools.zip({"name": "more"}), code=1)
-    assert "wait already for a person's word" in told
+    assert "already wait for a person's approval" in told
     assert len(waiting(cloche)) == 16
 
 
 # ---- compiling ---------------------------------------------------------------------------
 
 class Compiler:
-    """A compiler in the program's place, which a test can hold up, and have fail."""
+    """A stand-in for the compiler, which a test can delay and make fail."""
 
     def __init__(self, place, cloche):
         place.mkdir()
@@ -606,7 +605,7 @@ def test_how_long_it_takes_is_told_at_the_terminal(compiler, tmp_path):
 
 
 def test_how_long_it_takes_is_told_to_a_client(compiler, tmp_path, vault):
-    """Where what was compiled is gone: it is another computer's, or the cache was emptied."""
+    """Compiled modules that are gone: on another computer, or with an emptied cache."""
     tools = Tools(compiler.program, tmp_path)
     compiler.does("")
     tools("install", tools.zip({"name": "mine"}))

@@ -1,6 +1,6 @@
-"""The tools pass what their makers test them with, as far as it runs without a shell: jq's own
-tests, the specification of CommonMark, toml-test, and the programs of gawk's tests and the code
-in clang-format's, whose answers must be those of the native program."""
+"""Upstream tests of the tools, as far as they run without a shell: jq's own tests, the
+specification of CommonMark, toml-test, and the programs of gawk's tests and the code in
+clang-format's, whose output must equal the native program's."""
 import ast
 import datetime
 import json
@@ -32,7 +32,7 @@ SECONDS = 60
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """Unpacks the tests of a package's source archive, once; answers the folder."""
+    """Unpacks the tests of a package's source archive, once; returns the folder."""
     place, there = tmp_path_factory.mktemp("suites"), {}
 
     def unpack(package, folder):
@@ -148,7 +148,7 @@ def test_clang_format_lays_out_the_code_of_its_own_tests(cloche, settings,  # no
 
 
 def same_toml(wanted, got):
-    """As toml-test compares: floats as numbers, moments as moments, the rest as texts."""
+    """As toml-test compares: floats as numbers, times as times, the rest as strings."""
     if isinstance(wanted, list):
         return isinstance(got, list) and len(wanted) == len(got) and \
             all(map(same_toml, wanted, got))

@@ -1,4 +1,4 @@
-"""The tools as a client lists them, and those that need no code."""
+"""The tools in a client's list, and those that need no code."""
 
 import json
 import os
@@ -21,14 +21,14 @@ def test_the_list_of_tools_is_short(stdio):
 
 
 def test_the_seeds_tools_are_in_it(stdio):
-    """A client holds what a tool answers to what the list says of it."""
+    """Answers fit the output schemas of the list."""
     for modern in (False, True):
         names = [t["name"] for t in stdio.ask(request("tools/list", modern=modern))["result"]["tools"]]
         assert {"evaluate_note_code", "run_script", "register_custom_function"} <= set(names)
 
 
 def test_the_python_client_finds_run_script_in_the_list(cloche, vault, caplog):
-    """It warns of what it cannot hold to a schema."""
+    """The client warns about answers without a schema."""
     script = ("run_script", {"code": "1 + 1", "workspace_id": "vault"})
     [told] = make([script], [cloche, "mcp", "--vault", str(vault)], dict(os.environ))
     assert told["content"]["result"] == 2

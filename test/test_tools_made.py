@@ -1,4 +1,5 @@
-"""What one side makes, the other understands: what differs each time cannot be compared."""
+"""Output that differs each time is checked by the other side: what one program makes, the other
+reads."""
 import os
 import subprocess
 
@@ -39,7 +40,7 @@ def test_age_there_decrypts_what_age_here_encrypted(cloche, settings):  # noqa: 
 
 
 def test_two_calls_of_one_image_make_different_keys(cloche, settings):  # noqa: F811
-    """What is random is not what it was when the program's image was made."""
+    """Random values differ from those at the time of the image."""
     made = {keys(run_wasm(cloche, "age-keygen", case(), settings))[1] for _ in range(3)}
     made |= {run_wasm(cloche, "uuid", case("-n", 2), settings).stdout for _ in range(3)}
     assert len(made) == 6

@@ -1,4 +1,4 @@
-"""What an answer tells of the host calls that were made: the trace, and hints."""
+"""The trace of host calls in an answer, and hints."""
 
 import json
 import subprocess
@@ -71,7 +71,7 @@ def test_hints_tell_what_could_cost_less(run, code, words):
     "const rows = await notes.list({limit: 9});"
     "await Promise.all(rows.map((r) => notes.get(r.id)))",
     "for (let i = 0; i < 7; i++) await notes.get('no/such' + i)",
-    # Written in between: each answer may be another.
+    # With a write between them, answers may differ.
     "for (let i = 0; i < 4; i++) { await notes.get('idea/n' + 0);"
     "await notes.create({type: 'idea', title: 'n' + i, content: ''}) }",
     # Writes are not repeated for nothing, and keep their order.

@@ -1,5 +1,5 @@
-"""Types of code that is not run: the checker against npm's TypeScript, which is made of the
-same source, and how agents and persons meet it."""
+"""Type checks of code that does not run: the checker compared with npm's TypeScript, which has the
+same source, and its use by agents and users."""
 import json
 import os
 import re
@@ -96,7 +96,7 @@ def peers(cloche, tmp_path_factory):
 
 
 def wraps(code):
-    """Does it return to what called it? Then both check it as a function's body."""
+    """Whether it returns to its caller: then both check it as a function's body."""
     return code.startswith("return") or "\nreturn" in code or "; return" in code and "{ return" not in code \
         or code.startswith("if (1 > 0) return") or code.endswith("} return f()")
 
@@ -312,7 +312,7 @@ def unbuilt(cloche, tmp_path):
 
 
 def test_without_the_checker_it_says_so(unbuilt, vault):
-    """Everything works, and types are not checked."""
+    """Everything works, but types are not checked."""
     place = unbuilt
     with Stdio([place / "cloche", "mcp", "--vault", str(vault)]) as client:
         told = check(client, "const a: number = 'x'; a", language="typescript")
@@ -328,7 +328,7 @@ MAKEFILE = """checker:
 
 
 def test_the_checker_is_built_in_the_background_and_doctor_says_so(unbuilt, vault, tmp_path):
-    """A stand-in for `make checker` that ends when it is told to."""
+    """A stand-in for `make checker` that ends when told to."""
     checkout = unbuilt.parent
     (checkout / "dev").mkdir()
     shutil.copy(ROOT / "dev" / "checker-later", checkout / "dev")

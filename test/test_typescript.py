@@ -1,4 +1,4 @@
-"""Code in TypeScript: what it evaluates to, and where its mistakes are said to be."""
+"""TypeScript code: its value, and the positions of its errors."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def client(cloche, tmp_path_factory):
 
 @pytest.fixture
 def run(client):
-    """Evaluates TypeScript in one long-lived server; the whole answer."""
+    """Evaluates TypeScript in one long-lived server; returns the whole answer."""
 
     def evaluate(code, **arguments):
         reply = client.ask(call("evaluate_note_code",

@@ -1,4 +1,4 @@
-"""Vaults: the user's list, given ones, and code that goes from one to another."""
+"""Vaults: the user's list, given ones, and code that switches between them."""
 import json
 import shutil
 import subprocess
@@ -86,7 +86,7 @@ def test_code_makes_a_vault_where_it_may(cloche, tmp_path):
     assert made[0] == made[1] and made[0]["id"] == "work"
     assert made[0]["path"] == str(tmp_path / "data/cloche/vaults/deep/work")
     assert (tmp_path / "data/cloche/vaults/deep/work/x/one.md").exists()
-    # What the code has switched to is what a person's next command finds.
+    # The user's next command finds the vault that the code switched to.
     assert evaluate(cloche, IDS) == ["x/one"]
 
 
@@ -165,7 +165,7 @@ def test_given_vaults_are_all_there_is(cloche, two):
         await vaults.create({id: 'c', name: 'C', path: 'c'});
         return (await vaults.list()).map((v) => v.id)""", *words)
     assert made == ["a", "c"]
-    # A switch among given ones is nobody else's business.
+    # A switch among given vaults changes no list.
     assert [v["current"] for v in json.loads(run(cloche, "vault", "list", "--json").stdout)] \
         == [True, False]
 

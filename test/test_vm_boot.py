@@ -1,5 +1,5 @@
-"""What the kernel says while it boots: the same in our machine as in qemu-system-riscv64, but for
-what is told here, with reasons. CLOCHE_VM: the folder that `make vm` fills."""
+"""The kernel's messages at boot: the same in our machine as in qemu-system-riscv64, except for the
+differences listed here, with reasons. CLOCHE_VM: the folder that `make vm` fills."""
 import difflib
 import re
 
@@ -10,14 +10,14 @@ from machine import IMAGE, Native, Qemu
 
 pytestmark = needs.installed(IMAGE / "root.erofs", by="make vm")
 
-# Numbers that say how large or how fast something is, or where it lies.
+# Numbers: sizes, speeds, addresses.
 NUMBERS = [
     (r"^\[ *\d+\.\d+\] ", ""),
     (r"\b(0x)?[0-9a-f]{8,16}\b", "ADDRESS"),
     (r"\b\d+ ?K(iB)?\b", "SIZE"),  # what firmware and device tree take of RAM
 ]
 
-# Lines of either that the other may lack or tell otherwise, and why.
+# Lines of either that the other may lack or word differently, and why.
 MAY_DIFFER = [
     r"Machine model: ",         # it is another machine
     r"SBI implementation ID=",  # theirs is OpenSBI, a program in M mode ...
@@ -50,6 +50,6 @@ def test_the_kernel_boots_with_the_same_words_as_in_qemu(tmp_path):
         with kind(place) as machine:
             said[kind] = messages(machine)
     assert len(said[Native]) > 40, said[Native]
-    # The order of what drivers say follows that of the device tree: it may be another.
+    # Drivers' messages follow the order of the device tree, which may differ.
     ours, theirs = sorted(said[Native]), sorted(said[Qemu])
     assert ours == theirs, "\n".join(difflib.unified_diff(theirs, ours, "qemu", "ours", lineterm="", n=0))

@@ -68,7 +68,7 @@ AS_BASH = [
 ]
 @pytest.mark.parametrize("command", AS_BASH)
 def test_a_command_gives_what_bash_gives(init, command):
-    """In a session that is fresh, and goes on afterwards."""
+    """In a new session, which goes on afterwards."""
     given = subprocess.run(
         ["bash", "-O", "expand_aliases", "-c", command], stdin=subprocess.DEVNULL,
         capture_output=True, cwd="/root" if os.geteuid() == 0 else "/",
@@ -318,7 +318,7 @@ TAKES_LONG = ["sleep 1000", "while :; do :; done", "while :; do sleep 0.01; done
 
 
 def sleepers(init):
-    """Processes that sleep, by their command lines."""
+    """Sleeping processes, by their command lines."""
     r = init.run("for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null")
     return [line for line in r.out.splitlines() if line.startswith(b"sleep")]
 
@@ -539,14 +539,15 @@ def test_ctrl_c_goes_through_the_terminal(init):
 
 
 def in_front(init, name):
-    """Until a program of that name is its terminal's foreground process group."""
+    """Waits until a program of that name is its terminal's foreground process group."""
     init.run("while :; do for f in /proc/[0-9]*/stat; do"
              " read -r pid comm state ppid group session tty front rest < $f || continue;"
              f" [ $comm = '({name})' ] && [ $group = $front ] && exit; done; done 2>/dev/null", session=2)
 
 
 def prompt_after(init, r, text):
-    """Until the shell reads the next line: keys that come before are the terminal's, not the editor's."""
+    """Waits until the shell reads the next line: earlier keys are the terminal's, not the editor's.
+    """
     init.until(lambda: text in r.out and b"# " in r.out[r.out.rindex(text):] or r.ended)
     assert not r.ended, r
 
@@ -696,7 +697,7 @@ def said_ready(m, verb, payload=b""):
 
 
 def resume(m, number=0xabcdef):
-    said_ready(m, RESUME, struct.pack("<Q64sQQ", 1_700_000_000 * 10**9, os.urandom(64), number, 0))
+    said_ready(m, RESUME, struct.pack("<Q64sQQ8x", 1_700_000_000 * 10**9, os.urandom(64), number, 0))
 
 
 def test_in_the_machine_a_command_gives_what_bash_gives(machine):

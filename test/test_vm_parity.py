@@ -1,5 +1,5 @@
-"""What others' machines for agents get wrong, by reading and by running agentvm 0.0.5, is right
-in ours; and what its own tests ask of it, as far as that needs no network, holds."""
+"""Defects of other machines for agents, found by reading and running agentvm 0.0.5, are absent in
+ours; and its own tests pass, as far as they need no network."""
 import re
 import subprocess
 
@@ -12,7 +12,7 @@ pytestmark = needs_image
 
 @pytest.fixture(scope="module")
 def agent(cloche, tmp_path_factory):
-    """An MCP client: its commands run in one machine."""
+    """An MCP client whose commands run in one machine."""
     vault = tmp_path_factory.mktemp("parity")
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
         yield lambda command, **more: structured(

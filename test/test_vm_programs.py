@@ -1,6 +1,6 @@
-"""Programs that others wrote, run in the Linux machine: what they print must be what they print
-under qemu. CLOCHE_PROGRAMS=deep runs many more of them (make deep); CLOCHE_MACHINE=Native runs
-them in build/vm-native, the same machine without Wasm."""
+"""Programs by others in the Linux machine: their output must equal that under qemu.
+CLOCHE_PROGRAMS=deep runs many more of them (make deep); CLOCHE_MACHINE=Native runs them in
+build/vm-native, the same machine without Wasm."""
 import os
 import shlex
 import subprocess
@@ -36,8 +36,8 @@ LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 
 
 def made_program(seed, folder):
-    """The program of a seed, compiled for riscv64, and what it prints under qemu-user; None if
-    it does not end. Those with even seeds compute with floating point too."""
+    """The program of a seed, compiled for riscv64, and its output under qemu-user; None if it does
+    not end. Those with even seeds use floating point too."""
     source, program = folder / f"{seed}.c", folder / f"p{seed}"
     subprocess.run(native("csmith", "--seed", seed, *["--float"] * (seed % 2 == 0), "-o", source),
                    check=True, cwd=folder)
@@ -74,7 +74,7 @@ def write_files(folder):
 
 
 def applet_by_qemu(number, words, stdin, place):
-    """{name: bytes} of what it printed, its exit code and its files."""
+    """{name: bytes} of its output, exit code and files."""
     folder = place / str(number)
     write_files(folder)
     source = open(folder / stdin, "rb") if stdin else subprocess.DEVNULL

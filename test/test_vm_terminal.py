@@ -1,5 +1,5 @@
-"""A session typed at `cloche vm shell` draws what it draws in qemu-system-riscv64 with the same
-kernel, root and init, screen by screen."""
+"""A session typed at `cloche vm shell` and in qemu-system-riscv64, with the same kernel, root and
+init, gives the same screens."""
 import os
 import re
 import time
@@ -35,14 +35,14 @@ def ours(cloche, tmp_path):
 
 
 def shows(side, wanted, before):
-    """Does its screen show what is waited for?"""
+    """Whether its screen shows what is waited for."""
     if wanted is terminal.PROMPT:
         return side.prompt() not in (None, before)
     return re.search(wanted, side.text(), re.M) is not None
 
 
 def settle(sides, wanted, before):
-    """Until both show it and are equal. Says what each shows if that never comes."""
+    """Waits until both show it and are equal. Reports both screens if that never happens."""
     end = time.monotonic() + PATIENCE_S
     while not (all(shows(s, wanted, b) for s, b in zip(sides, before)) and
                sides[0].text() == sides[1].text()):

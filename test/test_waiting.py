@@ -1,4 +1,4 @@
-"""What waits: calls of one token that take long hold up no other, and waiting has no thread."""
+"""Waiting calls: long calls of one token delay no other, and waiting needs no thread."""
 import json
 import os
 import threading

@@ -21,7 +21,7 @@ DEEP = os.environ.get("CLOCHE_WASI") == "deep"
 PACKAGES = ["path/filepath"]
 DEEP_PACKAGES = ["os", "io", "io/fs", "io/ioutil", "bufio", "archive/tar", "archive/zip"]
 
-# What runs for minutes on either side, or asks whether a machine is quick.
+# Tests that run for minutes on either side, or depend on speed.
 LONG = "TestRootMulti|TestRootConsistency|TestHugeFile|TestLargeWriteToConsole"
 
 
@@ -89,7 +89,7 @@ def theirs(tmp, wasm, package, source):
 
 
 def copied(package, tmp, side):
-    """The package's folder of the sources, and what its tests look at beside it."""
+    """The package's folder of the sources, and files beside it that its tests read."""
     source = tmp / side
     for name in {package, "os", "io/fs", "path/filepath", "testdata"}:
         shutil.copytree(f"{go_root()}/src/{name}", source / name, symlinks=True,

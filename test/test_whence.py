@@ -1,5 +1,5 @@
-"""Who comes in over HTTP without a token: programs of the account that serves, and nobody
-else of this computer; no page but the server's own."""
+"""Clients over HTTP without a token: programs of the account that serves, no other account of this
+computer, and no page but the server's own."""
 import encodings.idna  # noqa: F401 (what a client needs cannot be read as another account)
 import http.client
 import json
@@ -26,7 +26,7 @@ root = needs.system(os.geteuid() == 0, "only root can become another account")
 
 
 def as_nobody(work):
-    """What `work` gives in a process of another account: JSON."""
+    """The result of `work` in a process of another account: JSON."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -49,7 +49,7 @@ def as_nobody(work):
 
 
 def ask(server, method, path, body=None, headers=()):
-    """One request by the barest client: [status, body]."""
+    """One request by a minimal client: [status, body]."""
     c = http.client.HTTPConnection(server.host, server.port, timeout=WAIT_S)
     c.request(method, path, body, dict(headers))
     answer = c.getresponse()
@@ -95,7 +95,7 @@ def test_one_connection_is_asked_of_once_and_says_the_same_for_all_requests(serv
 
 @root
 def test_who_hangs_up_at_once_is_not_taken_for_root(server, vault):
-    """The kernel says of a socket without an owner that it is root's."""
+    """The kernel reports root as the owner of an unowned socket."""
     body = json.dumps({"title": "Left behind", "content": "x"})
     text = (f"POST /workspaces/vault/notes HTTP/1.1\r\nHost: localhost:{server.port}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}")
@@ -121,7 +121,7 @@ def test_doctor_says_who_needs_a_token(cloche):
                           timeout=WAIT_S)
     checks = {c["name"]: c for c in json.loads(told.stdout)["checks"]}
     detail = checks["programs of this machine"]["detail"]
-    assert "need no token" in detail and "forwards for others" in detail
+    assert "need no token" in detail and "includes forwarders" in detail
 
 
 @root
@@ -302,7 +302,7 @@ def test_it_is_for_one_account_alone(sock):
 
 @root
 def test_another_account_that_gets_to_it_needs_a_token(sock):
-    """As one would to whom a person opened folder and socket."""
+    """As if a user had opened folder and socket to another account."""
     for place in sock.path.parents:
         if place.is_relative_to(tempfile.gettempdir()) and place.stat().st_mode & 0o005 != 0o005:
             place.chmod(0o755)

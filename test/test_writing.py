@@ -1,4 +1,4 @@
-"""Renames, sections, history and batches as an agent's code meets them."""
+"""Renames, sections, history and batches, used by an agent's code."""
 from wire import call, initialize
 
 

@@ -1,7 +1,7 @@
 """Drives guest/vm/init, built for this computer, by the frames of guest/abi/vm.h.
 
-It runs as PID 1 of namespaces of its own, so that nothing it starts outlives it; as root in
-a cgroup of its own, as another user without any.
+It runs as PID 1 of its own namespaces, so that its processes end with it; as root in a cgroup of
+its own, as another user without any.
 """
 import contextlib
 import os
@@ -27,11 +27,11 @@ WAIT = int(os.environ.get("CLOCHE_VM_WAIT", "60"))  # seconds, for anything at a
 
 
 class Ended(Exception):
-    """Init is no more."""
+    """Init has ended."""
 
 
 class Result:
-    """What came of one command."""
+    """The result of one command."""
 
     def __init__(self, id):
         self.id = id
@@ -64,8 +64,7 @@ def exec_payload(session, flags, timeout_ms, rows, columns, cwd, env):
 
 
 class Peer:
-    """Whoever speaks for the host. `cut`: a random.Random, by which what is sent is cut into
-    small pieces."""
+    """The host's side. `cut`: a random.Random that cuts frames into small pieces."""
 
     def __init__(self, process, log, ours, cut=None):
         self.process, self.log, self.socket, self.cut = process, log, ours, cut
@@ -106,7 +105,7 @@ class Peer:
         self.pump(0)
 
     def pump(self, timeout):
-        """Sends what there is to send, takes what has come."""
+        """Sends and receives what is pending."""
         while self.unsent:
             n = len(self.unsent) if self.cut is None else self.cut.choice([1, 2, 7, 12, 13, 999])
             try:
@@ -205,7 +204,7 @@ class Peer:
         return self.wait(self.start(command, **how))
 
     def feed(self, r, data):
-        """Standard input, no more of it under way than may be; then its end."""
+        """Sends standard input within its window; then its end."""
         given = r.input_taken
         for at in range(0, len(data), FRAME_MAX):
             piece = data[at:at + FRAME_MAX]
@@ -279,7 +278,7 @@ exec "$@"
 
 
 def namespaces(group):
-    """The words before a command that is to be PID 1 of its own, in that cgroup if any."""
+    """The command prefix that makes a command PID 1 of its own, in that cgroup if any."""
     return (["sh", "-c", ENTER, "sh", group or "", "unshare", "--mount", "--uts", "--pid", "--fork",
              "--kill-child", "--mount-proc"] + (["--cgroup"] if group else []) +
             ([] if os.geteuid() == 0 else ["--user", "--map-root-user"]))
@@ -294,7 +293,7 @@ def why_not():
 
 
 def own_cgroup():
-    """A new cgroup of version 2; None: none can be made, and init does without."""
+    """A new cgroup of version 2; None: none can be created, and init runs without."""
     if os.geteuid() != 0:
         return None
     for line in Path("/proc/mounts").read_text().splitlines():

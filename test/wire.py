@@ -1,5 +1,5 @@
-"""MCP as it is on the wire: raw clients for stdio and HTTP, which hold whatever comes back
-to the specification's schemas (spec.py)."""
+"""Raw MCP clients for stdio and HTTP, which check every message of the server against the
+specification's schemas (spec.py)."""
 import json
 import queue
 import socket
@@ -16,11 +16,11 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
-WAIT_S = 60  # for what should come at once; only a failing test waits so long
+WAIT_S = 180  # for what should come soon; only a failing test waits so long
 
 
 def until(holds, said="it never came", within=WAIT_S):
-    """What `holds` answers as soon as that is true."""
+    """Waits until `holds` returns a true value, and returns it."""
     end = time.monotonic() + within
     while not (answer := holds()):
         assert time.monotonic() < end, said() if callable(said) else said
@@ -51,8 +51,8 @@ def initialize(version="2025-11-25", id=0):
 
 
 def structured(message):
-    """The structured content of a call's answer, which its text repeats; of command-line
-    tools the text alone, which is told once."""
+    """The structured content of a call's answer, which its text repeats; of command-line tools the
+    text alone, which is sent once."""
     result = message["result"]
     if "structuredContent" not in result:
         return json.loads(result["content"][0]["text"])
@@ -61,8 +61,8 @@ def structured(message):
 
 
 class Stdio:
-    """A server on standard input and output. Every line that it writes is kept in `lines`
-    and must be one JSON-RPC message."""
+    """A server on standard input and output. Every line that it writes is stored in `lines` and
+    must be one JSON-RPC message."""
 
     def __init__(self, command, **how):
         self.lines = []
@@ -110,7 +110,7 @@ class Stdio:
         return self._spoken.received(json.loads(line))
 
     def ask(self, message, timeout=WAIT_S):
-        """Sends a request and waits for its own answer; others are kept."""
+        """Sends a request and waits for its answer; others are kept."""
         self.send(message)
         others = []
         while True:
@@ -122,7 +122,7 @@ class Stdio:
             others.append(answer)
 
     def end(self, timeout=WAIT_S):
-        """Closes the input; what was still to come, and the exit code."""
+        """Closes the input; returns further messages, and the exit code."""
         self.process.stdin.close()
         rest = []
         while (message := self.receive(timeout)) is not None:
@@ -138,7 +138,7 @@ def events(text):
 
 
 def check_answer(message, answer, version):
-    """Holds the answer to a POST to the schema of the version that it was spoken in."""
+    """Checks the answer to a POST against the schema of its version."""
     spoken = Conversation(version if version in LEGACY + [MODERN] else None)
     spoken.sent(message)
     kind = answer.headers.get("Content-Type", "").split(";")[0]
@@ -200,7 +200,7 @@ class Server:
         return socket.create_connection((self.host, self.port), timeout=WAIT_S)
 
     def send_post(self, message, headers=None):
-        """A POST on a socket of its own, whose answer is not waited for."""
+        """A POST on a socket of its own, whose answer is not awaited."""
         body = json.dumps(message).encode()
         lines = {"Host": f"{self.host}:{self.port}", "Content-Type": "application/json",
                  "Accept": "application/json, text/event-stream",

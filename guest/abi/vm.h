@@ -31,6 +31,46 @@ enum vm_pause {
     VM_FAILED = 4, /* panic, or a state that cannot go on; vm_reason() has words */
 };
 
+/* ---- the machine's network: sockets of the host ------------------------------------------ */
+
+/* The machine chooses a socket's number, below VM_NET_INBOUND, and may use it anew once it has
+ * closed it. The host chooses those from there on, of connections to the machine. */
+#define VM_NET_IDS 512u
+#define VM_NET_INBOUND 448u
+enum vm_net_kind { VM_NET_TCP = 0, VM_NET_UDP = 1 };
+/* Why net_connect() or net_resolve() does not begin. */
+enum vm_net_refusal {
+    VM_NET_DENIED = -1, /* by the policy */
+    VM_NET_FULL = -2,   /* too many, or too much, already */
+    VM_NET_UNREACHABLE = -3,
+};
+/* Of net_send() and net_receive(). */
+enum vm_net_result { VM_NET_NONE = -1, VM_NET_GONE = -2 };
+/* A bit each. */
+enum vm_net_events {
+    VM_NET_OPENED = 1 << 0, /* the connection is there */
+    VM_NET_FAILED = 1 << 1, /* it will not be: refused. Of UDP: nobody took a datagram */
+    VM_NET_READABLE = 1 << 2, /* behind VM_NET_NONE */
+    VM_NET_WRITABLE = 1 << 3, /* behind a net_send() that took less than all */
+    VM_NET_LOST = 1 << 4,     /* it will not be: no way there, or no answer */
+    /* A new connection to the machine's port that is in bits 16 to 31. The machine connects to it,
+     * or closes it. */
+    VM_NET_ACCEPTED = 1 << 5,
+};
+struct vm_net_event {
+    uint32_t id;
+    uint32_t events; /* enum vm_net_events */
+};
+#define VM_NET_ADDRESSES 16u
+/* What net_receive() gives for net_resolve(), then `text_n` bytes that say why, if it was refused. */
+struct vm_net_answer {
+    uint32_t status; /* RCODE of DNS: 0, 2 (SERVFAIL), 3 (NXDOMAIN) or 5 (REFUSED) */
+    uint32_t ttl_s;
+    uint32_t count; /* addresses; IPv4 as ::ffff:a.b.c.d */
+    uint32_t text_n;
+    uint8_t addresses[VM_NET_ADDRESSES][16];
+};
+
 /* ---- the control port: frames, both ways ------------------------------------------------ */
 
 #define VM_PORT_NAME "cloche.control" /* of virtio's console */
@@ -82,13 +122,19 @@ enum vm_verb {
  * VM_INPUT, VM_SIGNAL, VM_RESIZE and VM_CREDIT for an id that has ended are ignored: they
  * may have crossed its last frame. */
 
+/* Behind it may stand certificates in PEM, at most VM_CERTIFICATES_MAX bytes: what runs in
+ * the machine trusts them besides those of the image. */
 struct vm_resume {
     uint64_t wall_ns; /* since 1970, for CLOCK_REALTIME */
     uint8_t entropy[64];
     uint64_t
         machine; /* a number of this machine's own, for its host name and machine id */
     uint64_t disk_bytes; /* that it may write to its disk; 0: all that is there */
+    uint8_t network;     /* 1: it has one, and its addresses are to be set */
+    uint8_t mac[6];      /* zeros: the one that the card says */
+    uint8_t zero;
 };
+#define VM_CERTIFICATES_MAX (VM_FRAME_MAX - (uint32_t)sizeof(struct vm_resume))
 
 enum vm_exec_flags {
     VM_EXEC_PTY = 1 << 0,   /* a terminal: stdin, stdout and stderr are one. Without a

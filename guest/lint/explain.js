@@ -136,7 +136,7 @@
   function otherKind(c, object, name, isText) {
     if (isText && isOwn(Number.prototype, name)) return `${text(c, object)} is a text: Number(${text(c, object)}).${name}(...)`;
     if (isOwn(Date.prototype, name)) return `${text(c, object)} is ${isText ? 'a text' : 'no Date'}: new Date(${text(c, object)}).${name}(...)`;
-    if (isOwn(Number.prototype, name)) return `${text(c, object)} is no number: Number(${text(c, object)}).${name}(...)`;
+    if (isOwn(Number.prototype, name)) return `${text(c, object)} is not a number: Number(${text(c, object)}).${name}(...)`;
     return null;
   }
 
@@ -199,7 +199,7 @@
     if (property.kind === 'absent') return say(absence(c, property, object, true));
     if (shape.kind === 'absent') return say(absence(c, shape, object.object ?? object));
     if (Object.hasOwn(METHODS, name)) return say(`In JavaScript that is ${METHODS[name]}`);
-    if (/^(map|filter|forEach|reduce|find|some|every|join)$/.test(name)) return say(`${text(c, object)} is no array: look at it with console.log, or take Object.values or Object.entries of an object`);
+    if (/^(map|filter|forEach|reduce|find|some|every|join)$/.test(name)) return say(`${text(c, object)} is not an array: look at it with console.log, or take Object.values or Object.entries of an object`);
     const other = otherKind(c, object, name, shape.kind === 'string');
     if (other) return say(other);
     const names = [...Object.getOwnPropertyNames(Array.prototype), ...METHODS_OF_TEXTS];
@@ -212,7 +212,7 @@
     if (shape.kind === 'promise') return say(awaiting(c, shape, callee));
     if (!c.scopes.find(callee.name, callee)) {
       if (Object.hasOwn(SENTENCES, callee.name)) return say(SENTENCES[callee.name]);
-      if (spaces().get(callee.name)?.size) return say(`${callee.name} is a namespace: api.describe('${callee.name}') lists what it has`);
+      if (spaces().get(callee.name)?.size) return say(`${callee.name} is a namespace: api.describe('${callee.name}') lists its methods`);
     }
     if (shape.kind !== 'any' && shape.kind !== 'function') return say(`${callee.name} is a value here, which another declaration of that name may hide`);
     return {};
@@ -222,7 +222,7 @@
     const own = space === 'customFunctions' ? c.functions : null;
     if (own) return say(lint.unknownFunction(c, name));
     const near = lint.meantCalls(space, name);
-    if (near.length === 1) return say(`Did you mean ${near[0]}? api.describe('${near[0]}') tells of it`);
+    if (near.length === 1) return say(`Did you mean ${near[0]}? See api.describe('${near[0]}')`);
     if (near.length) return say(`Did you mean ${near.join(' or ')}?`);
     return say(`There is no ${space}.${name}: ${lint.listed(space)}`);
   }
@@ -241,7 +241,7 @@
     const own = c.functions?.find((f) => f.name === name);
     if (own) return say(`Custom functions are called by customFunctions.${name}(...)`);
     const alias = aliasOf(name);
-    if (alias) return say(`Did you mean ${alias}? api.describe('${alias}') tells of it`);
+    if (alias) return say(`Did you mean ${alias}? See api.describe('${alias}')`);
     if (Object.hasOwn(SENTENCES, name)) return say(SENTENCES[name]);
     if (Object.hasOwn(NAMES, name)) return say(`In JavaScript that is ${NAMES[name]}`);
     const inner = node?.[UP]?.type === 'MemberExpression' && !node[UP].computed && node[UP].object === node ? node[UP].property.name : null;
@@ -273,7 +273,7 @@
     if (!wrong) return null;
     const name = c.name(call.callee) ?? whose;
     const near = optionMeant(wrong, list.split(/, | and /));
-    const describe = `api.describe('${name}') tells what it takes`;
+    const describe = `See api.describe('${name}')`;
     if (whose === 'fields') return wrong === 'content' || wrong === 'body' ? 'Lists have no content: (await notes.get(id)).content' : null;
     if (name === 'notes.update' && /^(append|prepend|section|heading|position|mode)$/.test(wrong))
       return `notes.updateSection adds to a section, or replaces it; for the whole: content: note.content + '...'. ${describe}`;
@@ -336,10 +336,10 @@
       const list = [...shape.members].find(([, type]) => type.trim().endsWith('[]'));
       return say(list ? `${who(shape.call)} answers an object: its '${list[0]}' is the array` : `${text(c, source)} is an object: Object.entries(...) goes over its members`);
     }
-    if (/^(Literal|TemplateLiteral)$/.test(unwrap(source).type)) return say(`${text(c, source)} is no array`);
+    if (/^(Literal|TemplateLiteral)$/.test(unwrap(source).type)) return say(`${text(c, source)} is not an array`);
     const [, nothingThere] = /^(undefined|null) is not/.exec(c.message) ?? [];
     if (nothingThere) return text(c, source) === nothingThere ? {} : say(`${text(c, source)} is ${nothingThere} here: test for that first`);
-    return say(`${text(c, source)} is no array: Object.entries(...) goes over an object`);
+    return say(`${text(c, source)} is not an array: Object.entries(...) goes over an object`);
   }
 
   // ---- code that is no JavaScript --------------------------------------------------------------
@@ -348,14 +348,14 @@
     [/^\s*```/m, 'Send the code alone, without the fence of Markdown (```).'],
     [/^\s*(def\s+\w+\s*\(.*\)|class\s+\w+.*|if\s.+|elif\s.+|else|for\s+\w+\s+in\s.+|while\s.+|try|except.*|with\s.+)\s*:\s*$/m, 'That is Python; code here is JavaScript or TypeScript.'],
     [/^\s*(from\s+[\w.]+\s+import\s|import\s+[\w.]+\s*$)/m, 'That is Python; code here is JavaScript or TypeScript, and nothing can be imported.'],
-    [/^\s*import\s+.*\sfrom\s+['"]|^\s*import\s+['"]/m, 'Nothing can be imported; the API is there by itself: api.describe() lists what there is.'],
+    [/^\s*import\s+.*\sfrom\s+['"]|^\s*import\s+['"]/m, 'Nothing can be imported; the API needs no import: api.describe() lists it.'],
     [/\bf(['"])(?:(?!\1).)*\{/, 'That is Python; in JavaScript a template is `text ${value}`.'],
     [/\b(and|or|not)\s+\w/, 'In JavaScript that is &&, || and !.'],
     [/^\s*(interface\s+\w+|type\s+\w+(<.*>)?\s*=|enum\s+\w+|declare\s)|(?:const|let|var)\s+\w+\s*:\s*[\w<>[\]|{} ]+=|\)\s*:\s*[\w<>[\]|]+\s*(=>|\{)|\bas\s+(const|any|unknown|string|number|[A-Z]\w*)\b|\(\s*\w+\??\s*:\s*[\w<>[\]|]+/m,
       "That is TypeScript: call it with language: 'typescript'."],
     [/^\s*#(?!!)/m, 'Comments begin with //.'],
     [/\bSELECT\b[^]*\bFROM\b/i, "SQL goes into notes.searchSQL({query: 'SELECT ...'}).", null, /^\s*SELECT/i],
-    [/^\s*\{\s*"/, 'JSON alone is no code: return it, or put parentheses around it.'],
+    [/^\s*\{\s*"/, 'JSON alone is not code: return it, or put parentheses around it.'],
   ];
 
   function syntax({ code, line, message, typescript }) {
@@ -392,7 +392,7 @@
     }
     if (/ is not initialized$/.test(message)) return tooEarly(c, at);
     if (/is read-only$/.test(message)) return say('It is a constant: declare it with let');
-    if (/^could not load module/.test(message)) return say('Nothing can be loaded; the API is there by itself: api.describe() lists what there is');
+    if (/^could not load module/.test(message)) return say('Nothing can be loaded; the API needs no import: api.describe() lists it');
     if (/^E[A-Z]+: /.test(message)) return say(noFile(message));
     if (call && /JSON\.parse$/.test(text(c, call.callee))) return parsed(c, call);
     if (!call) return {};
@@ -402,8 +402,8 @@
 
   // What was to be handed over, and JSON does not have.
   const NOT_IN_JSON = {
-    NaN: 'Arithmetic with undefined, or with a text that is no number, gives NaN: test for it first, or give null',
-    infinite: 'Test for it first, or give null', 'an invalid date': 'new Date(...) was given what is no date: test for it first, or give null',
+    NaN: 'Arithmetic with undefined, or with a text that is not a number, gives NaN: test for it first, or give null',
+    infinite: 'Test for it first, or give null', 'an invalid date': 'new Date(...) was given a value that is not a date: test for it first, or give null',
     'a function': 'Call it, or leave it out', 'a symbol': 'Leave it out', 'a promise': 'Await it first',
   };
   const notInJson = (message) => NOT_IN_JSON[/ is (.+), which JSON does not have/.exec(message)?.[1]] ?? null;
@@ -422,7 +422,7 @@
     // Since 3.46 SQLite asks whether a name in double quotes was meant for a text.
     const column = /no such column: "?(.+?)"?(?: - should this be .*)?$/.exec(message)?.[1];
     if (!column) return null;
-    if (c.code.includes(`"${column}"`)) return `In SQL a text stands in single quotes: '${column}'`;
+    if (c.code.includes(`"${column}"`)) return `In SQL a text is in single quotes: '${column}'`;
     return `api.describe('notes.searchSQL') has the columns of all tables; a key of a note's own is json_extract(metadata, '$.${column}')`;
   }
 
@@ -449,7 +449,7 @@
     checked = c;
     if (/^\s*```/.test(question.code) || !lint.parse(c)) return syntax(question);
     lint.gather(c);
-    if (c.nodes.some((n) => /^(Import|Export)\w*Declaration$/.test(n.type))) return say('Nothing can be imported or exported; the API is there by itself: api.describe() lists what there is');
+    if (c.nodes.some((n) => /^(Import|Export)\w*Declaration$/.test(n.type))) return say('Nothing can be imported or exported; the API needs no import: api.describe() lists it');
     const at = question.line ? offsetOf(c, question.line, question.column) : -1;
     c.message = question.message;
     return reason(c, at, question.message);

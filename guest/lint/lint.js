@@ -39,7 +39,7 @@
   // What a namespace has: all of it, where that is little.
   function listed(space) {
     const methods = [...(spaces.get(space) ?? [])].filter((method) => method !== '*');
-    return methods.length <= LISTED_MAX ? `${space} has ${methods.join(', ')}` : `api.describe('${space}') lists what there is`;
+    return methods.length <= LISTED_MAX ? `${space} has ${methods.join(', ')}` : `api.describe('${space}') lists its methods`;
   }
 
   // Names that say nothing of what they are for: in another namespace they are another thing.
@@ -246,14 +246,14 @@
 
   const EXITS = ['BreakStatement', 'ReturnStatement', 'ThrowStatement', 'YieldExpression', 'AwaitExpression'];
   const ABSENT = {
-    process: 'values come in by `context`',
+    process: 'pass values in `context`',
     module: 'the result is what the code returns',
     exports: 'the result is what the code returns',
     global: 'declare what you need',
     globalThis: 'declare what you need',
-    window: 'this is no browser',
-    document: 'this is no browser',
-    localStorage: 'what is to last goes into notes',
+    window: 'this is not a browser',
+    document: 'this is not a browser',
+    localStorage: 'store lasting data in notes',
     XMLHttpRequest: 'fetch is there with enableNetwork',
     Buffer: 'Uint8Array, TextEncoder and TextDecoder are there',
   };
@@ -451,7 +451,7 @@
         'Write a function.');
     if (name === 'require')
       c.add('no-import', 'error', node, 'require is not there: nothing can be loaded',
-        'api.describe() lists what there is.');
+        'api.describe() lists the API.');
     if (/^set(Timeout|Interval)$/.test(name ?? '') && first?.type === 'Literal' && typeof first.value === 'string')
       c.add('no-eval', 'error', first, `${name} takes a function, not text`, '() => { ... }');
     if (callee.type === 'MemberExpression' && callee.property.name === 'constructor' && node.arguments.length &&
@@ -534,10 +534,10 @@
     SpreadElement(c, node) { promiseAs(c, node.argument, 'spreading needs its value'); },
     IfStatement(c, node) { promiseAs(c, node.test, 'which is always true'); },
     ImportDeclaration(c, node) {
-      c.add('no-import', 'error', node, 'import is not there: nothing can be loaded', 'api.describe() lists what there is.');
+      c.add('no-import', 'error', node, 'import is not there: nothing can be loaded', 'api.describe() lists the API.');
     },
     ImportExpression(c, node) {
-      c.add('no-import', 'error', node, 'import() is not there: nothing can be loaded', 'api.describe() lists what there is.');
+      c.add('no-import', 'error', node, 'import() is not there: nothing can be loaded', 'api.describe() lists the API.');
     },
     ExportNamedDeclaration: exported,
     ExportDefaultDeclaration: exported,
@@ -608,7 +608,7 @@
     const fn = last.id ? last : last.declarations[0].init;
     const called = c.nodes.some((n) => n.type === 'Identifier' && n.name === id.name && n !== id);
     if (fn && isFunction(fn) && !called && !c.own?.open)
-      c.add('no-result', 'warning', id, `${id.name} is declared, and nobody calls it: nothing is done, and the result is null`, `return await ${id.name}();`);
+      c.add('no-result', 'warning', id, `${id.name} is declared, but not called: nothing is done, and the result is null`, `return await ${id.name}();`);
     else if (last.type === 'VariableDeclaration')
       c.add('no-result', 'hint', last, 'the code ends with a declaration, so its result is null', 'Return what you want to see.');
   }

@@ -127,7 +127,7 @@
     if ((name === 'eval' || name === 'Function') && !isCallee && !(up.type === 'MemberExpression' && up.property.name === 'prototype'))
       c.add('no-eval', 'error', node, `${name} is refused, by whatever name it is called`, 'Write the code itself.');
     if ((name === 'require' || name === 'importScripts') && !isCallee)
-      c.add('no-import', 'error', node, `${name} is not there: nothing can be loaded`, 'api.describe() lists what there is.');
+      c.add('no-import', 'error', node, `${name} is not there: nothing can be loaded`, 'api.describe() lists the API.');
     if (ABSENT.has(name) && up.type === 'MemberExpression' && up.object === node && !up.optional && !c.tested.has(name))
       c.add('absent-global', 'error', up, `'${name}' is not there, so ${c.text(up)} fails`,
         'What the world has is told by api.describe() and docs/evaluating.md.');
@@ -137,7 +137,7 @@
     const { value: v } = node;
     if (typeof v !== 'string' || v.length < 400 || /\s/.test(v)) return;
     if (/^[A-Za-z0-9+/=_-]+$/.test(v) || /^(\\x|%|[0-9a-f]{2}){100}/i.test(v))
-      c.add('obfuscated-code', 'warning', node, `a text of ${v.length} characters that nobody can read`,
+      c.add('obfuscated-code', 'warning', node, `a text of ${v.length} characters that cannot be read`,
         'Keep data in a note, and read it from there.');
   }
 
@@ -279,7 +279,7 @@
       for (const [own, fn] of declared) {
         if (own === name) {
           if (fn && isFunction(fn)) return { node: fn, kind: fn.type === 'ArrowFunctionExpression' ? 'arrow' : 'function' };
-          c.add('no-binding', 'error', node, `'${name}' is no function in the code`, `async function ${name}(...) { ... }`);
+          c.add('no-binding', 'error', node, `'${name}' is not a function in the code`, `async function ${name}(...) { ... }`);
           return null;
         }
         if (fn && isFunction(fn)) others.push(own);
@@ -297,9 +297,9 @@
     for (const node of c.tree.body) {
       if (isFunction(node)) continue;
       if (node.type === 'ReturnStatement' || some(node, (n) => n.type === 'ReturnStatement'))
-        c.add('top-level-return', 'error', node, 'a return stands outside of every function', 'Declare the function; its caller calls it.');
+        c.add('top-level-return', 'error', node, 'a return is outside of every function', 'Declare the function; its caller calls it.');
       else if (some(node, (n) => n.type === 'AwaitExpression'))
-        c.add('top-level-await', 'error', node, 'an await stands outside of every function', 'Await inside of the function.');
+        c.add('top-level-await', 'error', node, 'an await is outside of every function', 'Await inside of the function.');
       else if (some(node, (n) => c.api(n)))
         c.add('top-level-call', 'warning', node, 'this runs when the function is first looked up, not when it is called', 'Call it inside of the function.');
     }

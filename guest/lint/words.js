@@ -87,19 +87,19 @@
     setImmediate: 'queueMicrotask(...)', delay: 'sleep(ms)', wait: 'sleep(ms)',
   };
   const SENTENCES = {
-    fetch: "The network is there only with enableNetwork, where the person's policy names the host.",
+    fetch: "The network is available only with enableNetwork, to hosts that the person's policy names.",
     axios: "There is fetch, with enableNetwork, where the person's policy names the host.",
     XMLHttpRequest: "There is fetch, with enableNetwork, where the person's policy names the host.",
-    fs: 'Files are there only with enableFileSystem; notes are read with notes.get.',
-    open: 'Files are there only with enableFileSystem; notes are read with notes.get.',
+    fs: 'Files are available only with enableFileSystem; read notes with notes.get.',
+    open: 'Files are available only with enableFileSystem; read notes with notes.get.',
     path: 'There is no module path; ids are texts such as \'meeting/Standup\', to be split at the slash.',
-    os: 'There is no operating system here; api.describe() lists what there is.',
-    require: 'Nothing can be loaded; api.describe() lists what there is.',
-    process: 'There is no process; values come in by `context`.',
-    Deno: 'This is no Deno; api.describe() lists what there is.', Bun: 'This is no Bun; api.describe() lists what there is.',
+    os: 'There is no operating system here; api.describe() lists the API.',
+    require: 'Nothing can be loaded; api.describe() lists the API.',
+    process: 'There is no process; pass values in `context`.',
+    Deno: 'This is not Deno; api.describe() lists the API.', Bun: 'This is not Bun; api.describe() lists the API.',
     __dirname: 'There are no files around the code; notes are read with notes.get.',
     globalThis: 'There is no global object; declare what you need.', global: 'There is no global object; declare what you need.',
-    window: 'This is no browser; api.describe() lists what there is.', document: 'This is no browser; api.describe() lists what there is.',
+    window: 'This is not a browser; api.describe() lists the API.', document: 'This is not a browser; api.describe() lists the API.',
     localStorage: 'What is to last goes into notes, or into a session.', Buffer: 'Uint8Array, TextEncoder and TextDecoder are there.',
     _: 'lodash is not there; arrays have map, filter, toSorted, and Object.groupBy groups.', lodash: 'lodash is not there; arrays have map, filter, toSorted, and Object.groupBy groups.',
     moment: 'There are Date and utils.formatDate(date, pattern).', dayjs: 'There are Date and utils.formatDate(date, pattern).',
@@ -115,8 +115,8 @@
     Intl: 'Intl is not there; utils.formatDate(date, pattern) writes dates.', Temporal: 'Temporal is not there; Date and utils.formatDate(date, pattern) are.',
     ...Object.fromEntries(['Blob', 'File', 'FileReader', 'FormData', 'DOMParser', 'XMLSerializer', 'Image', 'Worker', 'WebSocket', 'EventSource', 'BroadcastChannel', 'MessageChannel',
       'ReadableStream', 'WritableStream', 'TransformStream', 'CompressionStream', 'indexedDB', 'sessionStorage', 'navigator', 'location', 'history', 'screen', 'self',
-      'requestAnimationFrame', 'prompt', 'confirm', 'cheerio', 'puppeteer', 'child_process', 'WebAssembly'].map((name) => [name, `${name} is not there; api.describe() lists what there is.`])),
-    importScripts: 'Nothing can be loaded; api.describe() lists what there is.', module: 'The result is what the code returns.', exports: 'The result is what the code returns.',
+      'requestAnimationFrame', 'prompt', 'confirm', 'cheerio', 'puppeteer', 'child_process', 'WebAssembly'].map((name) => [name, `${name} is not there; api.describe() lists the API.`])),
+    importScripts: 'Nothing can be loaded; api.describe() lists the API.', module: 'The result is what the code returns.', exports: 'The result is what the code returns.',
   };
 
   return { nearest, isNear, meant, optionMeant, METHODS, ARRAY_ONLY, NAMES, SENTENCES };

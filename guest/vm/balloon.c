@@ -8,12 +8,12 @@ enum { INFLATE = 0, DEFLATE = 1, QUEUES = 5 };
 enum { FEATURE_ON_OOM = 2, FEATURE_REPORTING = 5 };
 enum { CONFIG_WANTED = 0, CONFIG_ACTUAL = 4 };
 #define PAGES_PER_MB (1048576u / RAM_PAGE)
-/* Of one request. Linux sends 256 at most; more would only keep the machine busy. */
+/* Of one request. Linux sends at most 256; more would keep the machine busy. */
 #define NUMBERS_MAX 4096u
 
 static struct virtio device;
 
-/* The whole pages of a range, which may be anywhere and overlap others. */
+/* Releases the whole pages of a range, which may be anywhere and overlap others. */
 static void give_back(uint64_t address, uint64_t n)
 {
     uint64_t first = (address + RAM_PAGE - 1) & ~(uint64_t)(RAM_PAGE - 1);
@@ -25,7 +25,7 @@ static void give_back(uint64_t address, uint64_t n)
     host_give_back(at, end - first);
 }
 
-/* Page numbers, 4 bytes each. Runs of them, in either direction, are given back as one. */
+/* Page numbers of 4 bytes each. Runs, in either direction, are released as one. */
 static void inflate(struct chain *c)
 {
     uint8_t number[4];

@@ -1,4 +1,4 @@
-/* Bare programs: loaded, run in slices, and looked at between these. */
+/* Runs bare programs in slices and checks for their end between these. */
 #include "vm/bare.h"
 #include "vm/clock.h"
 #include "vm/csr.h"
@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Between two looks at `tohost`: short, for a program may write it and go astray. */
+/* Between two looks at `tohost`: short, since a program may run wild after writing it. */
 #define SLICE 1000u
-#define STILL_MAX 100u /* slices in which nothing but failing fetches happened */
+#define STILL_MAX 100u /* slices of nothing but failing fetches */
 
 static int unfit(const char *path, const char *why)
 {
@@ -52,7 +52,7 @@ uint8_t *bare_read(const char *path, size_t *n)
     return at;
 }
 
-/* What stands at pc, and what it is. */
+/* Prints the instruction at pc. */
 static void trace(const struct hart *h)
 {
     static const char *const names[] = {
@@ -60,7 +60,7 @@ static void trace(const struct hart *h)
         VM_OPS(VM_OP_NAME)
 #undef VM_OP_NAME
     };
-    /* Untranslated programs only: others' addresses are not RAM's. */
+    /* Only while addresses are not translated: otherwise pc is no RAM address. */
     const uint8_t *at = ram_at(h->pc, 2);
     if (!at || h->satp) {
         fprintf(stderr, "%016" PRIx64 "\n", h->pc);
@@ -82,7 +82,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* As architecture tests want it: a word of 8 hexadecimal digits a line. */
+/* As architecture tests want it: 8 hexadecimal digits a line. */
 static bool write_signature(const char *path, const struct program *p)
 {
     FILE *f = fopen(path, "we");
@@ -96,7 +96,7 @@ static bool write_signature(const char *path, const struct program *p)
     return fclose(f) == 0 && ok;
 }
 
-/* Until *tohost is not 0. NULL, or why it is given up. */
+/* Runs until *tohost is not 0. NULL, or why it gave up. */
 static const char *run(const struct bare *b, const volatile uint64_t *tohost)
 {
     uint64_t most = b->most ? b->most : UINT64_MAX;

@@ -12,20 +12,20 @@
 
 struct bare {
     const char *path;
-    uint64_t most;      /* instructions, after which it is given up; 0: no limit */
+    uint64_t most;      /* instructions, then it gives up; 0: no limit */
     uint64_t ram_bytes; /* a multiple of 4,096, at most 1 GiB */
     const char
         *signature; /* file for the words between begin_ and end_signature; or NULL */
     bool trace;     /* each instruction to standard error */
-    bool speed;     /* how fast it was, to standard error */
+    bool speed;     /* prints its speed to standard error */
 };
 
-/* How a run ended that has no exit value of the program's own. */
+/* Exit values of runs in which the program gave none. */
 enum { BARE_NO_END = 124, BARE_UNFIT = 126 };
 
-/* Runs it and says what to exit with: tohost >> 1, at most 255, or one of the above with the
- * reason on standard error. */
+/* Runs it and returns the exit value: tohost >> 1, at most 255, or one of the above with
+ * the reason on standard error. */
 int bare_run(const struct bare *b);
 
-/* A whole file, for free(). NULL: errno says why not. */
+/* A whole file, for free(). NULL: errno is set. */
 uint8_t *bare_read(const char *path, size_t *n);

@@ -1,4 +1,5 @@
-/* Virtio's disks (section 5.2). A request is done when it is seen; the host answers at once. */
+/* Virtio's block devices (section 5.2). Requests are done at once: the host does not
+ * block. */
 #include "vm/host.h"
 #include "vm/kinds.h"
 #include "vm/machine.h"
@@ -23,14 +24,14 @@ enum {
 };
 enum status { OK = 0, IO_ERROR = 1, NOT_SUPPORTED = 2 };
 
-/* What a driver may ask at once: 126 parts of 64 KiB. Others are errors. */
+/* Limits of a request: 126 parts of 64 KiB. Larger ones are errors. */
 #define PART_MAX 65536u
 #define PARTS_MAX 126u
 #define REQUEST_MAX ((uint64_t)PART_MAX * PARTS_MAX)
-#define TURN_MAX (8u << 20)      /* bytes moved before others have their turn */
+#define TURN_MAX (8u << 20)      /* bytes moved before other devices get their turn */
 #define RANGES_MAX 16u           /* of one discard */
 #define RANGE_SECTORS_MAX 65536u /* of each */
-#define BLOCK 4096u              /* that it likes best */
+#define BLOCK 4096u              /* preferred size */
 
 static struct disk {
     struct virtio device;
@@ -46,8 +47,8 @@ static bool is_within(const struct disk *d, uint64_t sector, uint64_t bytes)
 
 /* ---- requests ---------------------------------------------------------------------- */
 
-/* Buffers may be cut anywhere, the host's requests may not. Those of a kernel are whole
- * sectors, and go straight to RAM; the others through here. */
+/* Buffers may be cut anywhere, the host's requests may not. A kernel's are whole sectors
+ * and go straight to RAM; others go through here. */
 static bool move_sector(const struct disk *d, struct chain *c, bool writes,
                         uint64_t offset)
 {
@@ -59,7 +60,7 @@ static bool move_sector(const struct disk *d, struct chain *c, bool writes,
            chain_write(c, sector, SECTOR) == SECTOR;
 }
 
-/* How many whole sectors the next piece of RAM has. */
+/* The number of whole sectors in the next piece of RAM. */
 static uint32_t whole(const struct chain *c, bool writes, uint64_t left)
 {
     uint32_t i = writes ? c->read.i : c->write.i;
@@ -95,7 +96,7 @@ static enum status move(struct disk *d, struct chain *c, bool writes, uint64_t s
     return OK;
 }
 
-/* Discards, or writes zeros to, one range of up to RANGES_MAX. */
+/* Discards or zeroes one range of up to RANGES_MAX. */
 static enum status clear_range(struct disk *d, struct chain *c, uint32_t type)
 {
     uint8_t range[16]; /* sector 8, sectors 4, flags 4 */
@@ -153,7 +154,7 @@ static enum status perform(struct disk *d, struct chain *c)
     }
 }
 
-/* The status is the last byte that may be written, wherever the data ended. */
+/* The status is the last writable byte, wherever the data ended. */
 static void finish(struct virtio *v, uint32_t q, struct chain *c, uint8_t status)
 {
     while (c->to_write > 1) {
@@ -166,7 +167,7 @@ static void finish(struct virtio *v, uint32_t q, struct chain *c, uint8_t status
 
 static void notify(struct virtio *v, uint32_t q)
 {
-    struct disk *d = (struct disk *)v; /* it stands first */
+    struct disk *d = (struct disk *)v; /* its first member */
     struct chain c;
     for (uint64_t moved = 0; moved < TURN_MAX && virtio_front(v, q, &c);) {
         if (!c.to_write || c.to_write > REQUEST_MAX + 1 || c.to_read > REQUEST_MAX + 16) {
@@ -178,7 +179,7 @@ static void notify(struct virtio *v, uint32_t q)
     }
 }
 
-/* What was left for another turn. */
+/* Continues a request that exceeded its turn. */
 static void poll(struct virtio *v)
 {
     notify(v, 0);
@@ -199,7 +200,7 @@ static void configure(struct disk *d)
     virtio_put(at + 44, 4, BLOCK / SECTOR);
     virtio_put(at + 48, 4, RANGE_SECTORS_MAX);
     virtio_put(at + 52, 4, RANGES_MAX);
-    at[56] = 1; /* zeros may be made by discarding */
+    at[56] = 1; /* discarding may zero */
 }
 
 void blk_init(uint32_t place, uint32_t number, uint64_t bytes, bool read_only)

@@ -1,4 +1,4 @@
-/* A whole machine, run between waits. */
+/* Runs a whole machine. */
 #include "vm/boot.h"
 #include "vm/bare.h"
 #include "vm/elf.h"
@@ -31,7 +31,7 @@ static const char *load_image(const uint8_t *file, size_t n, const struct boot *
     return machine_boot(n, b->arguments) ? NULL : machine_reason();
 }
 
-/* *tohost: where an ELF says that it has ended; NULL for an Image. */
+/* *tohost: where an ELF writes its exit value; NULL for an Image. */
 static const char *load(const struct boot *b, const volatile uint64_t **tohost)
 {
     size_t n = 0;

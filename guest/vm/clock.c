@@ -1,19 +1,19 @@
-/* The guest's time. */
+/* Guest time. */
 #include "vm/clock.h"
 #include "vm/host.h"
 
-/* As if at 200 million instructions a second. */
+/* 200 million instructions a second. */
 #define COUNTED_NS 5u
 
 static struct {
     const struct hart *hart;
     bool counts;
     uint64_t
-        offset_ns; /* our time less the host's; where it counts, less the instructions' */
-    uint64_t stands_ns; /* at the last pause */
+        offset_ns; /* guest time less the host's or, while counting, the instructions' */
+    uint64_t stands_ns; /* guest time of the last pause */
 } clock;
 
-/* What our time is measured from. */
+/* The clock that guest time is derived from. */
 static uint64_t base_ns(void)
 {
     return clock.counts ? clock.hart->retired * COUNTED_NS : host_now_ns();
@@ -60,7 +60,7 @@ void clock_check(struct hart *h)
     h->sip = due ? h->sip | INT_TIMER : h->sip & ~(uint64_t)INT_TIMER;
 }
 
-/* When it is due on our time; UINT64_MAX: in more than 500 years, so never. */
+/* When stimecmp is due, in guest time; UINT64_MAX: in more than 500 years, so never. */
 static uint64_t due_ns(const struct hart *h)
 {
     uint64_t ns;

@@ -1,6 +1,6 @@
-/* Virtio's console (section 5.3) with two ports. Its state is small: of each port, what the
- * guest has yet to be told, whether it has the port open, and how far its first waiting
- * buffer has been taken outside. */
+/* Virtio's console (section 5.3) with two ports. Its state is small: for each port, the
+ * events to send, whether the guest has it open, and how much of its first waiting buffer
+ * the host has taken. */
 #include "vm/host.h"
 #include "vm/kinds.h"
 
@@ -18,7 +18,7 @@ enum event {
     PORT_OPEN = 6,
     PORT_NAME = 7,
 };
-/* Bytes of one buffer to be sent: far more than any kernel gives. */
+/* Bytes of one buffer to send: far more than any kernel uses. */
 #define SEND_MAX (256u << 10)
 #define MESSAGE 8u /* bytes: port 4, event 2, value 2 */
 
@@ -35,9 +35,9 @@ static struct {
 static const uint32_t rx_of[PORTS] = {0, 4}, tx_of[PORTS] = {1, 5};
 static const enum vm_channel channel_of[PORTS] = {VM_CONSOLE, VM_CONTROL};
 
-/* ---- what the guest is told -------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------ */
 
-/* The message's bytes; how many. */
+/* Composes the message; returns its bytes. */
 static uint32_t compose(uint32_t port, enum event e, uint8_t *at)
 {
     static const char name[] = VM_PORT_NAME;
@@ -55,7 +55,7 @@ static uint32_t compose(uint32_t port, enum event e, uint8_t *at)
     return MESSAGE + 4;
 }
 
-/* In the order of their numbers: a port is added before anything is said of it. */
+/* In the order of the event numbers: a port is added before other events on it. */
 static void tell(struct virtio *v)
 {
     struct chain c;
@@ -132,7 +132,7 @@ static void send(struct virtio *v, uint32_t port)
 
 static void receive(struct virtio *v, uint32_t port)
 {
-    /* The kernel drops what comes to a port that nobody has open. */
+    /* The kernel drops input for a port that nobody has open. */
     if (port == PORT_CONTROL && !console.ports[port].is_open)
         return;
     struct chain c;

@@ -90,7 +90,7 @@ static void write_satp(struct hart *h, uint64_t value)
 {
     uint64_t mode = value & 15ull << 60;
     if (mode && mode != SATP_SV39)
-        return; /* a mode that is not there changes nothing */
+        return; /* an unsupported mode changes nothing */
     h->satp = mode | (value & SATP_PPN);
     tlb_flush(h);
 }

@@ -1,4 +1,4 @@
-/* The decoder. Bits are taken as the manual draws them: field(bits, high, low). */
+/* The decoder. Bit fields are written as in the manual: field(bits, high, low). */
 #include "vm/decode.h"
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@ static uint32_t field(uint32_t bits, unsigned high, unsigned low)
     return bits >> low & (uint32_t)((2ull << (high - low)) - 1);
 }
 
-/* The same as a number with a sign. */
+/* The same, sign-extended. */
 static int32_t extend(uint32_t value, unsigned width)
 {
     return (int32_t)(value << (32 - width)) >> (32 - width);
@@ -67,7 +67,7 @@ static struct slot form_i(enum vm_op op, const struct fields *f)
     return make(op, f->rd, f->rs1, imm_i(f->bits));
 }
 
-/* One of eight by funct3; OP_illegal stands for none. */
+/* One of eight by funct3; OP_illegal for none. */
 #define OF_FUNCT3(f, ...) ((const uint8_t[8]){__VA_ARGS__}[(f)->funct3])
 
 static struct slot load(const struct fields *f)
@@ -214,7 +214,7 @@ static struct slot fused(enum vm_op single, const struct fields *f)
     return s;
 }
 
-/* What funct7 says without its lowest two bits, which are the format. */
+/* By funct7 without its lowest two bits, which are the format. */
 static struct slot op_fp(const struct fields *f)
 {
     uint32_t format = field(f->bits, 26, 25), which = field(f->bits, 31, 27);

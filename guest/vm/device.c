@@ -1,4 +1,4 @@
-/* Devices by their addresses. */
+/* The table of devices, by address. */
 #include "vm/device.h"
 
 static struct device devices[DEVICES_MAX];

@@ -31,6 +31,6 @@ struct device {
 void devices_init(void); /* none */
 void device_add(const struct device *d);
 
-/* A device's registers: naturally aligned. false: there is none at that address. */
+/* Accesses a device's register, naturally aligned. false: no device at that address. */
 bool device_read(uint64_t address, uint32_t size, uint64_t *out);
 bool device_write(uint64_t address, uint32_t size, uint64_t value);

@@ -1,4 +1,4 @@
-/* ELF, the little of it that bare programs need. */
+/* A reader of ELF, as far as bare programs need it. */
 #include "vm/elf.h"
 #include "vm/ram.h"
 
@@ -10,13 +10,13 @@ struct image {
     size_t n;
 };
 
-/* `size` bytes at `offset`; NULL: the file has not that much. */
+/* `size` bytes at `offset`; NULL: beyond the file's end. */
 static const void *part(const struct image *i, uint64_t offset, uint64_t size)
 {
     return offset <= i->n && size <= i->n - offset ? i->at + offset : NULL;
 }
 
-/* Entry `k` of a table, copied, since nothing in a file is sure to be aligned. */
+/* Copies entry `k` of a table, since a file's contents may be unaligned. */
 static bool entry_of(const struct image *i, uint64_t table, uint64_t step, uint64_t k,
                      void *out, size_t size)
 {
@@ -51,7 +51,7 @@ static const char *load_segments(const struct image *i, const Elf64_Ehdr *e)
     return any ? NULL : "it has no segments to load";
 }
 
-/* Is the name at `offset` of the table of strings this one? */
+/* Whether the name at `offset` of the string table is this one. */
 static bool is_named(const struct image *i, const Elf64_Shdr *strings, uint64_t offset,
                      const char *name)
 {

@@ -1,4 +1,4 @@
-/* guest/vm/elf.h - takes a bare program out of its ELF file. Only of build/vm-native. */
+/* guest/vm/elf.h - loads a bare program from its ELF file. Only of build/vm-native. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -6,11 +6,10 @@
 struct program {
     uint64_t entry;
     uint64_t tohost; /* address of that symbol */
-    /* From begin_signature to end_signature, which lie in RAM; both 0 where it has not got
-     * these symbols. */
+    /* From begin_signature to end_signature, in RAM; both 0 without these symbols. */
     uint64_t signature, signature_end;
 };
 
-/* Copies the segments of the `n` bytes of a file to RAM. What the file says of itself is not
- * trusted. NULL, or what is wrong with it. */
+/* Copies the segments of a file of `n` bytes to RAM. The file is untrusted. NULL, or the
+ * error. */
 const char *elf_load(const uint8_t *file, size_t n, struct program *out);

@@ -33,14 +33,14 @@
     (the_hart.page_pc + \
      (uint64_t)(uint32_t)((const char *)s - (const char *)the_hart.page_slots) / 4u)
 
-/* On to the slot behind an instruction of so many bytes. */
+/* Goes on to the slot after an instruction of so many bytes. */
 #define NEXT(bytes)       \
     {                     \
         left--;           \
         s += (bytes) / 2; \
         continue;         \
     }
-/* An operation for instructions of four bytes; of four and of two. */
+/* An operation with instructions of four bytes; of four and of two. */
 #define OP(name, what) \
     case OP_##name: {  \
         what;          \
@@ -53,8 +53,8 @@
     }                   \
         NEXT(2)
 
-/* Jumps within the page: imm is in bytes of slots. Whether the budget is left is asked when
- * it is taken. */
+/* Jumps within the page: imm is in bytes of slots. The budget is checked when the jump is
+ * taken. */
 #define NEAR(condition, bytes)                                   \
     {                                                            \
         if (condition) {                                         \
@@ -65,7 +65,7 @@
         }                                                        \
         NEXT(bytes)                                              \
     }
-/* To an address whose page may be another one: on, where its slots are at hand. */
+/* Jumps to an address that may be in another page: goes on if its slots are at hand. */
 #define GO(address)                                                              \
     {                                                                            \
         uint64_t there = (address);                                              \
@@ -99,7 +99,7 @@
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* What is not in the buffer, not aligned, or no memory, is performed. */
+/* Memory that is not in the buffer, or a misaligned access, is performed. */
 #define TAG(va, size) ((va) & (~(uint64_t)(RAM_PAGE - 1) | ((size) - 1)))
 #define FIND(way, address, size)                                        \
     uint64_t va = (address);                                            \
@@ -129,7 +129,7 @@
     THERE(type) = (type)(new);              \
     if (s->rd)                              \
     RD = as(old)
-/* An AMO of words and of double words, of the signed or unsigned. */
+/* An AMO of words and of double words, signed or unsigned. */
 #define AMOS(name, new)                           \
     OP(name##_w, AMO(uint32_t, 4, sign_32, new)); \
     OP(name##_d, AMO(uint64_t, 8, PLAIN, new))
@@ -152,7 +152,7 @@
 #define DO_sd STORE(uint64_t, 8)
 #define DO_c_sd DO_sd
 
-/* The first one of so many bytes, and on to the second. */
+/* The first instruction of a pair, of so many bytes; then the second. */
 #define FIRST(first, bytes) \
     {                       \
         DO_##first;         \
@@ -168,7 +168,7 @@
 
 /* ---- floating point ---------------------------------------------------------------- */
 
-/* Where the result is all there is to say of it (fast.h); else the operation is performed. */
+/* For results without side effects (fast.h); otherwise the operation is performed. */
 #define NEED(condition)     \
     if (!likely(condition)) \
     break
@@ -190,9 +190,9 @@
     NEED(the_hart.fp_dirty); \
     into = (value)
 
-/* Runs from `s` on; `the_hart` has the page and the budget. Ends with the slot of an instruction
- * to be performed, its address in pc; or with none, where pc lies in a page that is not at
- * hand. Where the budget is used up, either may be. */
+/* Runs from `s` on; `the_hart` has the page and the budget. Returns the slot of an
+ * instruction to be performed, its address in pc; or NULL, if pc is in a page that is not
+ * at hand. Either may be returned when the budget is used up. */
 __attribute__((noinline)) static const struct slot *run_fast(const struct slot *s)
 {
     const struct tlb *const tlb = the_hart.tlb;
@@ -377,9 +377,9 @@ __attribute__((noinline)) static const struct slot *run_fast(const struct slot *
     return s;
 }
 
-/* ---- what it leaves ---------------------------------------------------------------- */
+/* ---- slow paths -------------------------------------------------------------------- */
 
-/* The slots of a page, from now on those that are run. */
+/* Makes these the slots that run. */
 static const struct slot *enter(struct hart *h, struct slot *slots, uint64_t pc)
 {
     h->page_slots = slots;
@@ -387,8 +387,8 @@ static const struct slot *enter(struct hart *h, struct slot *slots, uint64_t pc)
     return slots + pc % RAM_PAGE / 2;
 }
 
-/* The instruction at pc in slots of its own, behind which the round ends: one that begins in
- * the last two bytes of a page, or that is run by itself. NULL: it trapped. */
+/* The instruction at pc in slots of its own, after which the round ends: one that begins
+ * in the last two bytes of a page, or that is run by itself. NULL: it trapped. */
 static const struct slot *alone(struct hart *h)
 {
     uint16_t low, high = 0;
@@ -402,7 +402,8 @@ static const struct slot *alone(struct hart *h)
     return h->alone;
 }
 
-/* What run_fast() ended at. Where to go on in the same slots; NULL: by pc. */
+/* Performs the instruction that run_fast() returned. Returns the slot to go on from;
+ * NULL: by pc. */
 static const struct slot *handle(struct hart *h, const struct slot *s)
 {
     if (s->op == OP_undecoded) {
@@ -410,13 +411,13 @@ static const struct slot *handle(struct hart *h, const struct slot *s)
         return s;
     }
     if (s->op == OP_across) {
-        /* It pays for itself; or a budget of one would end before it, again and again. */
+        /* It counts against the budget, or with a budget of one it would never run. */
         const struct slot *whole = alone(h);
         h->left -= !whole;
         return whole;
     }
     h->left--;
-    /* Its own, for a store may scratch the very slot that it is run from. */
+    /* A copy, since a store may drop the very slot that it is run from. */
     struct slot now = *s;
     now.op = (uint8_t)place_first(now.op);
     bool straight = perform(h, &now);
@@ -424,23 +425,24 @@ static const struct slot *handle(struct hart *h, const struct slot *s)
     return straight ? s + now.size / 2 : 0;
 }
 
-/* Where code is that can be run; NULL: it trapped, or an interrupt was taken. */
+/* The slots at pc; NULL: it trapped, or an interrupt was taken. */
 static const struct slot *at_pc(struct hart *h)
 {
     if (h->sip & h->sie && interrupt(h))
         return 0;
     struct slot *slots = code_at(h, h->pc);
     if (!slots) {
-        h->left--; /* or a handler that is nowhere would be looked for for ever */
+        h->left--; /* or a missing handler would be looked for without end */
         return 0;
     }
     return enter(h, slots, h->pc);
 }
 
-/* From `s` to what run_fast() ends at, and that. Where to go on; NULL: by pc. */
+/* Runs from `s` and performs what run_fast() returns. Returns the slot to go on from;
+ * NULL: by pc. */
 static const struct slot *run_from(struct hart *h, const struct slot *s)
 {
-    /* What was performed may have changed either. */
+    /* The instruction may have changed either. */
     h->fp_dirty = (h->sstatus & SSTATUS_FS) == SSTATUS_FS && h->frm <= FP_RMM;
     h->fp_quick = h->fp_dirty && h->frm == FP_RNE && h->fflags & FP_NX;
     int64_t before = h->left;

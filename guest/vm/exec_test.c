@@ -1,6 +1,5 @@
-/* Anything at all as code: it must trap, jump or compute, and never leave the machine. The
- * sanitizers watch where they are on. Besides, what the executor keeps decoded follows what is
- * written. */
+/* Arbitrary bytes as code: they trap, jump or compute, and never leave the machine
+ * (checked by sanitizers in MODE=asan). Also, decoded code follows writes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +50,7 @@ static int end(void **unused)
     return 0;
 }
 
-/* An address in RAM or beside it, or any number. */
+/* An address in or near RAM, or any number. */
 static uint64_t some_value(void)
 {
     switch (any() % 4) {
@@ -137,8 +136,8 @@ static void random_page_tables_stay_in_the_machine(void **unused)
 
 #define ADDI(rd, rs1, imm) ((uint32_t)(imm) << 20 | (rs1) << 15 | (rd) << 7 | 0x13u)
 
-/* A loop that stores over an instruction of its own, each time another one: what was decoded
- * of it, or joined with it, is forgotten each time. */
+/* A loop that overwrites an instruction of its own, with another one each time: what was
+ * decoded of it, or paired with it, is dropped each time. */
 static void code_follows_what_is_written_over_it(void **unused)
 {
     (void)unused;
@@ -163,7 +162,7 @@ static void code_follows_what_is_written_over_it(void **unused)
     assert_int_equal(h->x[8], 1500);
 }
 
-/* Data beside code, in one page: stores do not disturb what was decoded around it. */
+/* Data beside code, in one page: stores do not disturb slots around them. */
 static void data_may_stand_beside_code(void **unused)
 {
     (void)unused;
@@ -186,8 +185,8 @@ static void data_may_stand_beside_code(void **unused)
 
 /* ---- budgets ------------------------------------------------------------------------- */
 
-/* Also where an instruction lies over a page's end: whoever runs a hart with what is left of
- * a budget would else wait for ever. */
+/* Also where an instruction crosses a page's end: a caller with a small budget would
+ * otherwise loop for ever. */
 static void a_run_with_a_budget_of_one_gets_on(void **unused)
 {
     (void)unused;

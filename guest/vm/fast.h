@@ -1,10 +1,9 @@
-/* guest/vm/fast.h - arithmetic of the executor's fast path: what no call is needed for.
+/* guest/vm/fast.h - arithmetic of the executor's fast path, inline.
  *
- * Floating point: the engine's own rounds to nearest, and tells no flags. It is used where
- * that does not matter: the mode is RNE, NX is set already (programs set it with their first
- * inexact result and seldom clear it), and the result is so far from overflow, underflow and
- * NaN that no other flag can be meant.
- */
+ * Floating point: Wasm's instructions round to nearest and report no flags. They are used
+ * where that does not matter: the mode is RNE, NX is set already (programs set it with
+ * their first inexact result and seldom clear it), and the result is so far from
+ * overflow, underflow and NaN that no other flag can be raised. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +27,7 @@ static inline uint64_t sign_32(uint64_t v)
     return (uint64_t)(int64_t)(int32_t)v;
 }
 
-/* By halves: Wasm has no wider product, and would call for one. */
+/* By halves: Wasm has no wider product, and would call a function. */
 static inline uint64_t high_unsigned(uint64_t a, uint64_t b)
 {
     uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
@@ -51,7 +50,7 @@ static inline uint64_t quotient(uint64_t a, uint64_t b)
 {
     if (!b)
         return UINT64_MAX;
-    if (b == UINT64_MAX) /* of the least number, too */
+    if (b == UINT64_MAX) /* also for the least number */
         return 0 - a;
     return (uint64_t)((int64_t)a / (int64_t)b);
 }
@@ -132,13 +131,13 @@ static inline uint64_t with_sign(uint64_t magnitude, uint64_t sign)
     return (magnitude & INT64_MAX) | (sign & 1ull << 63);
 }
 
-/* Of the imm of F2: RNE, or dynamic, which is RNE where this matters. */
+/* Of the imm of F2: RNE, or dynamic, which is RNE where this is used. */
 static inline bool is_nearest(int32_t imm)
 {
     return !(((uint32_t)imm + (1u << 16)) >> 17 & 3);
 }
 
-/* Finite, and above the least normal number: nothing was raised but NX. */
+/* Finite, and above the least normal number: no flag but NX is raised. */
 static inline bool quick_d(double result, uint64_t *out)
 {
     *out = of_double(result);
@@ -153,7 +152,7 @@ static inline bool quick_s(float result, uint64_t *out)
     return (bits >> 23 & 0xff) - 2 < 0xfd;
 }
 
-/* Towards zero, of what is in range. */
+/* Truncates a value in range. */
 static inline bool to_int_32(double a, uint64_t *out)
 {
     if (!(a > -2147483649.0 && a < 2147483648.0))

@@ -18,8 +18,8 @@ enum { BEGIN = 1, END = 2, PROPERTY = 3, LAST = 9 };
 
 enum { PHANDLE_HART = 1, PHANDLE_PLIC = 2 };
 
-/* The structure grows where it is to be, the names of properties apart. Of what is added only
- * the arguments have no fixed size, and MACHINE_ARGUMENTS_MAX bounds them: there is room. */
+/* The structure is built in place, the names of properties apart. Only the arguments have
+ * no fixed size; MACHINE_ARGUMENTS_MAX bounds them, so there is room. */
 static struct {
     uint8_t *at;
     uint32_t n;
@@ -57,7 +57,7 @@ static uint32_t length(const char *s)
     return (uint32_t)__builtin_strlen(s);
 }
 
-/* Where the name is among the names, added if it is new. */
+/* The offset of the name in the string block, added if it is new. */
 static uint32_t name_at(const char *name)
 {
     uint32_t n = length(name) + 1;
@@ -77,7 +77,7 @@ static void begin(const char *name)
     add(name, length(name) + 1);
 }
 
-/* A node that is called by its address. */
+/* A node with its address in its name. */
 static void begin_at(const char *name, uint64_t address)
 {
     char text[40];
@@ -147,7 +147,7 @@ static void cells(uint32_t address, uint32_t size)
     number("#size-cells", size);
 }
 
-/* Both ways to say what the hart can, for kernels of before and after 6.6. */
+/* The hart's extensions in both forms, for kernels before and after 6.6. */
 static void add_hart(void)
 {
     static const char extensions[] = "i\0m\0a\0f\0d\0c\0zicntr\0zicsr\0zifencei\0sstc";

@@ -1,4 +1,4 @@
-/* guest/vm/fdt.h - the device tree: what a kernel is told of the machine. */
+/* guest/vm/fdt.h - the device tree, which describes the machine to the kernel. */
 #pragma once
 #include <stdint.h>
 
@@ -9,6 +9,6 @@ struct fdt {
 };
 #define FDT_MAX 16384u /* bytes */
 
-/* Writes it to `at`, which has room for FDT_MAX, with a seed of random numbers. How many bytes
- * it has, at most FDT_MAX. */
+/* Writes the device tree, with a random seed, to `at`, which has room for FDT_MAX.
+ * Returns its bytes, at most FDT_MAX. */
 uint32_t fdt_write(const struct fdt *f, uint8_t *at);

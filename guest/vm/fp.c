@@ -1,5 +1,5 @@
-/* Floating-point instructions, in all generality: registers, boxes, modes and flags around
- * softfp. Where the result is all there is to say, the executor has done it (fast.h). */
+/* Floating-point instructions in full generality: registers, NaN boxing, rounding modes
+ * and flags around softfp. Simple cases are the executor's (fast.h). */
 #include "vm/fp.h"
 #include "vm/csr.h"
 #include "vm/softfp.h"
@@ -13,15 +13,15 @@ void set_f(struct hart *h, unsigned i, uint64_t bits)
     h->sstatus |= SSTATUS_FS;
 }
 
-/* What is not boxed rightly is a NaN. */
+/* A value that is not properly boxed is a NaN. */
 static uint64_t single(uint64_t bits)
 {
     return (bits & BOX) == BOX ? bits & ~BOX : NAN_S;
 }
 
-/* ---- all of them ------------------------------------------------------------------- */
+/* ---- execution --------------------------------------------------------------------- */
 
-/* One instruction's operands, of one format. */
+/* The operands of one instruction, in one format. */
 struct operands {
     const struct fp_format *f;
     uint64_t a, b, c;
@@ -66,7 +66,7 @@ static uint64_t arithmetic(const struct operands *o, unsigned op)
     }
 }
 
-/* Those whose result goes to an x register. */
+/* Instructions whose result goes to an x register. */
 static uint64_t to_x(const struct operands *o, unsigned op, uint64_t raw)
 {
     switch (op) {
@@ -122,7 +122,7 @@ static bool rounds(unsigned op)
 bool fp_execute(struct hart *h, const struct slot *s)
 {
     bool is_double = s->op >= OP_fadd_d;
-    /* The operation of binary32 that it is: the table has both in one order. */
+    /* The same operation of binary32: the table has both in one order. */
     unsigned op = s->op - (is_double ? (unsigned)(OP_fadd_d - OP_fadd_s) : 0u);
     unsigned mode = (unsigned)s->imm >> 16 & 7;
     mode = rounds(op) && mode == ROUND_DYNAMIC ? h->frm : mode;

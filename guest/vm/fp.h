@@ -2,7 +2,8 @@
 #pragma once
 #include "vm/hart.h"
 
-/* Runs one of the F2 and F3 operations. false: it trapped (h->pc is the instruction's). */
+/* Runs one of the F2 and F3 operations. false: it trapped (h->pc is the
+ * instruction's). */
 bool fp_execute(struct hart *h, const struct slot *s);
-/* Gives f register `i` bits, and marks the state dirty. */
+/* Sets f register `i` and marks the state dirty. */
 void set_f(struct hart *h, unsigned i, uint64_t bits);

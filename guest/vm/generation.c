@@ -1,4 +1,4 @@
-/* The machine's generation: who has read other bytes before is a copy now. */
+/* The machine's generation: a guest that has read other bytes before is a copy now. */
 #include "vm/generation.h"
 #include "vm/device.h"
 #include "vm/host.h"
@@ -17,7 +17,7 @@ static uint64_t read_register(void *self, uint64_t offset, uint32_t size)
 
 static void write_register(void *self, uint64_t offset, uint32_t size, uint64_t value)
 {
-    (void)self, (void)offset, (void)size, (void)value; /* it is only read */
+    (void)self, (void)offset, (void)size, (void)value; /* read-only */
 }
 
 void generation_init(void)

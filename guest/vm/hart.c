@@ -1,4 +1,4 @@
-/* A hart at its beginning. */
+/* The hart's reset state. */
 #include "vm/hart.h"
 
 struct hart the_hart;

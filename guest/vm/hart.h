@@ -1,9 +1,9 @@
-/* guest/vm/hart.h - the one hart: registers, CSRs, translation buffers, and what runs on it.
+/* guest/vm/hart.h - the one hart: registers, CSRs, translation buffers, execution.
  *
- * RV64IMAFDC, Zicsr, Zifencei, Zicntr, Sstc, Svade's opposite (A and D are set by the
- * hardware), S and U modes, Sv39. There is no M mode: what would trap there goes to sbi.c.
- * Source: The RISC-V Instruction Set Manual, volumes I and II (20240411).
- */
+ * RV64IMAFDC, Zicsr, Zifencei, Zicntr, Sstc, Svadu (A and D are set by the hardware), S
+ * and U modes, Sv39. There is no M mode: what would trap there goes to sbi.c.
+ *
+ * Source: The RISC-V Instruction Set Manual, volumes I and II (20240411). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,24 +34,24 @@ enum interrupt { INT_SOFTWARE = 1 << 1, INT_TIMER = 1 << 5, INT_EXTERNAL = 1 << 
 
 #define TLB_ENTRIES 512u /* of each; a power of two */
 
-/* Where bytes of a page of the hart's addresses are. A tag is the page's address, so that
- * one comparison tells page, right and alignment; TLB_NONE fits no address. */
+/* The host address of a page. The tag is the page's virtual address, so that one
+ * comparison checks page, permission and alignment; TLB_NONE matches no address. */
 struct tlb_entry {
     uint64_t tag;
-    uintptr_t less; /* the host's address of a byte, less the hart's one */
+    uintptr_t less; /* the host's address of a byte, less its virtual address */
 };
 #define TLB_NONE UINT64_MAX
 
-/* Of one way of seeing memory: as user, as supervisor, and as supervisor who may reach the
- * user's pages (SUM): kernels switch among these all the time. Pages with decoded code are
- * never in `write`, nor are devices in any. */
+/* The translations of one view of memory: as user, as supervisor, and as supervisor with
+ * access to the user's pages (SUM): kernels switch among these all the time. Pages with
+ * decoded code are never in `write`; devices are in none. */
 struct tlb {
     struct tlb_entry read[TLB_ENTRIES], write[TLB_ENTRIES];
     struct code_entry {
         uint64_t tag;
         struct slot *slots;
     } code[TLB_ENTRIES];
-    uint64_t used[TLB_ENTRIES / 64]; /* a bit an entry: what a flush has to look at */
+    uint64_t used[TLB_ENTRIES / 64]; /* a bit an entry: those that a flush has to visit */
 };
 enum view { VIEW_USER, VIEW_SUPERVISOR, VIEW_SUM, VIEW_COUNT };
 
@@ -65,27 +65,28 @@ struct hart {
     enum privilege privilege;
     uint64_t sstatus, sie, sip, stvec, sscratch, sepc, scause, stval, satp;
     uint64_t scounteren, stimecmp, senvcfg;
-    uint64_t reserved;       /* address that LR took; UINT64_MAX: none */
-    uint64_t reserved_value; /* what stood there: SC wants to find it again */
+    uint64_t reserved;       /* address reserved by LR; UINT64_MAX: none */
+    uint64_t reserved_value; /* the value that LR read: SC compares it */
     uint32_t reserved_size;
-    uint64_t retired; /* instructions, as far as CSRs can tell */
+    uint64_t retired; /* instructions, as CSRs count them */
     bool waiting;     /* wfi: until an interrupt is pending */
-    bool attention;   /* hart_run() is to return */
-    /* What is run (exec.c): the page's slots and address, or those of one instruction alone,
-     * and how many instructions may follow. */
+    bool attention;   /* hart_run() has to return */
+    /* The code that runs (exec.c): the page's slots and address, or those of a single
+     * instruction, and the number of instructions that may follow. */
     struct slot *page_slots;
     uint64_t page_pc;
     int64_t left;
     struct slot alone[3];
-    bool fp_dirty;   /* sstatus says so: fast paths need not */
-    bool fp_quick;   /* and NX is set, and frm is RNE: results are all there is */
-    struct tlb *tlb; /* of now */
+    bool fp_dirty;   /* sstatus says so: fast paths need not set it */
+    bool fp_quick;   /* and NX is set, and frm is RNE: flags can be ignored */
+    struct tlb *tlb; /* of the current view */
     struct tlb tlbs[VIEW_COUNT];
     uint64_t
-        widest[2]; /* page in the buffers, of the lower and upper half of addresses */
+        /* page in the buffers, of the lower and upper half of the address space */
+        widest[2];
 };
 
-/* The one there is: in Wasm its address is part of the code. */
+/* The only hart: in Wasm its address is a constant of the code. */
 extern struct hart the_hart;
 
 void hart_reset(struct hart *h, uint64_t pc);
@@ -100,9 +101,9 @@ void hart_step(struct hart *h);
  * handler. */
 void trap(struct hart *h, enum cause cause, uint64_t value);
 void trap_return(struct hart *h); /* sret; h->pc follows sepc */
-/* Takes the interrupt that is pending, enabled and the first in order, if any. */
+/* Takes the enabled pending interrupt of the highest priority, if any. */
 bool interrupt(struct hart *h);
-/* After a change of privilege, sstatus or satp: which translations hold now. */
+/* Selects the translations, after a change of privilege, sstatus or satp. */
 void view_changed(struct hart *h);
 
 /* ---- CSRs (csr.c) ------------------------------------------------------------------ */
@@ -115,21 +116,22 @@ bool csr_may(const struct hart *h, uint32_t number, bool writes);
 
 /* ---- memory (mmu.c) ---------------------------------------------------------------- */
 
-/* What the fast paths do not find: translates, fills a buffer, reaches devices, splits what
- * is not aligned. false: it trapped (h->pc must be the instruction's). `size` in bytes. */
+/* The slow path of loads and stores: translates, fills a buffer, reaches devices, splits
+ * misaligned accesses. false: it trapped (h->pc must be the instruction's). `size` in
+ * bytes. */
 bool load_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t *out);
 bool store_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t value);
-/* For atomic operations: where the naturally aligned bytes are, for writing. NULL: it
- * trapped. */
+/* The host address of naturally aligned bytes, for an atomic operation that writes. NULL:
+ * it trapped. */
 void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes);
-/* The slots of the page that pc lies in; NULL: it trapped. */
+/* The slots of the page of pc; NULL: it trapped. */
 struct slot *code_at(struct hart *h, uint64_t va);
-/* Two bytes of code, for an instruction over a page's end. false: it trapped. */
+/* Two bytes of code, for an instruction across pages. false: it trapped. */
 bool fetch_half(struct hart *h, uint64_t va, uint16_t *out);
 void tlb_init(struct hart *h);
 void tlb_flush(struct hart *h); /* all */
 void tlb_flush_page(struct hart *h, uint64_t va);
-/* No translation may write to this frame any more without being seen. */
+/* Removes translations through which this frame could be written unseen. */
 void tlb_protect(struct hart *h, const uint8_t *page);
-/* No translation leads to these slots any more. */
+/* Removes translations to these slots. */
 void code_unmap(struct hart *h, const struct slot *slots);

@@ -1,5 +1,5 @@
-/* The machine: what it is made of, and running it in slices between which the timer and the
- * channels are looked at. */
+/* The machine: its parts, and its execution in slices, between which timer and channels
+ * are checked. */
 #include "vm/machine.h"
 #include "vm/clock.h"
 #include "vm/device.h"
@@ -8,12 +8,13 @@
 #include "vm/hart.h"
 #include "vm/host.h"
 #include "vm/kinds.h"
+#include "vm/net/lan.h"
 #include "vm/plic.h"
 #include "vm/ram.h"
 #include "vm/sbi.h"
 #include "vm/uart.h"
 
-/* Places of virtio's devices: part of every image, so they never change. */
+/* The places of virtio devices: part of every image, so they never change. */
 enum place {
     PLACE_CONSOLE,
     PLACE_DISK_0,
@@ -21,17 +22,20 @@ enum place {
     PLACE_RNG,
     PLACE_BALLOON,
     PLACE_DISK_2,
-    PLACE_DISK_3
+    PLACE_DISK_3,
+    PLACE_NET
 };
 static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
                                                    PLACE_DISK_2, PLACE_DISK_3};
 
-/* Between two looks at the timer: a tenth of a millisecond or so. */
+static const uint8_t usual_mac[6] = {2, 0, 0, 0, 0, 1};
+
+/* Between two looks at the timer: about a tenth of a millisecond. */
 #define SLICE 20000u
-/* Traps with no instruction performed between them. No round has a smaller budget, or one
- * that is at its limit would never be found out. */
+/* Traps without an instruction between them. No round has a smaller budget, or a machine
+ * at its limit would not be detected. */
 #define STUCK 1000u
-#define TREE_AT RAM_BASE /* the kernel is behind it */
+#define TREE_AT RAM_BASE /* the kernel follows it */
 
 static struct {
     uint32_t places;   /* a bit a place with a device */
@@ -39,11 +43,12 @@ static struct {
     const char *reason;
 } machine;
 
-/* ---- making it --------------------------------------------------------------------- */
+/* ---- initialisation ---------------------------------------------------------------- */
 
 void machine_init(uint8_t *ram, uint64_t ram_bytes)
 {
-    machine.places = 1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON;
+    machine.places =
+        1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON | 1u << PLACE_NET;
     machine.end = VM_RAN;
     machine.reason = "";
     ram_init(&the_hart, ram, ram_bytes);
@@ -58,6 +63,8 @@ void machine_init(uint8_t *ram, uint64_t ram_bytes)
     console_init(PLACE_CONSOLE);
     rng_init(PLACE_RNG);
     balloon_init(PLACE_BALLOON);
+    net_init(PLACE_NET, usual_mac);
+    lan_init(usual_mac);
 }
 
 void machine_disk(uint32_t n, uint64_t bytes, bool read_only)
@@ -86,7 +93,7 @@ static void start(uint64_t entry, const char *arguments)
         .ram_bytes = ram_size(), .virtio = machine.places, .arguments = arguments};
     fdt_write(&f, ram_at(TREE_AT, FDT_MAX));
     the_hart.pc = entry;
-    /* As firmware leaves it: Linux without a PMU never opens `time`. */
+    /* As firmware leaves it: Linux without a PMU never enables `time`. */
     the_hart.scounteren = 7;
     the_hart.x[10] = 0; /* number of the hart */
     the_hart.x[11] = TREE_AT;
@@ -112,9 +119,9 @@ bool machine_boot(uint64_t bytes, const char *arguments)
     return true;
 }
 
-/* ---- running it -------------------------------------------------------------------- */
+/* ---- execution --------------------------------------------------------------------- */
 
-/* Whether the SBI was asked for an end, or the hart can never go on. */
+/* Whether the SBI was asked for an end, or the hart cannot continue. */
 static enum vm_pause look(uint64_t retired_before)
 {
     bool stuck = the_hart.left <= 0 && the_hart.retired == retired_before;
@@ -127,7 +134,7 @@ static enum vm_pause look(uint64_t retired_before)
     return machine.end;
 }
 
-/* Waits: until an interrupt that is enabled is pending. false: it still does. */
+/* Ends a wait when an enabled interrupt is pending. false: it still waits. */
 static bool wake(void)
 {
     if (the_hart.waiting && !(the_hart.sip & the_hart.sie) && clock_leap(&the_hart))
@@ -162,7 +169,8 @@ enum vm_pause machine_run(uint64_t limit)
 
 uint64_t machine_wake_ns(void)
 {
-    return clock_due_ns(&the_hart);
+    uint64_t timer = clock_due_ns(&the_hart), network = lan_due_ns();
+    return timer < network ? timer : network;
 }
 
 const char *machine_reason(void)
@@ -170,7 +178,7 @@ const char *machine_reason(void)
     return machine.reason;
 }
 
-/* ---- what happens to it ------------------------------------------------------------ */
+/* ---- external events --------------------------------------------------------------- */
 
 void machine_resume(void)
 {
@@ -197,4 +205,10 @@ void machine_resize(uint16_t rows, uint16_t columns)
 void machine_balloon(uint32_t mb)
 {
     balloon_want(mb);
+}
+
+void machine_network(bool on, const uint8_t mac[6])
+{
+    net_switch(on);
+    lan_switch(on, mac);
 }

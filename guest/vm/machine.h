@@ -18,43 +18,48 @@
 #include "abi/vm.h"
 
 #define MACHINE_DISKS 4u         /* at most; the guest sees the n-th as /dev/vda and on */
-#define MACHINE_KERNEL 0x200000u /* from the beginning of RAM: where an Image is put */
+#define MACHINE_KERNEL 0x200000u /* offset in RAM of the Image */
 #define MACHINE_ARGUMENTS_MAX 1024u /* bytes of a kernel's command line, with its NUL */
 
-/* A machine that is switched off. `ram`: zeros, whole pages, VM_RAM_MIN_MB .. VM_RAM_MAX_MB. */
+/* Initialises a machine that is off. `ram`: zeros, whole pages, VM_RAM_MIN_MB ..
+ * VM_RAM_MAX_MB. */
 void machine_init(uint8_t *ram, uint64_t ram_bytes);
 
 /* Connects disk `n` of that many bytes, whole sectors of 512, before the start. */
 void machine_disk(uint32_t n, uint64_t bytes, bool read_only);
 
-/* Before the start, for images that are to be the same each time: the clock then counts
- * instructions, and leaps over idle time where a timer is set. Until machine_resume(). */
+/* For reproducible images, before the start: the clock counts instructions, and skips
+ * idle time if a timer is set. Until machine_resume(). */
 void machine_count_time(void);
 
-/* Starts the kernel, `bytes` of an Image at MACHINE_KERNEL in RAM (Linux's header is checked),
- * with `arguments` as its command line. false: machine_reason() has words. */
+/* Starts the kernel, `bytes` of an Image at MACHINE_KERNEL in RAM (Linux's header is
+ * checked), with `arguments` as its command line. false: see machine_reason(). */
 bool machine_boot(uint64_t bytes, const char *arguments);
 /* Starts a program without a kernel's header at `entry`, with the same devices and SBI. */
 void machine_start(uint64_t entry);
 
-/* Runs about `limit` instructions (the last round may pass it by a page of code's worth).
- * VM_OFF, VM_REBOOT and VM_FAILED are final: every further run says the same. VM_IDLE: to be
- * run again at machine_wake_ns(), or as soon as host_read() has something, or host_write()
- * would take what it refused. */
+/* Runs about `limit` instructions (the last round may exceed it by a page of code).
+ * VM_OFF, VM_REBOOT and VM_FAILED are final: further runs return the same. VM_IDLE: run
+ * it again at machine_wake_ns(), or as soon as host_read() has input, or host_write()
+ * takes what it refused. */
 enum vm_pause machine_run(uint64_t limit);
-/* On host_now_ns(): when an idle machine's timer is due; UINT64_MAX: none is set. */
+/* When an idle machine's timer is due, on host_now_ns(); UINT64_MAX: none is set. */
 uint64_t machine_wake_ns(void);
-const char *machine_reason(void); /* after VM_FAILED; for a person, one sentence */
+const char *machine_reason(void); /* after VM_FAILED: one sentence for people */
 
-/* A copy of the memory is about to go on as a machine of its own: its clock continues from
- * where it stood, by this host's; the guest's kernel is told that it is another one now, and
- * mixes fresh entropy before it runs anything (vmgenid). */
+/* Continues a copy of the memory as a machine of its own: guest time goes on from the
+ * pause by this host's clock; the guest's kernel is told that it is another machine, and
+ * mixes in fresh entropy before it runs anything (vmgenid). */
 void machine_resume(void);
-/* Forgets what can be made again (decoded code, translations) and leaves zeros: the image of
- * this memory becomes smaller. */
+/* Drops caches (decoded code, translations) and zeroes them, which makes the image
+ * smaller. */
 void machine_forget(void);
 
 uint64_t machine_retired(void);                       /* instructions, since the start */
 void machine_resize(uint16_t rows, uint16_t columns); /* the console's terminal */
-/* Asks the guest to keep this many MB less of its RAM than it has (balloon). */
+/* Asks the guest to give up this many MB of its RAM (balloon). */
 void machine_balloon(uint32_t mb);
+/* Connects or disconnects the network; initially disconnected. `mac` is the machine's
+ * address, which its init has to set (the driver has read the default); frames with
+ * another are dropped. */
+void machine_network(bool on, const uint8_t mac[6]);

@@ -1,5 +1,5 @@
-/* The machine with a host that is made for it: bare programs of guest/vm/test run in it, hostile
- * ones with many seeds (under the sanitizers in MODE=asan), and what a host sees from outside. */
+/* The machine with a test host: bare programs of guest/vm/test, hostile ones with many
+ * seeds (under the sanitizers in MODE=asan), and the effects that a host sees. */
 #include "vm/device.h"
 #include "vm/elf.h"
 #include "vm/generation.h"
@@ -22,7 +22,7 @@
 #define SECTORS 2048u
 #define FOLDER "build/guest/vm/test/"
 
-/* ---- a host ------------------------------------------------------------------------ */
+/* ---- the test host ----------------------------------------------------------------- */
 
 static struct {
     uint8_t *ram;
@@ -38,7 +38,7 @@ static struct {
 
 uint64_t host_now_ns(void)
 {
-    return host.now_ns += host.step_ns; /* whoever looks sees that it goes on */
+    return host.now_ns += host.step_ns; /* time goes on with each look */
 }
 
 void host_entropy(void *at, uint32_t n)
@@ -60,7 +60,7 @@ uint32_t host_read(enum vm_channel channel, void *at, uint32_t n)
 uint32_t host_write(enum vm_channel channel, const void *at, uint32_t n)
 {
     assert_in_range(n, 1, HOST_BYTES_MAX);
-    if (channel == VM_CONTROL) { /* never much of it */
+    if (channel == VM_CONTROL) { /* a little at a time */
         uint32_t took = n > 7 ? 7 : n - n / 2;
         if (host.heard_n + took < sizeof host.heard)
             memcpy(host.heard + host.heard_n, at, took);
@@ -102,8 +102,8 @@ void host_give_back(void *at, uint64_t n)
 
 /* ---- programs ---------------------------------------------------------------------- */
 
-/* A machine that is about to run a program of guest/vm/test, whose random numbers follow from
- * `seed`. Where it is to write that it has ended. */
+/* Starts a machine with a program of guest/vm/test, whose random numbers follow from
+ * `seed`. Returns the address of `tohost`. */
 static const volatile uint64_t *begin(const char *name, uint64_t seed)
 {
     char path[128];
@@ -136,6 +136,8 @@ static const volatile uint64_t *begin(const char *name, uint64_t seed)
     machine_init(host.ram, RAM_BYTES);
     machine_disk(0, sizeof host.disks[0], true);
     machine_disk(1, sizeof host.disks[1], false);
+    static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
+    machine_network(true, mac);
     struct program p;
     assert_null(elf_load(file, n, &p));
     machine_start(p.entry);
@@ -148,7 +150,7 @@ static const char *said(void)
     return host.said;
 }
 
-/* Until it says that it has ended, or `most` instructions. */
+/* Runs until the program has ended, or `most` instructions. */
 static enum vm_pause run(const volatile uint64_t *tohost, uint64_t most)
 {
     enum vm_pause p = VM_RAN;
@@ -200,7 +202,7 @@ static void a_hostile_driver_harms_nobody(void **state)
         const volatile uint64_t *tohost = begin("hostile", seed);
         host.disks_fail = seed % 5 == 0;
         enum vm_pause p = run(tohost, 400000000);
-        /* With an odd seed it may have hit itself. */
+        /* With an odd seed it may have destroyed itself. */
         if (seed % 2 == 0 && (*tohost != 1 || p > VM_IDLE))
             fail_msg("seed %ju: ended %d, after %ju instructions: %s %s", (uintmax_t)seed,
                      (int)*tohost, (uintmax_t)machine_retired(), said(),
@@ -208,7 +210,7 @@ static void a_hostile_driver_harms_nobody(void **state)
     }
 }
 
-/* ---- what a host sees -------------------------------------------------------------- */
+/* ---- effects on the host ----------------------------------------------------------- */
 
 static void start_code(const uint32_t *code, size_t bytes)
 {
@@ -231,7 +233,7 @@ static void a_processor_that_can_never_go_on_is_a_failure(void **state)
     assert_non_null(strstr(machine_reason(), "handler"));
 }
 
-/* However few instructions a run has left when it comes to that. */
+/* However few instructions a run has left at that moment. */
 static void it_is_found_out_at_every_moment(void **state)
 {
     (void)state;
@@ -358,6 +360,21 @@ static void what_the_host_asks_of_devices_is_in_their_configuration(void **state
     assert_int_not_equal(word(balloon - 4, 4), generation);
 }
 
+static void a_network_is_a_link_that_is_up(void **state)
+{
+    (void)state;
+    static const uint8_t mac[6] = {2, 3, 4, 5, 6, 7};
+    begin("traps", 1);
+    uint64_t net = VIRTIO_BASE + 7 * VIRTIO_SIZE + 0x100;
+    assert_int_equal(word(net + 6, 2), 1);
+    uint64_t generation = word(net - 4, 4);
+    machine_network(false, mac);
+    assert_int_equal(word(net + 6, 2), 0);
+    assert_int_not_equal(word(net - 4, 4), generation);
+    machine_init(host.ram, RAM_BYTES);
+    assert_int_equal(word(net + 6, 2), 0);
+}
+
 static void counted_time_is_the_same_each_time(void **state)
 {
     (void)state;
@@ -367,8 +384,7 @@ static void counted_time_is_the_same_each_time(void **state)
         start_code(sleeper, sizeof sleeper);
         host.step_ns = i ? 1000 : 7;
         machine_count_time();
-        assert_int_equal(machine_run(10000),
-                         VM_RAN); /* it leaps over what it waits for */
+        assert_int_equal(machine_run(10000), VM_RAN); /* idle time is skipped */
         assert_int_not_equal(told_time(), 0);
         assert_true(!i || (told_time() == first && machine_retired() == retired));
         first = told_time();
@@ -403,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_a_machine_goes_on_where_it_stood),
         cmocka_unit_test(a_copy_of_a_machine_is_told_that_it_is_one),
         cmocka_unit_test(what_the_host_asks_of_devices_is_in_their_configuration),
+        cmocka_unit_test(a_network_is_a_link_that_is_up),
         cmocka_unit_test(counted_time_is_the_same_each_time),
         cmocka_unit_test(what_was_decoded_can_be_forgotten),
     };

@@ -1,4 +1,4 @@
-/* Virtio-mmio: one device's registers, its status, and setting up its queues. */
+/* Virtio-mmio: the registers of a device, its status, and the setup of its queues. */
 #include "vm/mmio.h"
 #include "vm/device.h"
 #include "vm/plic.h"
@@ -30,7 +30,7 @@ enum mmio_register {
     CONFIG = 0x100,
 };
 #define MAGIC_VALUE 0x74726976u  /* "virt" */
-#define VENDOR_VALUE 0x6c636f63u /* "cocl": nobody looks at it */
+#define VENDOR_VALUE 0x6c636f63u /* "cocl": drivers ignore it */
 
 enum { DRIVER_OK = 4, FEATURES_OK = 8, NEEDS_RESET = 64 };
 
@@ -89,7 +89,7 @@ static struct virtio_queue *chosen(struct virtio *v)
     return v->chosen < v->kind->queues ? &v->queues[v->chosen] : 0;
 }
 
-/* Its three parts have to be RAM as a whole, and to be aligned. */
+/* Its three parts have to be aligned, and entirely in RAM. */
 static bool is_sound(struct virtio_queue *q)
 {
     if (!q->size || q->size > VIRTIO_QUEUE_SIZE || q->size & (q->size - 1))
@@ -134,8 +134,8 @@ static void notify(struct virtio *v, uint32_t q)
 
 /* ---- registers --------------------------------------------------------------------- */
 
-/* Bits are added one after the other; 0 begins anew. Features that are not ours, or a driver
- * of before 1.0, are not accepted: FEATURES_OK then stays away, which the driver looks for. */
+/* Bits are added one after the other; 0 resets. Unknown features, or a driver older than
+ * 1.0, are refused: FEATURES_OK stays clear, which the driver checks. */
 static void write_status(struct virtio *v, uint32_t value)
 {
     if (!value) {
@@ -149,7 +149,7 @@ static void write_status(struct virtio *v, uint32_t value)
     v->status |= value & 0xff & ~(uint32_t)NEEDS_RESET;
     if (!(v->status & FEATURES_OK))
         v->status &= ~(uint32_t)DRIVER_OK;
-    /* What was put into queues before that goes now. */
+    /* Requests that were queued before are handled now. */
     for (uint32_t q = 0; !was_live && q < v->kind->queues; q++)
         notify(v, q);
 }
@@ -195,7 +195,7 @@ static uint64_t read_register(void *self, uint64_t offset, uint32_t size)
         return v->interrupts;
     case STATUS:
         return v->status;
-    case SHARED_BYTES: /* there is no shared memory */
+    case SHARED_BYTES: /* no shared memory */
     case SHARED_BYTES_HIGH:
     case SHARED_BASE:
     case SHARED_BASE_HIGH:

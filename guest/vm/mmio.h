@@ -1,10 +1,10 @@
-/* guest/vm/mmio.h - virtio's registers, as far as the queues need to know them. */
+/* guest/vm/mmio.h - the parts of virtio's registers that queues use. */
 #pragma once
 #include "vm/virtio.h"
 
 enum queue_part { DESCRIPTORS, AVAILABLE, USED };
 
-/* Bits of features that all devices have. */
+/* Feature bits of all devices. */
 enum { VIRTIO_INDIRECT = 28, VIRTIO_EVENT_IDX = 29, VIRTIO_VERSION_1 = 32 };
 
 enum { INTERRUPT_USED = 1, INTERRUPT_CONFIG = 2 };

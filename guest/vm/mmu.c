@@ -1,5 +1,5 @@
-/* Memory as the hart sees it: Sv39, the translation buffers behind the fast paths, and what
- * those do not find. */
+/* The hart's view of memory: Sv39, the translation buffers of the fast paths, and the
+ * slow paths. */
 #include "vm/csr.h"
 #include "vm/device.h"
 #include "vm/hart.h"
@@ -33,8 +33,8 @@ void tlb_init(struct hart *h)
     h->widest[0] = h->widest[1] = PAGE;
 }
 
-/* Those that hold a page of the `size` bytes around va; all of them with a size of 0. It costs
- * what is in use: kernels flush often, and small programs use few. */
+/* Drops entries for the pages of `size` bytes around va; all entries if size is 0. The
+ * cost depends on entries in use: kernels flush often, and small programs use few. */
 static void forget_around(struct tlb *t, uint64_t va, uint64_t size)
 {
     uint64_t mask = 0 - size;
@@ -63,7 +63,7 @@ void tlb_flush(struct hart *h)
     h->widest[0] = h->widest[1] = PAGE;
 }
 
-/* Of a large page there may be an entry for each 4 KB. */
+/* A large page may have an entry for each 4 KB of it. */
 void tlb_flush_page(struct hart *h, uint64_t va)
 {
     uint64_t size = h->widest[va >> 63];
@@ -130,7 +130,7 @@ static const enum cause page_fault[] = {CAUSE_LOAD_PAGE, CAUSE_STORE_PAGE,
                         access_fault[] = {CAUSE_LOAD_ACCESS, CAUSE_STORE_ACCESS,
                                           CAUSE_FETCH_ACCESS};
 
-/* May it be used so? */
+/* Whether the access is permitted. */
 static bool is_allowed(const struct hart *h, uint64_t pte, enum access how)
 {
     bool user = h->privilege == USER, sum = h->sstatus & SSTATUS_SUM;
@@ -213,7 +213,7 @@ static void put(uint8_t *at, uint32_t size, uint64_t v)
 static bool load_within(struct hart *h, uint64_t va, uint32_t size, uint64_t *out)
 {
     const struct tlb_entry *e = &h->tlb->read[place(va)];
-    if (e->tag == (va & ~(PAGE - 1))) { /* it was but not aligned */
+    if (e->tag == (va & ~(PAGE - 1))) { /* it was only misaligned */
         *out = get((const uint8_t *)(e->less + (uintptr_t)va), size);
         return true;
     }
@@ -264,7 +264,7 @@ static bool store_within(struct hart *h, uint64_t va, uint32_t size, uint64_t pa
     return false;
 }
 
-/* Over a page's end nothing is written before both pages were found. */
+/* Across pages nothing is written until both are translated. */
 bool store_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t value)
 {
     const struct tlb_entry *e = &h->tlb->write[place(va)];

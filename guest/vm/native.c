@@ -35,7 +35,7 @@ static bool number(const char *text, uint64_t least, uint64_t most, uint64_t *ou
     return end && end != text && !*end && !errno && *out >= least && *out <= most;
 }
 
-/* What may follow --kernel alone. false: it is another option. */
+/* The options of --kernel. false: another option. */
 static bool boot_option(struct boot *b, const char *option, const char *value)
 {
     static const char *const disks[MACHINE_DISKS] = {"--disk", "--disk2", "--disk3",

@@ -1,11 +1,11 @@
-/* guest/vm/ops.h - the operations that code is decoded into: one table, for the decoder,
- * the executor, whoever prints code, and later the translator to Wasm.
+/* guest/vm/ops.h - the operations that code is decoded into: one table for the decoder,
+ * the executor, disassembly, and later the translator to Wasm.
  *
- * Compressed instructions are gone behind the decoder: each is one of these. Some operations
- * come in further forms, for the place in a page of code where they stand (place.c).
+ * The decoder expands compressed instructions: each is one of these. Some operations have
+ * further forms, for their place in a page of code (place.c).
+ *
  * Source: The RISC-V Instruction Set Manual, volume I (RV64IMAFDC, Zicsr, Zifencei) and
- * volume II (supervisor).
- */
+ * volume II (supervisor). */
 #pragma once
 #include <stdint.h>
 
@@ -65,22 +65,22 @@ enum vm_format { NONE, R, I, S, B, U, J, CSR, F2, F3 };
     OP(fcvt_d_lu, F2) OP(fcvt_d_s, F2)
 /* clang-format on */
 
-/* Operations that also have a form for instructions of two bytes, which are a slot shorter. */
+/* Operations with a form for instructions of two bytes, which are a slot shorter. */
 /* clang-format off */
 #define VM_SHORT_OPS(OP)                                                                 \
     OP(nop) OP(lui) OP(jalr) OP(jr) OP(beq_near) OP(bne_near) OP(j_near)                 \
     OP(lw) OP(ld) OP(sw) OP(sd) OP(fld) OP(fsd)                                          \
     OP(addi) OP(addiw) OP(slli) OP(srli) OP(srai) OP(andi) OP(add) OP(sub) OP(xor)       \
     OP(or) OP(and) OP(addw) OP(subw)
-/* Forms of operations: what would only write x0 does nothing, what does more besides (loads,
- * floating point) is an `idle` one with its operation in `rd`; jumps without a link; and
- * jumps within the page, whose imm is in bytes of slots. */
+/* Forms of operations: one that would only write x0 does nothing; one that does more
+ * besides (loads, floating point) is an `idle` one with its operation in `rd`; jumps
+ * without a link; and jumps within the page, whose imm is in bytes of slots. */
 #define VM_PLACED_OPS(OP)                                                                \
     OP(nop, NONE) OP(idle, NONE) OP(jr, I) OP(j_near, J) OP(jal_near, J)                                \
     OP(beq_near, B) OP(bne_near, B) OP(blt_near, B) OP(bge_near, B) OP(bltu_near, B)     \
     OP(bgeu_near, B)
-/* Two instructions that often follow each other, run as one: the first one's slot says so, the
- * second one's is as it would be alone, for whoever jumps there. */
+/* Two instructions that often follow each other, run as one: the first one's slot is the
+ * pair, the second one's is as it would be alone, for jumps to it. */
 #define VM_PAIRED_OPS(OP)                                                                \
     OP(c_ld, c_ld) OP(c_sd, c_sd) OP(ld, ld) OP(sd, sd) OP(lbu, lbu) OP(c_ld, c_addi)    \
     OP(c_ld, c_add) OP(c_add, c_ld) OP(c_addi, c_sd) OP(c_addi, c_addi)                  \
@@ -102,7 +102,7 @@ enum vm_op {
 };
 _Static_assert(VM_OP_COUNT <= 256, "an operation's number is a byte");
 
-/* A decoded instruction, for each two bytes of code one. */
+/* A decoded instruction; there is one slot for each two bytes of code. */
 struct slot {
     uint8_t op;
     uint8_t size; /* of the instruction in bytes: 2 or 4 */
@@ -111,4 +111,4 @@ struct slot {
     int32_t imm;
 };
 #define REGISTER(n) ((n) * 8u)
-#define ROUND_DYNAMIC 7u /* of F2 and F3: as frm says */
+#define ROUND_DYNAMIC 7u /* in F2 and F3: as frm says */

@@ -1,4 +1,4 @@
-/* The world around a machine that runs as a program of this computer. */
+/* The host of a machine that runs as a program of this computer. */
 #include "vm/outside.h"
 #include "vm/host.h"
 #include "vm/machine.h"
@@ -22,11 +22,11 @@ static struct {
     int disks[MACHINE_DISKS];
     int listener, control; /* -1: none */
     bool input_ended, output_full, control_full;
-    uint64_t repeat; /* state of the entropy that repeats; 0: real */
+    uint64_t repeat; /* state of the reproducible entropy; 0: real entropy */
     struct termios terminal;
 } outside = {.disks = {-1, -1, -1, -1}, .listener = -1, .control = -1};
 
-/* ---- time and chance --------------------------------------------------------------- */
+/* ---- time and entropy -------------------------------------------------------------- */
 
 uint64_t host_now_ns(void)
 {
@@ -97,7 +97,7 @@ uint32_t host_read(enum vm_channel channel, void *at, uint32_t n)
 
 uint32_t host_write(enum vm_channel channel, const void *at, uint32_t n)
 {
-    if (channel != VM_CONTROL) { /* whoever reads this waits as for any program */
+    if (channel != VM_CONTROL) { /* a reader of this waits as for any program */
         size_t done = fwrite(at, 1, n, stdout);
         fflush(stdout);
         return (uint32_t)done;
@@ -191,7 +191,7 @@ static bool write_all(int fd, const uint8_t *at, uint64_t n, uint64_t offset)
     return true;
 }
 
-/* As FALLOC_FL_PUNCH_HOLE, but on every file system. */
+/* As FALLOC_FL_PUNCH_HOLE, on every file system. */
 static bool zero(int fd, uint64_t n, uint64_t offset)
 {
     static const uint8_t zeros[65536];

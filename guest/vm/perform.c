@@ -1,4 +1,4 @@
-/* What the executor hands over. */
+/* Instructions that the executor hands over. */
 #include "vm/perform.h"
 #include "vm/csr.h"
 #include "vm/fp.h"
@@ -85,8 +85,8 @@ static void write_at(void *at, uint32_t size, uint64_t v)
         *(uint32_t *)at = (uint32_t)v;
 }
 
-/* lr and sc: whoever wrote in between is found by what stands there, which is enough where
- * one hart runs: another's write comes with a trap, and that ends the reservation. */
+/* lr and sc: a write in between is found by comparing the value, which is enough with one
+ * hart: another program's write comes with a trap, and that ends the reservation. */
 static bool reserve(struct hart *h, const struct slot *s, uint32_t size)
 {
     uint64_t va = x_of(h, s->rs1);
@@ -133,9 +133,9 @@ static bool atomic(struct hart *h, const struct slot *s)
     return true;
 }
 
-/* ---- the system's ------------------------------------------------------------------ */
+/* ---- system instructions ----------------------------------------------------------- */
 
-/* What follows the instruction at h->pc, which ended well. */
+/* Goes on after the instruction at h->pc, which succeeded. */
 static void pass(struct hart *h, const struct slot *s)
 {
     h->pc += s->size;
@@ -166,7 +166,7 @@ static void csr(struct hart *h, const struct slot *s)
         view_changed(h);
 }
 
-/* Everything that ends a round besides jumps. */
+/* Everything but jumps that ends a round. */
 static void system_op(struct hart *h, const struct slot *s)
 {
     switch (s->op) {
@@ -212,7 +212,7 @@ static void system_op(struct hart *h, const struct slot *s)
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* How many bytes, and whether a load extends the sign. */
+/* Bytes, and whether a load extends the sign. */
 struct width {
     uint8_t size;
     bool is_signed;
@@ -277,7 +277,7 @@ static bool load(struct hart *h, const struct slot *s)
     return true;
 }
 
-/* It may have been a device, or have written this very code: false in any case. */
+/* It may have been a device, or have written this very code: always false. */
 static bool store(struct hart *h, const struct slot *s)
 {
     uint64_t va = x_of(h, s->rs1) + (uint64_t)(int64_t)s->imm;

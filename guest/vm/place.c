@@ -1,9 +1,9 @@
-/* Slots are made when they are first run, in rows: what follows will mostly run too. */
+/* Slots are filled when they are first run, in rows: what follows will mostly run too. */
 #include "vm/place.h"
 #include "vm/decode.h"
 
 #define HALVES (RAM_PAGE / 2u)
-#define ROW 32u /* instructions at once, at most */
+#define ROW 32u /* instructions at once */
 
 static const uint8_t short_of[256] = {
 #define VM_SHORT_FORM(name) [OP_##name] = OP_c_##name,
@@ -11,13 +11,13 @@ static const uint8_t short_of[256] = {
 #undef VM_SHORT_FORM
 };
 
-/* Does it nothing but write x[rd]? */
+/* Whether its only effect is to write x[rd]. */
 static bool only_writes(enum vm_op op)
 {
     return op == OP_lui || op == OP_auipc || (op >= OP_addi && op <= OP_remuw);
 }
 
-/* Does it write x[rd], and may trap or raise flags besides? */
+/* Whether it writes x[rd], and may trap or raise flags besides. */
 static bool also_writes(enum vm_op op)
 {
     unsigned of_single =
@@ -32,7 +32,7 @@ static bool branches(enum vm_op op)
     return op >= OP_beq && op <= OP_bgeu;
 }
 
-/* A jump whose target is in the page, in the form for that. */
+/* The form of a jump whose target is in the page. */
 static struct slot near(struct slot s, uint32_t index)
 {
     int64_t to = (int64_t)index + s.imm / 2;

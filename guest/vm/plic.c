@@ -24,7 +24,7 @@ static uint32_t pending(void)
     return (plic.up | plic.pulsed) & ~plic.claimed;
 }
 
-/* The line to be claimed: of the highest priority, of these the lowest number; 0: none. */
+/* The line to claim: highest priority, then lowest number; 0: none. */
 static uint32_t best(void)
 {
     uint32_t open = pending() & plic.enabled, found = 0;

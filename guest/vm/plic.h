@@ -1,8 +1,9 @@
-/* guest/vm/plic.h - the interrupt controller: which of the devices' lines the hart hears of.
+/* guest/vm/plic.h - the interrupt controller: routes the devices' lines to the hart.
  *
- * Lines are levels: one that is still up when the kernel has completed it comes again.
- * Source: RISC-V Platform-Level Interrupt Controller Specification 1.0.
- */
+ * Lines are levels: one that is still up when the kernel has completed it is raised
+ * again.
+ *
+ * Source: RISC-V Platform-Level Interrupt Controller Specification 1.0. */
 #pragma once
 #include "vm/hart.h"
 
@@ -10,6 +11,7 @@
 #define PLIC_SIZE 0x00400000ull
 #define PLIC_LINES 31u /* numbered from 1 */
 
-void plic_init(struct hart *h); /* and adds it to the devices */
+void plic_init(struct hart *h); /* adds it to the devices */
 void plic_line(uint32_t line, bool up);
-void plic_pulse(uint32_t line); /* for a device that has no way to lower it: once */
+/* raises a line once, for a device that cannot lower it */
+void plic_pulse(uint32_t line);

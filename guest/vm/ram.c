@@ -1,11 +1,11 @@
-/* RAM, and the pages of it that were run. */
+/* RAM, and the decoded pages of it. */
 #include "vm/ram.h"
 
 #define HALVES (RAM_PAGE / 2u)
-/* Kept decoded, the oldest given up for a new one: 48 MB of slots where all are in use. */
+/* Decoded pages kept; the oldest is replaced: 48 MB of slots if all are in use. */
 #define CODE_PAGES 3000u
 
-/* Small writes to a page of code, since something of it was decoded. */
+/* Small writes to a page of code since it was last decoded. */
 #define WRITES_MAX 256u
 
 static struct hart *hart;
@@ -51,9 +51,8 @@ bool is_code(const uint8_t *page)
     return code_of[frame_of(page)];
 }
 
-/* A round may still be among these slots, when a store of its own has them dropped: each of
- * them sends it to look for its page's slots again. The one that it is at has to go on saying
- * how long it is. */
+/* A round may be executing these slots when a store of its own drops them: each slot then
+ * makes it look up its page again. The current slot has to keep its length. */
 static void drop(struct code_page *p)
 {
     code_unmap(hart, p->slots);
@@ -62,9 +61,9 @@ static void drop(struct code_page *p)
         p->slots[i].op = OP_page_end;
 }
 
-/* A page of code may hold data, too: then only what was decoded of these bytes goes, which
- * begins as far before them as a slot looks ahead. A page that is written again and again
- * without new code has become another's. */
+/* A page of code may contain data, too: then only slots decoded from these bytes are
+ * dropped, which begin as far before them as a slot looks ahead. A page that is written
+ * again and again without new code is dropped whole. */
 static void scratch(struct code_page *p, uint32_t offset, uint32_t size)
 {
     if (++p->writes > WRITES_MAX) {

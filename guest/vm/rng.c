@@ -2,7 +2,8 @@
 #include "vm/host.h"
 #include "vm/kinds.h"
 
-/* Of one request; the rest stays unfilled, as the standard allows. Linux asks for less. */
+/* Of one request; the rest stays unfilled, as the standard allows. Linux asks for
+ * less. */
 #define REQUEST_MAX 4096u
 
 static struct virtio device;

@@ -1,11 +1,11 @@
-/* The SBI, of a machine with one hart, number 0. */
+/* The SBI of a machine with one hart, number 0. */
 #include "vm/sbi.h"
 #include "vm/clock.h"
 #include "vm/host.h"
 #include "vm/ram.h"
 
 #define VERSION (2u << 24) /* 2.0 */
-#define OURS 0x636c6f63u   /* the implementation's number: nobody else has it */
+#define OURS 0x636c6f63u   /* an unassigned implementation id */
 
 enum extension {
     LEGACY_SET_TIMER = 0,
@@ -91,11 +91,11 @@ static struct answer base(uint64_t function, uint64_t argument)
         return done(VERSION);
     case 1:
         return done(OURS);
-    case 2: /* our version */
+    case 2: /* implementation version */
         return done(1);
     case 3:
         return done(is_extension(argument));
-    case 4: /* mvendorid, marchid, mimpid: not given */
+    case 4: /* mvendorid, marchid, mimpid: none */
     case 5:
     case 6:
         return done(0);
@@ -104,13 +104,13 @@ static struct answer base(uint64_t function, uint64_t argument)
     }
 }
 
-/* Is hart 0 among those that a mask and its first number tell? */
+/* Whether hart 0 is among those of a mask and its base. */
 static bool is_meant(uint64_t mask, uint64_t first)
 {
     return first == UINT64_MAX || (first == 0 && mask & 1);
 }
 
-/* Does a mask name harts that are not there? */
+/* Whether a mask names harts that do not exist. */
 static bool is_wrong(uint64_t mask, uint64_t first)
 {
     return first != UINT64_MAX && mask && !(first == 0 && mask == 1);
@@ -125,7 +125,8 @@ static struct answer send_interrupt(struct hart *h, uint64_t mask, uint64_t firs
     return done(0);
 }
 
-/* Whatever range, it is all forgotten: a kernel of one hart has no use for these. */
+/* Whatever the range, everything is flushed: a kernel with one hart does not use
+ * these. */
 static struct answer remote_fence(struct hart *h, uint64_t function)
 {
     if (function > 2) /* those of a hypervisor */
@@ -143,11 +144,11 @@ static struct answer hart_state(struct hart *h, uint64_t function, uint64_t argu
     switch (function) {
     case START:
         return failed(argument ? INVALID : AVAILABLE);
-    case STOP: /* nobody would be left */
+    case STOP: /* the only hart cannot stop */
         return failed(FAILED);
-    case STATUS: /* 0: it is started */
+    case STATUS: /* 0: started */
         return argument ? failed(INVALID) : done(0);
-    case SUSPEND: /* type 0 keeps all: like wfi */
+    case SUSPEND: /* type 0 is retentive: like wfi */
         if (argument)
             return failed(NOT_SUPPORTED);
         h->waiting = !(h->sip & h->sie);
@@ -187,7 +188,7 @@ static struct answer console(struct hart *h, uint64_t function)
     return done(n);
 }
 
-/* The first edition's calls answer in a0 alone. false: it is none of them. */
+/* Legacy calls return in a0 only. false: another call. */
 static bool legacy(struct hart *h)
 {
     uint8_t one = (uint8_t)h->x[10];

@@ -1,6 +1,6 @@
-/* Floating point by integers. A number is taken apart into a sign, an exponent and a
- * significand whose leading bit stands at bit 63; an operation makes one of up to 128 bits,
- * anything below it folded into its last bit; fp_round() puts it together. */
+/* Floating point in integer arithmetic. A number is unpacked into a sign, an exponent and
+ * a significand whose leading bit is bit 63; an operation makes one of up to 128 bits,
+ * lower bits folded into its last bit (sticky); fp_round() packs it. */
 #include "vm/softfp.h"
 
 typedef unsigned __int128 wide;
@@ -9,7 +9,7 @@ const struct fp_format fp_single = {8, 23}, fp_double = {11, 52};
 
 enum kind { ZERO, FINITE, INFINITE, QUIET, SIGNALING };
 
-/* The value is significand * 2^(exponent - 63) of a FINITE one: 1.xxx * 2^exponent. */
+/* The value of a FINITE one is significand * 2^(exponent - 63): 1.xxx * 2^exponent. */
 struct parts {
     enum kind kind;
     bool negative;
@@ -78,8 +78,8 @@ static struct parts take_apart(const struct fp_format *f, uint64_t a)
 
 /* ---- rounding ------------------------------------------------------------------ */
 
-/* Is the magnitude rounded up, whose last kept bit is `odd`, of what lies behind (at most
- * a 1 in its highest place is one half)? */
+/* Whether the magnitude is rounded up; `odd` is its last kept bit, `behind` has the
+ * dropped bits (1 in the highest place alone is one half). */
 static bool rounds_up(enum fp_rounding r, bool negative, bool odd, uint64_t behind)
 {
     const uint64_t half = 1ull << 63;
@@ -98,7 +98,7 @@ static bool rounds_up(enum fp_rounding r, bool negative, bool odd, uint64_t behi
     return false;
 }
 
-/* Right by `n` places; a bit that falls out stays as the last one. */
+/* Shifts right by `n` places; a one that falls out sets the last bit. */
 static wide shift_sticky(wide v, int n)
 {
     if (n <= 0)
@@ -123,7 +123,7 @@ static uint64_t round_normal(const struct fp_format *f, bool negative, int expon
     int least = 1 - bias(f), drop = 127 - f->fraction_bits;
     bool tiny = exponent < least;
     if (tiny) {
-        /* After rounding: is it still tiny with the full precision? */
+        /* After rounding: whether it is still tiny at full precision. */
         uint64_t kept = (uint64_t)(v >> drop);
         uint64_t behind =
             (uint64_t)(v << (128 - drop) >> 64) | ((uint64_t)(v << (128 - drop)) != 0);
@@ -147,7 +147,7 @@ static uint64_t round_normal(const struct fp_format *f, bool negative, int expon
     return sign_bit(f, negative) | pattern;
 }
 
-/* The same of any v but 0. */
+/* The same for any v but 0. */
 static uint64_t fp_round(const struct fp_format *f, bool negative, int exponent, wide v,
                          enum fp_rounding r, uint32_t *flags)
 {
@@ -184,7 +184,7 @@ static uint64_t sum(const struct fp_format *f, bool an, int ae, wide av, bool bn
         bn = n, be = e, bv = v;
     }
     bv = shift_sticky(bv, ae - be);
-    /* What was shifted may be the greater one: their exponents were only bounds. */
+    /* The shifted one may be the greater: their exponents were only bounds. */
     bool swapped = an != bn && av < bv;
     wide v = an == bn ? av + bv : swapped ? bv - av : av - bv;
     if (!v)
@@ -297,7 +297,7 @@ uint64_t fp_div(const struct fp_format *f, uint64_t x, uint64_t y, enum fp_round
     }
     if (a.kind == ZERO)
         return sign_bit(f, negative);
-    /* 64 bits of quotient, one at a time: no 128-bit division is at hand. */
+    /* 64 bits of quotient, one at a time: there is no 128-bit division. */
     wide rest = a.significand;
     uint64_t quotient = 0;
     for (int i = 0; i < 64; i++) {
@@ -324,7 +324,8 @@ uint64_t fp_sqrt(const struct fp_format *f, uint64_t x, enum fp_rounding r,
         return invalid(f, flags);
     if (a.kind == INFINITE)
         return x;
-    /* Of m * 2^e with e even and m from 1 up to 4: 62 bits of root, two of m at a time. */
+    /* The root of m * 2^e with e even and m from 1 up to 4: 62 bits, each from two bits
+     * of m. */
     bool odd = a.exponent & 1;
     uint64_t m = a.significand >> (odd ? 0 : 1);
     wide rest = 0;
@@ -458,7 +459,7 @@ uint64_t fp_to_int(const struct fp_format *f, uint64_t x, int bits, bool is_sign
         *flags |= FP_NV;
         return end;
     }
-    /* 64 bits before the point, 64 behind it. */
+    /* 64 bits before the point, 64 after it. */
     wide v = a.exponent >= -1 ? (wide)a.significand << (a.exponent + 1)
                               : shift_sticky(a.significand, -1 - a.exponent);
     uint64_t whole = (uint64_t)(v >> 64), behind = (uint64_t)v;

@@ -1,12 +1,12 @@
-/* guest/vm/softfp.h - floating point by integers: binary32 and binary64 as RISC-V wants
- * them, with all five rounding modes, flags, and the canonical NaN as the only one that is
- * ever made.
+/* guest/vm/softfp.h - floating point in integer arithmetic: binary32 and binary64 of
+ * RISC-V, with all five rounding modes, flags, and the canonical NaN as the only NaN
+ * result.
  *
- * Values are bit patterns in 64 bits, those of binary32 in the low half (whoever keeps
- * them in registers boxes them). Each call returns its result and adds to *flags what it
- * raised. Tininess is detected after rounding.
- * Source: IEEE 754-2019; The RISC-V Instruction Set Manual, volume I, "F" and "D".
- */
+ * Values are bit patterns in 64 bits, those of binary32 in the low half (the caller boxes
+ * them). Each call returns its result and adds the flags it raised to *flags. Tininess is
+ * detected after rounding.
+ *
+ * Source: IEEE 754-2019; The RISC-V Instruction Set Manual, volume I, "F" and "D". */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,9 +14,9 @@
 enum fp_rounding { FP_RNE, FP_RTZ, FP_RDN, FP_RUP, FP_RMM };
 enum fp_flag { FP_NX = 1, FP_UF = 2, FP_OF = 4, FP_DZ = 8, FP_NV = 16 };
 
-/* One of the two formats. */
+/* binary32 or binary64. */
 struct fp_format {
-    int exponent_bits, fraction_bits; /* as they stand in the pattern */
+    int exponent_bits, fraction_bits; /* of the pattern */
 };
 extern const struct fp_format fp_single, fp_double;
 

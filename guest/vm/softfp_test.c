@@ -1,5 +1,5 @@
-/* Floating point by integers, against the FPU of this computer: results and flags, in the four
- * rounding modes that it has. */
+/* Floating point in integer arithmetic, compared with this computer's FPU: results and
+ * flags, in the four rounding modes that it has. */
 #include <fenv.h>
 #include <math.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static uint64_t of_single(float f)
     return isnan(f) ? 0x7fc00000u : bits;
 }
 
-/* A pattern of a format, mostly one near an edge: of its exponents, or of its fractions. */
+/* A random pattern, mostly near an edge: of exponents, or of fractions. */
 static uint64_t pattern(const struct fp_format *f)
 {
     uint64_t fraction = any() & ((1ull << f->fraction_bits) - 1);
@@ -104,7 +104,7 @@ static uint32_t raised(void)
            (e & FE_INVALID ? FP_NV : 0u);
 }
 
-/* Other processors tell tininess before they round. */
+/* Other processors detect tininess before rounding. */
 #ifdef __x86_64__
 #define COMPARED UINT32_MAX
 #else
@@ -124,7 +124,7 @@ static void tell(const char *what, enum fp_rounding r, const uint64_t *of, uint6
                     (uintmax_t)got, flags, (uintmax_t)want, want_flags);
 }
 
-/* Does the same in this mode by integers and by the FPU. */
+/* Compares softfp and the FPU in this mode. */
 #define SAME(what, as_bits, soft, fpu)                               \
     do {                                                             \
         uint32_t flags = 0;                                          \
@@ -137,13 +137,14 @@ static void tell(const char *what, enum fp_rounding r, const uint64_t *of, uint6
         tell(what, modes[m].ours, of, got, flags, as_bits(r), want); \
     } while (0)
 
-/* x86 says of inf * 0 + NaN that it is valid, which the standard leaves open; RISC-V does not. */
+/* inf * 0 + NaN raises no flag on x86; the standard leaves that open, and RISC-V raises
+ * NV. */
 static bool is_open(double a, double b, double c)
 {
     return isnan(c) && ((isinf(a) && b == 0) || (a == 0 && isinf(b)));
 }
 
-/* A test of one format's arithmetic. */
+/* The tests of one format's arithmetic. */
 #define OF_FORMAT(name, format, real, as_real, of_real, root, fused)                     \
     static void name(void **unused)                                                      \
     {                                                                                    \
@@ -199,11 +200,11 @@ static void conversions_are_those_of_the_fpu(void **unused)
     assert_int_equal(wrong, 0);
 }
 
-/* Called, for what compilers make of it in place rounds negative numbers the other way. */
+/* By a pointer: compilers' inline code rounds negative numbers the other way. */
 static double (*volatile round_by_mode)(double) = rint;
 
-/* What the FPU would make of a rounded value; outside of [least, most] and for NaN it is the
- * nearer end, NaN being above all, and NV alone. */
+/* The FPU's result of a rounded value; outside of [least, most] and for NaN the nearer
+ * end, NaN being above all, and NV alone. */
 static void check_to_int(uint64_t bits, unsigned m, int width, bool is_signed,
                          double least, double above)
 {
@@ -244,7 +245,7 @@ static void integers_are_rounded_and_bounded(void **unused)
     assert_int_equal(wrong, 0);
 }
 
-/* The mode that the FPU has not got: halves go away from 0. */
+/* The mode that the FPU lacks: halves are rounded away from 0. */
 static void halves_go_away_from_zero_in_the_fifth_mode(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* Traps and interrupts: all of them go to the supervisor, there being nobody above. */
+/* Traps and interrupts: all go to the supervisor, as there is no machine mode. */
 #include "vm/csr.h"
 #include "vm/hart.h"
 

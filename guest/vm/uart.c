@@ -11,11 +11,11 @@ enum { DATA, ENABLE, IDENTITY, LINE, MODEM, STATUS, MODEM_STATUS, SCRATCH };
 #define IDENTITY_FIFO 0xc0u
 #define LINE_DIVISOR 0x80u /* the first two registers are the divisor's */
 #define STATUS_IDLE 0x60u  /* all was sent */
-#define MODEM_IDLE 0xb0u   /* somebody listens */
+#define MODEM_IDLE 0xb0u   /* connected */
 
 static struct {
     uint8_t enable, line, modem, scratch, divisor[2];
-    bool has_sent; /* since the kernel last asked why it is interrupted */
+    bool has_sent; /* since the kernel last read the interrupt's cause */
     bool fifo;
 } uart;
 

@@ -1,6 +1,5 @@
-/* guest/vm/uart.h - the transmitter of an ns16550, for what a kernel says before it has
- * drivers: it goes to VM_LOG. Nothing is ever received.
- */
+/* guest/vm/uart.h - the transmitter of an ns16550, for a kernel's messages before it has
+ * drivers: they go to VM_LOG. It receives nothing. */
 #pragma once
 
 #define UART_BASE 0x10000000ull
@@ -8,4 +7,4 @@
 #define UART_LINE 31u
 #define UART_HZ 3686400u
 
-void uart_init(void); /* and adds it to the devices */
+void uart_init(void); /* adds it to the devices */

@@ -30,7 +30,7 @@ static uint16_t get16(const uint8_t *at)
     return (uint16_t)(at[0] | at[1] << 8);
 }
 
-/* A queue's own parts are written as any other RAM. */
+/* A queue's own parts are written like any other RAM. */
 static void put_part(struct virtio_queue *q, enum queue_part part, uint32_t offset,
                      uint32_t size, uint64_t value)
 {
@@ -43,15 +43,15 @@ static uint16_t available(const struct virtio_queue *q)
     return get16(q->at[AVAILABLE] + 2);
 }
 
-/* Asks to be notified of the next one, there being none now. */
+/* Requests a notification of the next buffer after those that are there. */
 static void expect(const struct virtio *v, struct virtio_queue *q)
 {
-    if (virtio_has(v, VIRTIO_EVENT_IDX) &&
-        get16(q->at[USED] + 4 + 8 * q->size) != q->seen)
-        put_part(q, USED, 4 + 8 * q->size, 2, q->seen);
+    uint16_t next = available(q);
+    if (virtio_has(v, VIRTIO_EVENT_IDX) && get16(q->at[USED] + 4 + 8 * q->size) != next)
+        put_part(q, USED, 4 + 8 * q->size, 2, next);
 }
 
-/* Does the guest want to hear that `used` of it is there now? */
+/* Whether the guest asked for an interrupt at this index of `used`. */
 static bool is_wanted(const struct virtio *v, const struct virtio_queue *q)
 {
     if (!virtio_has(v, VIRTIO_EVENT_IDX))
@@ -74,7 +74,7 @@ static struct descriptor descriptor_at(const uint8_t *table, uint32_t i)
                                get16(at + 12), get16(at + 14)};
 }
 
-/* false: it breaks a rule. */
+/* false: malformed. */
 static bool add_buffer(struct chain *c, const struct descriptor *d)
 {
     bool writes = d->flags & FLAG_WRITE;
@@ -87,8 +87,8 @@ static bool add_buffer(struct chain *c, const struct descriptor *d)
     return true;
 }
 
-/* The chain that begins at descriptor `i` of a table of `size`. One with a loop has more
- * buffers than there may be. */
+/* Follows the chain that begins at descriptor `i` of a table of `size`. A loop exceeds
+ * the number of buffers allowed. */
 static bool follow(struct chain *c, const uint8_t *table, uint32_t size, uint32_t i,
                    bool may_indirect)
 {
@@ -112,15 +112,27 @@ static bool follow(struct chain *c, const uint8_t *table, uint32_t size, uint32_
 
 bool virtio_front(struct virtio *v, uint32_t number, struct chain *c)
 {
+    return virtio_peek(v, number, 0, c);
+}
+
+void virtio_want_more(struct virtio *v, uint32_t number)
+{
+    struct virtio_queue *q = &v->queues[number];
+    if (virtio_is_live(v) && q->ready)
+        expect(v, q);
+}
+
+bool virtio_peek(struct virtio *v, uint32_t number, uint32_t i, struct chain *c)
+{
     struct virtio_queue *q = &v->queues[number];
     if (!virtio_is_live(v) || !q->ready)
         return false;
     uint16_t waiting = (uint16_t)(available(q) - q->seen);
-    if (!waiting) {
+    if (i >= waiting) {
         expect(v, q);
         return false;
     }
-    c->head = get16(q->at[AVAILABLE] + 4 + 2 * (q->seen % q->size));
+    c->head = get16(q->at[AVAILABLE] + 4 + 2 * ((uint16_t)(q->seen + i) % q->size));
     c->count = c->readable = 0;
     c->to_read = c->to_write = c->written = 0;
     if (waiting > q->size || !follow(c, q->at[DESCRIPTORS], q->size, c->head,
@@ -146,7 +158,7 @@ void virtio_give(struct virtio *v, uint32_t number, const struct chain *c)
         mmio_interrupt(v, INTERRUPT_USED);
 }
 
-/* ---- their bytes ------------------------------------------------------------------- */
+/* ---- bytes of chains --------------------------------------------------------------- */
 
 const uint8_t *chain_next_read(struct chain *c, uint32_t *n)
 {

@@ -1,16 +1,15 @@
-/* The machine as a Wasm module: what src/sandbox/vm calls, and nothing more.
+/* The machine as a Wasm module: the exports for src/sandbox/vm.
  *
- * Linear memory is laid out as abi/vm.h says: all static data below VM_RAM_AT, RAM from
+ * Linear memory is laid out as in abi/vm.h: all static data below VM_RAM_AT, RAM from
  * there on. The module's memory has room for the largest RAM from its start and never
- * grows: what a machine does not use costs nothing.
- */
+ * grows: unused memory costs nothing. */
 #include "vm/machine.h"
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 #define PAGE_OF_WASM 65536u
 #define MB 20
 
-/* Of what a C library has, all that the machine needs beside guest/script/memory.c. */
+/* The functions of the C library that the machine needs besides guest/script/memory.c. */
 __attribute__((no_builtin)) int strcmp(const char *a, const char *b)
 {
     for (; *a && *a == *b; a++, b++) {
@@ -18,10 +17,10 @@ __attribute__((no_builtin)) int strcmp(const char *a, const char *b)
     return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* Where the linker's static data ends. */
+/* The end of static data. */
 extern const uint8_t __heap_base;
 
-/* Called once, by the build (cloche-bake): a module that is laid out otherwise is none. */
+/* Called once, by the build (cloche-bake): traps if the layout is wrong. */
 EXPORT(bake) void bake(void)
 {
     uint64_t needs = VM_RAM_AT + ((uint64_t)VM_RAM_MAX_MB << MB);
@@ -30,7 +29,8 @@ EXPORT(bake) void bake(void)
         __builtin_trap();
 }
 
-/* Where the host puts a command line, of at most MACHINE_ARGUMENTS_MAX bytes with its NUL. */
+/* The kernel's command line, set by the host, at most MACHINE_ARGUMENTS_MAX bytes with
+ * its NUL. */
 static char arguments[MACHINE_ARGUMENTS_MAX];
 
 EXPORT(vm_arguments) char *vm_arguments(void)
@@ -53,7 +53,7 @@ EXPORT(vm_count_time) void vm_count_time(void)
     machine_count_time();
 }
 
-/* The Image's bytes are in RAM already. 0: vm_reason(). */
+/* The Image is in RAM already. 0: see vm_reason(). */
 EXPORT(vm_boot) uint32_t vm_boot(uint64_t bytes)
 {
     return machine_boot(bytes, arguments);
@@ -102,4 +102,13 @@ EXPORT(vm_resize) void vm_resize(uint32_t rows, uint32_t columns)
 EXPORT(vm_balloon) void vm_balloon(uint32_t mb)
 {
     machine_balloon(mb);
+}
+
+/* `mac`: six bytes, the first one lowest. */
+EXPORT(vm_network) void vm_network(uint32_t on, uint64_t mac)
+{
+    uint8_t bytes[6];
+    for (uint32_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(mac >> 8 * i);
+    machine_network(on, bytes);
 }

@@ -1,5 +1,5 @@
-"""Drives the official Python client through what drive.mjs does with those of TypeScript,
-and gives the same: {step: {"value"} | {"error"}}."""
+"""Runs the official Python client through the steps of drive.mjs (TypeScript), with the same
+result: {step: {"value"} | {"error"}}."""
 import json
 
 import anyio
@@ -12,7 +12,7 @@ ANSWER = {"username": "ada", "email": "ada@example.org", "name": "Ada", "color":
 
 
 class Drive:
-    """One client and what it heard."""
+    """One client, and the notifications it received."""
 
     def __init__(self, target, env, era):
         server = target[0] if target[0].startswith("http") else StdioServerParameters(
@@ -97,7 +97,7 @@ class Drive:
     async def wasm(self):
         result = await self.client.call_tool(
             "wasm_jq", {"filter": ".a", "compact": True, "stdin": '{"a": [1, 2]}'})
-        answer = json.loads(result.content[0].text)  # told once
+        answer = json.loads(result.content[0].text)  # sent once
         return {k: answer[k] for k in ("stdout", "exitCode")}
 
     async def failure(self):
@@ -118,7 +118,7 @@ class Drive:
             await self.client.set_logging_level("info")
         await self.client.call_tool("test_tool_with_logging")
         with anyio.fail_after(60):
-            while len(self.logged) < 3:  # what it says may come behind its answer
+            while len(self.logged) < 3:  # its notification may follow its answer
                 await anyio.sleep(0.01)
         return self.logged
 
@@ -155,7 +155,7 @@ class Drive:
         return said
 
     async def events(self):
-        """What changes, in the newer revision: one stream, which listens to all of it."""
+        """Changes, in the newer revision: one stream that listens to all of them."""
         async with self.client.listen(tools_list_changed=True,
                                       resource_subscriptions=[WATCHED]) as stream:
             self.results["subscribe"] = {"value": None}

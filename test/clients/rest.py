@@ -70,10 +70,15 @@ assert field.to_dict() == {"name": "Date", "type": "date", "required": False,
 assert len(get("list_revisions", here, note.id)) == 3
 assert get("get_revision", here, note.id, 1, kind=models.OldNote).markdown == SYNC
 get("restore_revision", here, note.id, 1, if_match="*", kind=models.Note)
+assert get("list_changes", here, limit=1)[0].changes[0].id == note.id
+undone = get("undo_calls", here, body=(models.Undo, {"since": "1h", "dry_run": True}))
+assert undone.kept == 0
+assert get("list_trash", here) == []
 
 # ---- code --------------------------------------------------------------------------------
 
 assert get("evaluate", here, body=(models.Evaluation, {"code": "return 6 * 7"})).result == 42
+assert get("check_code", here, body=(models.Code, {"code": "return 6 * 7"})).ok is True
 assert get("run_script", here, body=(models.Script, {"code": "workspace_id"})).result == here
 assert len(get("list_records", here, limit=2)) == 2
 
@@ -117,6 +122,9 @@ get("start_machine", status=201, body=(models.MachineOptions, {}), kind=models.M
 done = get("exec_in_machine", body=(models.MachineCommand, {"command": "exit 3"}))
 assert done.exit_code == 3
 assert get("list_machines")[0].state == "running"
+port = get("expose_port", "default", status=201, body=(models.PortOptions, {"port": 8000}))
+assert port.url.startswith("http://127.")
+get("close_port", "default", "8000", kind=models.ClosedPort)
 get("stop_machine", "default", kind=models.StoppedMachine)
 
 # ---- the end -------------------------------------------------------------------------------

@@ -91,11 +91,18 @@ same(got(await client.GET("/workspaces/{workspace_id}/notes/{note_id}/history/{r
   { params: first })).markdown, note.markdown);
 got(await client.POST("/workspaces/{workspace_id}/notes/{note_id}/history/{revision}/restore",
   { params: { ...first, header: { "If-Match": "*" } } }));
+same(got(await client.GET("/workspaces/{workspace_id}/log",
+  { params: { ...here, query: { limit: 1 } } }))[0].changes[0].id, note.id);
+same(got(await client.POST("/workspaces/{workspace_id}/undo",
+  { params: here, body: { since: "1h", dry_run: true } })).kept, 0);
+same(got(await client.GET("/workspaces/{workspace_id}/trash", { params: here })).length, 0);
 
 // ---- code -----------------------------------------------------------------------------
 
 same(got(await client.POST("/workspaces/{workspace_id}/evaluate",
   { params: here, body: { code: "return 6 * 7" } })).result, 42);
+same(got(await client.POST("/workspaces/{workspace_id}/check",
+  { params: here, body: { code: "return 6 * 7" } })).ok, true);
 same(got(await client.POST("/workspaces/{workspace_id}/run",
   { params: here, body: { code: "workspace_id" } })).result, workspace_id);
 same(got(await client.GET("/workspaces/{workspace_id}/audit",
@@ -147,6 +154,9 @@ same(got(await client.POST("/tools/{tool}",
 got(await client.POST("/vm", { body: {} }));
 same(got(await client.POST("/vm/exec", { body: { command: "exit 3" } })).exitCode, 3);
 same(got(await client.GET("/vm"))[0].state, "running");
+same(got(await client.POST("/vm/{machine}/ports",
+  { params: { path: { machine: "default" } }, body: { port: 8000 } })).port, 8000);
+got(await client.DELETE("/vm/{machine}/ports/{port}", { params: { path: { machine: "default", port: "8000" } } }));
 got(await client.DELETE("/vm/{machine}", { params: { path: { machine: "default" } } }));
 
 // ---- the end ----------------------------------------------------------------------------

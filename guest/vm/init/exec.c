@@ -1,4 +1,5 @@
-/* vm/init/exec.c - commands: from frames of the host to orders for shells, and back. */
+/* vm/init/exec.c - commands: turns frames of the host into orders for shells, and their
+ * replies into frames. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,13 +15,13 @@
 #include "vm/init/port.h"
 
 #define MS ((uint64_t)1000000)
-/* What is left in the background may still hold the outputs for so long, then the answer
- * is given without it. */
+/* Background processes may keep the outputs open for so long; then the reply is sent
+ * without them. */
 #define GRACE (200 * MS)
 #define UNTIL_KILLED (1000 * MS)
 #define LOOK_AGAIN (20 * MS)
-/* For a shell to come back from a command of which all else was killed: two thousand
- * processes take a while to end. */
+/* For a shell to return from a command whose other processes were killed: two thousand of
+ * them take a while to end. */
 #define UNTIL_GIVEN_UP (3000 * MS)
 
 enum { EXECS = VM_EXECS_MAX };
@@ -38,7 +39,7 @@ static struct exec *find(uint32_t id)
     return NULL;
 }
 
-/* That of a command whose text, or exec, has come. */
+/* The command whose text, or exec, has arrived. */
 static struct exec *begin(uint32_t id)
 {
     struct exec *x = find(id);
@@ -95,7 +96,7 @@ static void write_file(struct exec *x, const void *bytes, uint32_t n)
     }
 }
 
-/* A longer one goes into a file, which the shell reads. */
+/* A longer text goes to a file, which the shell reads. */
 static void keep_text(struct exec *x, const void *bytes, uint32_t n)
 {
     if (x->file < 0 && n <= ORDER_TEXT_MAX - x->text_length) {
@@ -122,7 +123,7 @@ static void take_text(uint32_t id, const uint8_t *bytes, uint32_t n)
     keep_text(x, bytes, n);
 }
 
-/* ---- what is asked ----------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------- */
 
 static bool is_name(const char *at, size_t n)
 {
@@ -135,7 +136,7 @@ static bool is_name(const char *at, size_t n)
     return n > 0;
 }
 
-/* The entry that is no variable, or NULL. */
+/* The entry that is not NAME=value, or NULL. */
 static const char *odd_variable(const char *env, uint32_t length)
 {
     for (uint32_t at = 0; at < length; at += (uint32_t)strlen(env + at) + 1) {
@@ -146,7 +147,7 @@ static const char *odd_variable(const char *env, uint32_t length)
     return NULL;
 }
 
-/* Copies cwd and env behind it, where the shell expects them, and the terminal's name. */
+/* Copies cwd, env and the terminal's name in the form that the shell expects. */
 static bool keep_rest(struct exec *x, const uint8_t *payload)
 {
     static const char term[] = "TERM=xterm-256color";
@@ -174,7 +175,7 @@ static bool keep_rest(struct exec *x, const uint8_t *payload)
 
 static void start_next(struct session *s);
 
-/* NULL, or why it cannot be done. */
+/* NULL, or why it is refused. */
 static const char *odd_request(const struct exec *x, const char **which)
 {
     const struct vm_exec_head *h = &x->head;
@@ -222,7 +223,7 @@ static void take_exec(uint32_t id, const uint8_t *payload, uint32_t n)
     start_next(x->session);
 }
 
-/* ---- its turn ---------------------------------------------------------------------------- */
+/* ---- turns ------------------------------------------------------------------------------- */
 
 static struct exec *first_queued(const struct session *s)
 {
@@ -238,7 +239,8 @@ static struct exec *first_queued(const struct session *s)
 
 static bool give_order(struct exec *x)
 {
-    static const char person[] = "exec bash -i"; /* who types what else there is to do */
+    /* which runs commands from the terminal */
+    static const char person[] = "exec bash -i";
     struct session *s = x->session;
     bool terminal = x->head.flags & VM_EXEC_PTY;
     if (terminal && x->text_length == 0)
@@ -279,7 +281,7 @@ static void start(struct exec *x)
         source_close(&x->out.source);
         source_close(&x->err.source);
         source_close(&x->in.source);
-        kill(s->pid, SIGKILL); /* a shell that takes no orders is of no use */
+        kill(s->pid, SIGKILL); /* a shell that takes no orders is useless */
         if (x->tries++ == 2)
             refuse(x, "the machine has no processes, files or memory left for it");
         return;
@@ -293,7 +295,7 @@ static void start(struct exec *x)
     port_mention(x->id, VM_STARTED, NULL, 0);
 }
 
-/* Gives a session what it needs: a shell, if something waits for one; or its end. */
+/* Starts a session's shell if a command is waiting, or ends the session. */
 static void start_next(struct session *s)
 {
     if (s->running != NULL || s->state == SHELL_ASKED)
@@ -306,10 +308,10 @@ static void start_next(struct session *s)
     else if (s->state == SHELL_NONE)
         session_free(s);
     else if (s->state == SHELL_READY && (s->number == 0 || s->closed))
-        kill(s->pid, SIGKILL); /* nothing will come for it any more */
+        kill(s->pid, SIGKILL); /* no command will come for it */
 }
 
-/* ---- its end ----------------------------------------------------------------------------- */
+/* ---- end of a command -------------------------------------------------------------------- */
 
 static void finish(struct exec *x)
 {
@@ -327,7 +329,8 @@ void exec_output_ended(struct exec *x)
         finish(x);
 }
 
-/* All that belongs to it has ended, or may live on; its outputs may be open yet. */
+/* Ends the command once its processes have ended or may stay; outputs may still be
+ * open. */
 static void settle(struct exec *x)
 {
     x->state = EXEC_ENDS;
@@ -338,7 +341,8 @@ static void settle(struct exec *x)
         streams_drain(x);
 }
 
-/* The command has ended. What it started has the rest of its second. */
+/* The command's shell is done. The rest of its processes have until the end of the
+ * second. */
 static void ends(struct exec *x, uint32_t status, uint32_t flags, uint64_t cpu_ns)
 {
     struct session *s = x->session;
@@ -389,7 +393,7 @@ static void replied(struct session *s, const struct reply *r)
     start_next(s);
 }
 
-/* A shell that has ended with a command (exit, exec, a signal) has said nothing. */
+/* A shell that a command has ended (exit, exec, a signal) has sent no reply. */
 static void ended(struct session *s, int status, uint64_t cpu_ns)
 {
     struct exec *x = s->running;
@@ -399,7 +403,7 @@ static void ended(struct session *s, int status, uint64_t cpu_ns)
     }
     uint32_t flags = s->number == 0 ? 0 : VM_EXIT_SHELL;
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (number == ORDER_SIGNAL) /* it was meant for a shell, which another had replaced */
+    if (number == ORDER_SIGNAL) /* it was meant for a shell that another has replaced */
         number = SIGTERM;
     if (number != 0)
         ends(x, (uint32_t)number, flags | VM_EXIT_SIGNAL, cpu_ns);
@@ -416,8 +420,8 @@ static void failed(struct session *s, const char *why)
 
 /* ---- signals and time -------------------------------------------------------------------- */
 
-/* A session's shell is told by a signal of its own. Whose socket is closed is one no more:
- * the command has put something else in its place (exec). */
+/* A session's shell gets a signal of its own. If its socket is closed it is no shell any
+ * more: the command has replaced it (exec). */
 static void send_signal(struct exec *x, int number)
 {
     struct session *s = x->session;
@@ -432,7 +436,7 @@ static void send_signal(struct exec *x, int number)
         s->leaf = leaf_kill(s->leaf);
     else
         leaf_signal(s->leaf, number);
-    if (number == SIGTERM || number == SIGKILL) { /* also what was stopped shall end */
+    if (number == SIGTERM || number == SIGKILL) { /* also for stopped processes */
         leaf_signal(s->leaf, SIGCONT);
         kill(s->pid, SIGCONT);
     }

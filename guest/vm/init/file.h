@@ -1,8 +1,8 @@
-/* vm/init/file.h - small files that are switches: of /proc, of cgroups, names. */
+/* vm/init/file.h - writes settings to small files: of /proc, of cgroups, names. */
 #pragma once
 #include <stdbool.h>
 
-/* false and errno: it is not there, or does not take that. */
+/* false and errno: it does not exist, or rejects the text. */
 bool file_put(const char *path, const char *text);
-/* The same, where a line on the console is all that one can do about it. */
+/* The same; a failure is logged on the console. */
 void file_set(const char *path, const char *text);

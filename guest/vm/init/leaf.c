@@ -17,7 +17,7 @@
 #include "vm/init/log.h"
 
 #define TOP "/sys/fs/cgroup/cloche"
-/* Shells, and as many leaves again that only hold what was left in the background. */
+/* One for each shell, and as many again for background processes. */
 enum { LEAVES = 4 * (VM_SESSIONS_MAX + VM_EXECS_MAX) };
 
 static struct leaf leaves[LEAVES];
@@ -31,9 +31,9 @@ static void put_number(const char *path, uint64_t number)
         log_line("%s stays without a limit: %m", path);
 }
 
-/* So much is left to init, the kernel and the first shell that a fork in them succeeds
- * while commands have used up all that they may: each process takes some 0.4 MB, of which
- * the kernel does not count all. */
+/* Limits of commands: so much remains for init, the kernel and the first shell that they
+ * can fork while commands use all they may. Each process takes some 0.4 MB, not all of
+ * which the kernel counts. */
 static void set_limits(void)
 {
     struct sysinfo s;
@@ -54,7 +54,7 @@ void leaves_open(bool limits)
     with_cgroups = access(TOP "/cgroup.procs", W_OK) == 0;
     if (!with_cgroups)
         log_line("no cgroups: %m");
-    if (!with_cgroups && made) /* something else is mounted there */
+    if (!with_cgroups && made) /* another file system is mounted there */
         rmdir(TOP);
     if (!with_cgroups || !limits)
         return;
@@ -62,9 +62,9 @@ void leaves_open(bool limits)
     file_put(TOP "/cgroup.subtree_control", "+memory +pids");
 }
 
-/* ---- who is in it ------------------------------------------------------------------------ */
+/* ---- members ----------------------------------------------------------------------------- */
 
-/* Calls `each` for every process of a cgroup, until it says false. */
+/* Calls `each` for every process of a cgroup, until it returns false. */
 static void each_member(const struct leaf *l, bool (*each)(pid_t pid, void *arg),
                         void *arg)
 {
@@ -84,7 +84,7 @@ static void each_member(const struct leaf *l, bool (*each)(pid_t pid, void *arg)
     }
 }
 
-/* The same without cgroups: what is of the shell's session. */
+/* The same without cgroups: for processes of the shell's session. */
 static void each_of_session(pid_t session, bool (*each)(pid_t pid, void *arg), void *arg)
 {
     DIR *d = opendir("/proc");
@@ -131,7 +131,7 @@ bool leaf_is_alone(const struct leaf *l)
     return l == NULL || empty_but(l, l->shell);
 }
 
-/* ---- making and finding ------------------------------------------------------------------ */
+/* ---- creation and lookup ----------------------------------------------------------------- */
 
 static void path_of(const struct leaf *l, const char *file, char path[64])
 {
@@ -153,7 +153,7 @@ static void memory_told(struct source *s, uint32_t events)
     source_of(struct leaf, events, s)->ooms = count_ooms(s->fd);
 }
 
-/* The kernel tells at once, but init may hear of the command's end first. */
+/* The kernel counts at once, but init may read the command's end first. */
 uint32_t leaf_ooms(struct leaf *l)
 {
     return l == NULL ? 0 : l->ooms;
@@ -256,7 +256,7 @@ struct leaf *leaf_kill(struct leaf *l)
         leaf_signal(l, SIGKILL);
         return l;
     }
-    if (l->shell == 0) { /* it has ended, and 0 would mean init */
+    if (l->shell == 0) { /* it has ended; 0 would mean init */
         kill_cgroup(l);
         return l;
     }

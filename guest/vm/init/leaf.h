@@ -16,34 +16,34 @@
 #include "vm/init/source.h"
 
 struct leaf {
-    struct source events; /* memory.events; closed where memory is not limited */
-    int procs;            /* cgroup.procs; -1: the leaf is no cgroup */
+    struct source events; /* memory.events; closed if memory is not limited */
+    int procs;            /* cgroup.procs; -1: no cgroup */
     uint32_t number;
-    uint32_t session; /* whose command was put there last */
-    pid_t shell;      /* that is in it; 0: none */
-    uint32_t ooms;    /* processes of it that were killed for want of memory */
+    uint32_t session; /* of the last command in it */
+    pid_t shell;      /* in it; 0: none */
+    uint32_t ooms;    /* processes killed by the OOM killer */
     bool made;
 };
 
 /* Mounts nothing. `limits`: RAM and processes are limited, by the size of RAM. */
 void leaves_open(bool limits);
 
-/* An empty leaf with `shell` in it; `had` is where it is now, or NULL. NULL: there are no
- * more, or the shell is gone. */
+/* Moves `shell` to an empty leaf; `had` is its current one, or NULL. NULL: no leaf is
+ * left, or the shell is gone. */
 struct leaf *leaf_enter(struct leaf *had, pid_t shell, uint32_t session);
-/* Its shell has ended. What else is in it runs on. */
+/* Its shell has ended. Other processes in it go on. */
 void leaf_left(struct leaf *l);
 
-/* Is there nothing in it but its shell? Fine for NULL. */
+/* Whether its shell is its only process. True for NULL. */
 bool leaf_is_alone(const struct leaf *l);
-/* How many of its processes were killed because memory had run out. 0 for NULL. */
+/* The number of its processes killed by the OOM killer. 0 for NULL. */
 uint32_t leaf_ooms(struct leaf *l);
-/* To all but the shell. NULL: to none. */
+/* Signals all but the shell. NULL: none. */
 void leaf_signal(struct leaf *l, int number);
-/* Kills all but the shell, which is then in the leaf that comes back; at once, so that
- * what forks cannot get ahead. NULL: there is none, and the shell was killed too.
- * NULL too for NULL. */
+/* Kills all but the shell, atomically, so that forks cannot escape; returns the leaf that
+ * the shell is in then. NULL: none, and the shell was killed too; also for NULL. */
 struct leaf *leaf_kill(struct leaf *l);
-/* Kills all that commands of a session left, shells included; 0: of all. */
+/* Kills all processes that commands of a session left, shells included; 0: of all
+ * sessions. */
 void leaves_kill(uint32_t session);
 bool leaves_are_empty(void);

@@ -60,7 +60,7 @@ void die(const char *format, ...)
     __builtin_unreachable();
 }
 
-/* Programs have half a second to say farewell. */
+/* Processes have half a second after SIGTERM. */
 static void end_processes(void)
 {
     kill(-1, SIGTERM);

@@ -27,10 +27,11 @@
 #include "vm/init/log.h"
 #include "vm/init/port.h"
 #include "vm/init/setup.h"
+#include "vm/init/trust.h"
 
 #define LIBRARY "/run/cloche/session.so"
 
-/* guest/vm/session, compiled for what bash runs on: init brings it along. */
+/* guest/vm/session, compiled for the machine's bash, embedded here. */
 extern const uint8_t session_library[], session_library_end[];
 __asm__(".section .rodata\n"
         ".global session_library, session_library_end\n"
@@ -38,7 +39,7 @@ __asm__(".section .rodata\n"
         "session_library_end:\n"
         ".previous");
 
-static bool own_machine; /* and not a program among others, for tests */
+static bool own_machine; /* else a program, in tests */
 static enum log_end wanted_end;
 
 /* ---- children and signals ---------------------------------------------------------------- */
@@ -50,11 +51,11 @@ static void reap(void)
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &u)) > 0;) {
         uint64_t us = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
                       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-        shell_reaped(pid, status, us * 1000); /* or an orphan, of which nobody asks */
+        shell_reaped(pid, status, us * 1000); /* or an orphan, which nothing waits for */
     }
 }
 
-/* As those of busybox, which `poweroff`, `halt` and `reboot` are, signal their init. */
+/* `poweroff`, `halt` and `reboot` are busybox', which signal init. */
 static enum log_end end_of_signal(int number)
 {
     return number == SIGTERM || number == SIGINT ? END_REBOOT : END_POWER_OFF;
@@ -92,15 +93,17 @@ static void hear_signals(void)
 static void take_resume(const struct vm_frame *f, const uint8_t *payload)
 {
     struct vm_resume r;
-    if (f->length != sizeof r)
+    if (f->length < sizeof r)
         die("the host sent a resume of %u bytes", f->length);
     memcpy(&r, payload, sizeof r);
-    if (own_machine)
+    if (own_machine) {
         resume(&r);
+        trust((const char *)payload + sizeof r, f->length - sizeof r);
+    }
     port_say(0, VM_READY, NULL, 0);
 }
 
-/* What was killed is to be gone, not to lie in the image of a machine as it ends. */
+/* Killed processes have to be gone before the image is copied. */
 static void take_quiesce(void)
 {
     execs_end_all();
@@ -175,7 +178,7 @@ int main(int n, char **words)
         sources_wait(due < then ? due : then);
         execs_tick();
     }
-    sources_wait(0); /* what was printed before */
+    sources_wait(0); /* output printed before */
     port_flush();
     end_machine(wanted_end);
 }

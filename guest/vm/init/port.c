@@ -126,7 +126,7 @@ static void readable(struct source *s, uint32_t events)
     take_frames();
 }
 
-/* ---- which one --------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------- */
 
 static bool has_name(const char *device)
 {
@@ -142,7 +142,7 @@ static bool has_name(const char *device)
             name[sizeof VM_PORT_NAME - 1] == '\0');
 }
 
-/* The kernel lets nobody open it a second time. */
+/* The kernel allows a single open. */
 static int find_port(void)
 {
     DIR *d = opendir("/sys/class/virtio-ports");
@@ -166,7 +166,7 @@ void port_open(int fd, void (*frame)(const struct vm_frame *f, const uint8_t *pa
     for (int tries = 0; fd < 0 && tries < 500; tries++) {
         fd = find_port();
         if (fd < 0)
-            usleep(10000); /* the host names its ports soon after the driver came up */
+            usleep(10000); /* the host names its ports soon after the driver is up */
     }
     if (fd < 0)
         die("there is no control port " VM_PORT_NAME);

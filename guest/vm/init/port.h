@@ -8,19 +8,18 @@
 
 #include "abi/vm.h"
 
-/* Opens the port that the machine has under the name VM_PORT_NAME; or takes `fd`, a
- * socket, if that is not negative. `frame` is called for each one, which was checked but
- * for what its verb asks. */
+/* Opens the port with the name VM_PORT_NAME; or takes `fd`, a socket, if that is not
+ * negative. `frame` is called for each frame; the payload is not checked yet. */
 void port_open(int fd, void (*frame)(const struct vm_frame *f, const uint8_t *payload));
 
-/* Waits where the host is behind by more than is kept. */
+/* Sends a frame; blocks if the host is behind by more than the buffer. */
 void port_say(uint32_t id, enum vm_verb verb, const void *payload, uint32_t length);
-/* As port_say(), but for what may wait until something else is said, or port_due(). */
+/* As port_say(), but it may wait for the next frame, or port_due(). */
 void port_mention(uint32_t id, enum vm_verb verb, const void *payload, uint32_t length);
-/* Room for `length` bytes of payload (at most VM_FRAME_MAX), of which the first `used` are
- * then said: output is read to where it is written from. */
+/* Room for `length` bytes of payload (at most VM_FRAME_MAX), of which the first `used`
+ * are then sent: output is read directly into the buffer. */
 uint8_t *port_room(uint32_t length);
 void port_said(uint32_t id, enum vm_verb verb, uint32_t used);
-/* Writes what was said, if that is more than mentions, or those are due. */
+/* Writes buffered frames, unless all of them may wait. */
 void port_flush(void);
-uint64_t port_due(void); /* UINT64_MAX: nothing is */
+uint64_t port_due(void); /* UINT64_MAX: never */

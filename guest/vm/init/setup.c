@@ -27,9 +27,9 @@ static bool mounted(const char *what, const char *where, const char *type,
     return false;
 }
 
-/* The disk lies below /mnt of the read-only root, and is seen no more once the overlay is
- * the root: an overlay keeps what it is made of. Without a disk, changes are in memory.
- * What is deleted is told to the host, which counts what the disk holds. */
+/* The disk is mounted below /mnt of the read-only root, and hidden once the overlay is
+ * the root, which keeps its layers. Without a disk changes are in memory. Deleted blocks
+ * are discarded on the host, which counts the blocks in use. */
 static void overlay_root(void)
 {
     if (!mounted("/dev/vdb", "/mnt", "ext4", MS_NOATIME, "discard") &&
@@ -86,12 +86,17 @@ static void link_devices(void)
             log_line("%s: %m", links[i][1]);
 }
 
-static void loopback_up(void)
+/* The card as well, so that its buffers are allocated before its link comes up. It has no
+ * address yet. */
+static void interfaces_up(void)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    struct ifreq card = {.ifr_name = "eth0", .ifr_flags = IFF_UP};
     if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
         log_line("there is no loopback: %m");
+    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &card) < 0)
+        log_line("there is no network card: %m");
     if (fd >= 0)
         close(fd);
 }
@@ -100,13 +105,14 @@ static void set_limits(void)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_max = RLIM_INFINITY});
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){1024, 65536});
-    /* Not for want of memory, and not behind what runs in sessions: shells set their own. */
+    /* Init is never killed for lack of memory, nor delayed by sessions: shells set their
+     * own values. */
     file_set("/proc/self/oom_score_adj", "-1000");
     setpriority(PRIO_PROCESS, 0, -20);
     umask(022);
 }
 
-/* Names that each machine has of its own lie in files of /run, over those of the image. */
+/* Files with the machine's own names are in /run, mounted over the image's. */
 static void own_names(void)
 {
     file_set("/run/machine-id", "00000000000000000000000000000000\n");
@@ -124,7 +130,7 @@ void set_up(void)
         mounted("devtmpfs", "/dev", "devtmpfs", MS_NOSUID, "mode=755");
     overlay_root();
     mount_all();
-    /* The console again: what the kernel opened lies in the root that went. */
+    /* The console again: the descriptor from the kernel belongs to the old root. */
     int console = open("/dev/console", O_RDWR | O_NOCTTY);
     for (int i = 0; i < 3 && console >= 0; i++)
         dup2(console, i);
@@ -134,6 +140,6 @@ void set_up(void)
     own_names();
     if (sethostname("cloche", 6) < 0)
         log_line("no host name: %m");
-    loopback_up();
+    interfaces_up();
     set_limits();
 }

@@ -14,7 +14,7 @@
 #include "vm/init/log.h"
 #include "vm/init/shell.h"
 
-/* Those of execs that stand apart included. */
+/* Including those of execs without a session. */
 enum { SESSIONS = VM_SESSIONS_MAX + VM_EXECS_MAX, TRIES = 3 };
 
 static struct session sessions[SESSIONS];
@@ -111,7 +111,7 @@ static void say_hello(struct session *s, const struct reply *r)
     s->cpu_ns = r->cpu_ns;
     s->nonce = 0;
     s->leaf = leaf_enter(NULL, s->pid, s->number == 0 ? UINT32_MAX : s->number);
-    if (s->leaf == NULL) { /* which shell_reaped() then tells of */
+    if (s->leaf == NULL) { /* which shell_reaped() then reports */
         kill(s->pid, SIGKILL);
         return;
     }
@@ -119,7 +119,7 @@ static void say_hello(struct session *s, const struct reply *r)
     on->ready(s);
 }
 
-/* Anything may come here, since what runs in a shell may write to its socket. */
+/* Untrusted: any process in a shell may write to its socket. */
 static void readable(struct source *source, uint32_t events)
 {
     (void)events;
@@ -129,7 +129,7 @@ static void readable(struct source *source, uint32_t events)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        source_close(source); /* of a shell that is ready, its process tells the end */
+        source_close(source); /* the end of a ready shell is reported by its process */
         if (s->state == SHELL_ASKED)
             again_or_failed(s, "no process could be made for it");
         return;
@@ -144,7 +144,7 @@ static void readable(struct source *source, uint32_t events)
     }
 }
 
-/* ---- the first one ----------------------------------------------------------------------- */
+/* ---- the first shell --------------------------------------------------------------------- */
 
 static void become_bash(int socket)
 {
@@ -159,6 +159,8 @@ static void become_bash(int socket)
         "LOGNAME=root",
         "SHELL=/bin/bash",
         "LANG=C.UTF-8",
+        /* requests of Python has its own list otherwise */
+        "REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt",
         NULL,
     };
     setsid();
@@ -169,7 +171,7 @@ static void become_bash(int socket)
     sigprocmask(SIG_SETMASK, &none, NULL);
     int null = open("/dev/null", O_RDWR);
     dup2(null, 0);
-    dup2(null, 1); /* what bash has to say of its failure is for the console, 2 */
+    dup2(null, 1); /* bash's error messages go to the console, 2 */
     if (null > 2)
         close(null);
     if (chdir("/root") < 0 && chdir("/") < 0)
@@ -209,7 +211,7 @@ void shells_open(const char *library, const struct shell_events *events)
         log_line("the first shell cannot be started: %m");
 }
 
-/* ---- asking for one ---------------------------------------------------------------------- */
+/* ---- requests for a shell ---------------------------------------------------------------- */
 
 static bool ask(struct session *s)
 {
@@ -248,7 +250,8 @@ void shell_ask(struct session *s)
     again_or_failed(s, "no shell could be started");
 }
 
-/* Its end closes what it was to give away, so that all who wait for it ask again. */
+/* The end of the first shell closes the sockets it was to pass on, so that all waiting
+ * sessions ask again. */
 bool shell_reaped(pid_t pid, int status, uint64_t cpu_ns)
 {
     if (pid == first.pid) {

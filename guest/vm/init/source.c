@@ -28,7 +28,7 @@ bool source_open(struct source *s, int fd, uint32_t events,
     return false;
 }
 
-/* Without any event, epoll would still tell of hang-ups, again and again. */
+/* Without any event epoll would still report hang-ups, again and again. */
 void source_want(struct source *s, uint32_t events)
 {
     if (s->fd < 0 || s->events == events)
@@ -50,7 +50,8 @@ int source_take(struct source *s)
     return fd;
 }
 
-/* Which takes it out of the epoll: no other process has it open, but for a moment. */
+/* Closing removes it from the epoll: no other process keeps it open for longer than a
+ * moment. */
 void source_close(struct source *s)
 {
     if (s->fd >= 0)

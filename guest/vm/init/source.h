@@ -17,16 +17,16 @@ struct source {
 #define source_of(type, member, s) \
     ((type *)((char *)(s) - __builtin_offsetof(type, member)))
 
-/* Takes over `fd`. false: there is no memory; `fd` is closed. */
+/* Owns `fd`. false: no memory; `fd` is closed. */
 bool source_open(struct source *s, int fd, uint32_t events,
                  void (*ready)(struct source *s, uint32_t events));
-/* Waits for other events than before; 0: for none but its end. */
+/* Waits for other events than before; 0: for hang-ups only. */
 void source_want(struct source *s, uint32_t events);
 void source_close(struct source *s); /* fine if it is closed */
-/* Is no longer waited for; its descriptor, which is the caller's now. */
+/* Stops waiting and returns the descriptor, which the caller owns now. */
 int source_take(struct source *s);
 
-/* Waits, at most until `until_ns` (UINT64_MAX: without end), and calls what is ready. */
+/* Waits until `until_ns` at most (UINT64_MAX: no limit), and calls the ready ones. */
 void sources_wait(uint64_t until_ns);
 
 uint64_t now_ns(void); /* CLOCK_MONOTONIC */

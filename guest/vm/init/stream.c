@@ -1,9 +1,8 @@
-/* vm/init/stream.c - what a command reads and prints.
+/* vm/init/stream.c - input and output of commands.
  *
- * Outputs are read as far as the host has given credit, so a caller who is slow holds up
- * his command and nothing else. When a command leaves something in the background that
- * keeps an output, that is read on and thrown away: closed, it would kill what writes.
- */
+ * Outputs are read as far as the host has given credit, so a slow caller delays only his
+ * command. If a background process keeps an output open after the command, it is read and
+ * dropped: closing it would kill the writer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@
 
 enum { READ_MAX = 32 << 10, HELD_MAX = 256, END_OF_FILE = 0x04 };
 
-/* ---- outputs that nobody waits for ------------------------------------------------------- */
+/* ---- abandoned outputs ------------------------------------------------------------------- */
 
 static struct source held[HELD_MAX];
 static unsigned held_next;
@@ -34,7 +33,7 @@ static void throw_away(struct source *s, uint32_t events)
         source_close(s);
 }
 
-/* Of too many, the oldest is let go. */
+/* Of too many, the oldest is closed. */
 static void hold(int fd)
 {
     struct source *s = NULL;
@@ -56,7 +55,7 @@ static void release(struct exec *x, struct output *o)
     hold(source_take(&o->source));
 }
 
-/* One piece of it. false: there is no more for now. */
+/* Reads one piece. false: there is no more for now. */
 static bool read_some(struct exec *x, struct output *o)
 {
     uint32_t most = x->window < READ_MAX ? x->window : READ_MAX;
@@ -154,7 +153,7 @@ static void write_input(struct exec *x)
         ssize_t n = write(in->source.fd, in->bytes + in->at, in->n);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             break;
-        /* Nobody reads it any more: it goes the way of what is written to /dev/null. */
+        /* No process reads it any more: dropped as by /dev/null. */
         uint32_t done = n < 0 ? in->n : (uint32_t)n;
         in->at += done;
         in->n -= done;
@@ -178,7 +177,7 @@ static void write_input(struct exec *x)
     }
 }
 
-/* None is read: the host is not to wait for that. */
+/* Acknowledges input without a reader, so that the host does not wait. */
 static void drop_input(struct exec *x)
 {
     if (x->in.n > 0)
@@ -288,7 +287,7 @@ bool streams_open(struct exec *x, int given[3])
                       : open_input(x, &given[2]) &&
                             open_output(&x->out, VM_OUT, &given[0], out_ready) &&
                             open_output(&x->err, VM_ERR, &given[1], err_ready);
-    if (opened && (x->in.n > 0 || x->in.ends)) { /* it came before its turn */
+    if (opened && (x->in.n > 0 || x->in.ends)) { /* input that came before its turn */
         if (x->in.source.fd >= 0)
             write_input(x);
         else

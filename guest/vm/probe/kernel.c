@@ -25,8 +25,8 @@
 __asm__(".section .head,\"ax\"\n"
         ".global _start\n"
         "_start: j 1f\n.balign 8\n"
-        ".dword 0x200000\n"     /* where it wants to be */
-        ".dword end - _start\n" /* how large it is */
+        ".dword 0x200000\n"     /* load offset */
+        ".dword end - _start\n" /* size */
         ".dword 0\n.word 2, 0\n.dword 0, 0x5643534952\n.word 0x05435352, 0\n"
         "1: la sp, stack + 65536\n"
         "call run\n"
@@ -129,7 +129,7 @@ static void offer(struct queue *q, uint16_t head)
     *reg(q->place, 0x50) = q->number;
 }
 
-/* Waits for the device, without computing: an interrupt wakes. *n: bytes that it wrote. */
+/* Waits for the device, idle: an interrupt wakes. *n: bytes that it wrote. */
 static void take(struct queue *q, uint32_t *n)
 {
     for (;;) {
@@ -146,7 +146,7 @@ static void take(struct queue *q, uint32_t *n)
     *n = q->used.ring[q->seen++ % QUEUE_SIZE].n;
 }
 
-/* One buffer there and back. */
+/* Exchanges one buffer. */
 static uint32_t pass(struct queue *q, const void *at, uint32_t n, bool device_writes)
 {
     q->descriptors[0].address = (uintptr_t)at;
@@ -192,7 +192,7 @@ static uint64_t entropy(void)
     return out;
 }
 
-/* One sector to or from the disk. */
+/* Reads or writes one sector. */
 static bool move(uint64_t sector, uint8_t *bytes, bool writes)
 {
     static struct {

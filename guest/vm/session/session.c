@@ -28,7 +28,7 @@
 
 #include "vm/init/order.h"
 
-/* ---- of bash ----------------------------------------------------------------------------- */
+/* ---- declarations of bash ---------------------------------------------------------------- */
 
 struct builtin {
     const char *name;
@@ -57,7 +57,7 @@ void set_working_directory(const char *path);
 int signal_is_trapped(int number);
 char *sh_single_quote(const char *text);
 
-/* ---- being interrupted ------------------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t runs, stopped_by;
 
@@ -78,9 +78,10 @@ static bool ends_a_command(int number)
     }
 }
 
-/* Init has sent a signal to all of a command but this shell, which is to live on, as an
- * interactive one would after Ctrl-C. What the command has set a trap for, it gets; else it
- * is left at the next point where bash looks, and so are loops that start nothing. */
+/* Init has sent a signal to all of a command but this shell, which has to survive, as an
+ * interactive one after Ctrl-C. If the command has a trap for it, that runs; else the
+ * command is left at the next point where bash checks, and so are loops that start
+ * nothing. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number;
@@ -113,7 +114,8 @@ struct message {
 static struct message heard;
 static int port = -1;
 
-/* What it was given is closed in processes that commands start, and out of their way. */
+/* Moves a descriptor of init's away from commands' numbers, and closes it in their
+ * processes. */
 static int keep_away(int fd)
 {
     int kept = fcntl(fd, F_DUPFD_CLOEXEC, ORDER_LOWEST);
@@ -162,7 +164,7 @@ static uint64_t used_ns(int whose)
 
 static bool answer(uint64_t nonce, enum reply_kind kind, int status, bool forked)
 {
-    static uint64_t children_ns; /* can only grow with a process that was started */
+    static uint64_t children_ns; /* only grows if a process was started */
     if (forked || last_asynchronous_pid > 0)
         children_ns = used_ns(RUSAGE_CHILDREN);
     struct reply r = {
@@ -187,7 +189,7 @@ static void write_file(const char *path, const char *text)
     close(fd);
 }
 
-/* The clock may have been set since the first shell began, and no two draw alike. */
+/* The clock may have been set since the first shell began, and $RANDOM must differ. */
 static void start_anew(uint32_t seed)
 {
     char text[16];
@@ -196,8 +198,8 @@ static void start_anew(uint32_t seed)
     bind_variable("SECONDS", "0", 0);
 }
 
-/* A copy of this shell, which is warm, is a new one within a millisecond; a child of init, so
- * that its end is told there. */
+/* Forks this warm shell, which makes a new one within a millisecond; as a child of init,
+ * which sees its end. */
 static void become_two(const struct order *o, int socket)
 {
     if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) != 0) {
@@ -217,8 +219,8 @@ static void become_two(const struct order *o, int socket)
 
 /* ---- a command --------------------------------------------------------------------------- */
 
-/* Its own stdout and stderr, and stdin if it has one, and afterwards none: what `exec >file`
- * did to them ends with it, and nobody waits for an end of file that this shell holds up. */
+/* Sets the command's own stdout and stderr, and stdin if it has one, and removes them
+ * afterwards: effects of `exec >file` end with it, and this shell keeps no pipe open. */
 static void take_stream(int from, int to)
 {
     if (from < 0 || from == to)
@@ -244,7 +246,7 @@ static void drop_streams(void)
     }
 }
 
-/* NULL: there is no memory for it, or less came than was said. */
+/* NULL: no memory, or less text than announced. */
 static char *read_text(int fd, uint32_t length)
 {
     char *text = malloc((size_t)length + 1);
@@ -266,8 +268,8 @@ static char *read_text(int fd, uint32_t length)
     return text;
 }
 
-/* Variables for this command alone are what the shell's language calls a temporary
- * environment: A='1' B='2' eval 'command'. */
+/* Variables for this command alone, as the shell's temporary environment: A='1' B='2'
+ * eval 'command'. */
 static char *with_variables(const char *text, const char *env, uint32_t length)
 {
     char *quoted = sh_single_quote(text);
@@ -289,7 +291,7 @@ static char *with_variables(const char *text, const char *env, uint32_t length)
     return whole;
 }
 
-/* What `cd` does, without its words. false and errno: it is not there. */
+/* As `cd`, without output. false and errno: it does not exist. */
 static bool go_to(const char *path)
 {
     if (chdir(path) < 0)
@@ -302,8 +304,8 @@ static bool go_to(const char *path)
     return true;
 }
 
-/* What an evaluation that is left by a jump leaves behind: commands over commands, their
- * places to go back to. */
+/* Resets what an evaluation leaves when a jump ends it: nested commands and their jump
+ * targets. */
 static void back_to_top(void)
 {
     while (parse_and_execute_level > 0)
@@ -311,12 +313,12 @@ static void back_to_top(void)
     run_unwind_protects();
 }
 
-/* The status. Does not come back when the command has ended the shell. */
+/* The status. Does not return if the command ends the shell. */
 static int evaluate(char *text)
 {
     interrupt_state = 0;
     stopped_by = 0;
-    read_but_dont_execute = 0; /* `set -n` would be for ever */
+    read_but_dont_execute = 0; /* `set -n` would last for ever */
     runs = 1;
     int jumped = sigsetjmp(top_level, 0);
     if (jumped == 0)
@@ -334,7 +336,7 @@ static int evaluate(char *text)
 
 static void run(const int passed[PASSED_MAX])
 {
-    /* Of the last command, which may not have come back here. */
+    /* Of the last command, which may not have returned here. */
     static char *made, *was_in;
     const struct order o = heard.order;
     char *env = heard.rest + o.cwd_length, *text = env + o.env_length;
@@ -377,7 +379,7 @@ static void run(const int passed[PASSED_MAX])
         exit_shell(status);
 }
 
-/* Whatever ends the loop ends the shell; init sees that. */
+/* Any end of the loop ends the shell; init sees that. */
 static int serve(void *words)
 {
     (void)words;
@@ -387,7 +389,7 @@ static int serve(void *words)
         return 1;
     }
     begun = true;
-    startup_state = 0; /* or the last command of a text would take the shell's place */
+    startup_state = 0; /* or the last command of a text would replace the shell */
     unbind_variable("BASH_EXECUTION_STRING");
     back_to_top();
     hear_signals();

@@ -1,4 +1,4 @@
-/* What bare test programs stand on. */
+/* The runtime of bare test programs. */
 #include "check.h"
 
 __attribute__((used)) volatile uint64_t tohost;
@@ -66,7 +66,7 @@ void attempt_user(uint64_t pc, uint64_t a, uint64_t b)
     attempt_u(pc, a, b);
 }
 
-/* ---- words ------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------- */
 
 struct sbi_answer sbi(uint64_t extension, uint64_t function, uint64_t a, uint64_t b,
                       uint64_t c)
@@ -121,7 +121,7 @@ bool check(const char *what, uint64_t line, uint64_t got, uint64_t expected)
     return false;
 }
 
-/* A trap that nobody waited for. */
+/* An unexpected trap. */
 __attribute__((used)) void stray(void)
 {
     check("a trap that should not be", taken.pc, taken.cause, NO_TRAP);
@@ -131,7 +131,7 @@ __attribute__((used)) void stray(void)
         ;
 }
 
-/* ---- chance ------------------------------------------------------------------------ */
+/* ---- random numbers ---------------------------------------------------------------- */
 
 static volatile struct {
     char mark[16];
@@ -183,7 +183,7 @@ int memcmp(const void *a, const void *b, size_t n)
 
 void *fresh_pages(unsigned n)
 {
-    static uint64_t next = 0x81000000; /* behind the program, whatever it needs */
+    static uint64_t next = 0x81000000; /* after the program, whatever its size */
     next = (next + n * PAGE - 1) / (n * PAGE) * (n * PAGE);
     void *at = (void *)next;
     next += n * PAGE;

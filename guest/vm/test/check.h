@@ -37,35 +37,35 @@ enum {
 enum { SOFTWARE = 1, TIMER = 5, EXTERNAL = 9 };
 #define INTERRUPT (1ull << 63)
 
-/* ---- what happens ------------------------------------------------------------------ */
+/* ---- checks ------------------------------------------------------------------------ */
 
 void say(const char *text);
 void say_number(uint64_t n);
-/* Says where and what, if it differs; true: it is as expected. */
+/* Reports where and what, if it differs; true: it is as expected. */
 bool check(const char *what, uint64_t line, uint64_t got, uint64_t expected);
 #define CHECK(got, expected) \
     check(__FILE_NAME__ ": " #got, __LINE__, (uint64_t)(got), (uint64_t)(expected))
-/* One of a program's tests begins: said before its first failure. */
+/* Begins a test; its name is printed before its first failure. */
 void test(const char *name);
 
-/* The program's own: all its tests. */
+/* Defined by the program: runs all its tests. */
 void tests(void);
 
-/* Set by whoever runs the program, where it stands behind the bytes SEED-of-a-test. */
+/* Set by the host of the program, after the bytes SEED-of-a-test. */
 uint64_t seed(void);
-uint64_t any(void); /* the next random number of it */
+uint64_t any(void); /* the next random number */
 
 /* ---- traps ------------------------------------------------------------------------- */
 
 extern struct taken {
     uint64_t cause, value, pc, status;
-} taken; /* the last one; the cause is NO_TRAP where there was none */
+} taken; /* the last one; the cause is NO_TRAP if there was none */
 #define NO_TRAP 1000u
 
-/* Calls f(a, b) in S mode, and says whether it trapped, with interrupts off again. */
+/* Calls f(a, b) in S mode and returns whether it trapped; interrupts are off again. */
 bool attempt(uint64_t (*f)(uint64_t, uint64_t), uint64_t a, uint64_t b);
-extern uint64_t given; /* what f gave, if it returned */
-/* Goes to `pc` in U mode with these in a0 and a1; comes back when it traps. */
+extern uint64_t given; /* the result of f, if it returned */
+/* Jumps to `pc` in U mode with these in a0 and a1; returns when it traps. */
 void attempt_user(uint64_t pc, uint64_t a, uint64_t b);
 
 /* ---- memory ------------------------------------------------------------------------ */
@@ -73,11 +73,11 @@ void attempt_user(uint64_t pc, uint64_t a, uint64_t b);
 enum { V = 1, R = 2, W = 4, X = 8, U = 16, G = 32, A = 64, D = 128 };
 
 void *fresh_pages(unsigned n); /* zeros, aligned as one */
-/* Maps all of RAM and the devices to where they are, and whatever map() adds. */
+/* Maps all of RAM and the devices to their own addresses, with what map() adds. */
 void paging_on(void);
 void paging_off(void);
-/* The entry of a page's address at a level (0: 4 KB, 1: 2 MB, 2: 1 GB), with the tables above it
- * made. */
+/* The entry of a page's address at a level (0: 4 KB, 1: 2 MB, 2: 1 GB); creates the
+ * tables above it. */
 uint64_t *entry_of(uint64_t va, unsigned level);
 static inline uint64_t pte(const void *page, uint64_t flags)
 {

@@ -1,5 +1,5 @@
-/* Virtio's registers and queues, and what each device does with them. The second disk has
- * 1 MiB, of which a sector holds its number; the first is read-only, and the same. */
+/* Virtio's registers and queues, and the behaviour of each device. The second disk has 1
+ * MiB, in which each sector has its number; the first is the same, and read-only. */
 #include "queue.h"
 
 #define SECTORS 2048u
@@ -74,7 +74,7 @@ static void begin_rng(void)
     virtio_ready(RNG);
 }
 
-/* What descriptor 0 begins breaks a rule: nothing is used, until a reset. */
+/* The chain of descriptor 0 is malformed: nothing is used until a reset. */
 static void refused(const char *name)
 {
     test(name);
@@ -215,7 +215,7 @@ static void begin_disk(unsigned place)
     data = fresh_pages(16);
 }
 
-/* The status that it ends with. */
+/* Returns the request's status. */
 static unsigned ask(uint32_t type, uint64_t sector, uint32_t n, bool gives)
 {
     volatile uint8_t *status = (uint8_t *)request + 64;
@@ -454,7 +454,7 @@ static void balloon(void)
     test("pages of the balloon");
     static uint32_t numbers[3];
     numbers[0] = (uint32_t)((uint64_t)page / PAGE) + 3;
-    numbers[1] = 5; /* no RAM */
+    numbers[1] = 5; /* not RAM */
     numbers[2] = ~0u;
     queue_set(&inflate, 0, numbers, sizeof numbers, 0, 0);
     queue_put(&inflate, 0);
@@ -471,6 +471,158 @@ static void balloon(void)
     CHECK(get(BALLOON, STATUS) & NEEDS_RESET, NEEDS_RESET);
 }
 
+/* ---- net --------------------------------------------------------------------------- */
+
+#define NET_HEADER 12u
+static const uint8_t machine_mac[6] = {2, 0, 0, 0, 0, 1};
+static const uint8_t gateway_mac[6] = {0x5a, 0x94, 0xef, 0xe4, 0x0c, 0xdd};
+static const uint8_t machine_ip[4] = {192, 168, 127, 3},
+                     gateway_ip[4] = {192, 168, 127, 1};
+
+static struct queue net_rx, net_tx;
+
+static void begin_net(uint64_t wanted)
+{
+    virtio_begin(NET, wanted);
+    net_rx = queue_make(NET, 0, 64);
+    net_tx = queue_make(NET, 1, 8);
+    virtio_ready(NET);
+}
+
+/* Buffer i of the receive queue, of n bytes. */
+static uint8_t *net_buffer(unsigned i, uint32_t n)
+{
+    uint8_t *at = fresh_pages(1);
+    queue_set(&net_rx, i, at, n, WRITE, 0);
+    queue_put(&net_rx, (uint16_t)i);
+    return at;
+}
+
+static void net_send(uint8_t *frame, uint32_t n)
+{
+    queue_set(&net_tx, 0, frame, n, 0, 0);
+    queue_put(&net_tx, 0);
+}
+
+static uint8_t *ethernet(uint8_t *frame, unsigned type)
+{
+    __builtin_memcpy(frame + NET_HEADER, gateway_mac, 6);
+    __builtin_memcpy(frame + NET_HEADER + 6, machine_mac, 6);
+    frame[NET_HEADER + 12] = (uint8_t)(type >> 8);
+    frame[NET_HEADER + 13] = (uint8_t)type;
+    return frame + NET_HEADER + 14;
+}
+
+static uint32_t ask_arp(uint8_t *frame)
+{
+    uint8_t *at = ethernet(frame, 0x806);
+    static const uint8_t head[] = {0, 1, 8, 0, 6, 4, 0, 1};
+    __builtin_memcpy(at, head, 8);
+    __builtin_memcpy(at + 8, machine_mac, 6);
+    __builtin_memcpy(at + 14, machine_ip, 4);
+    __builtin_memcpy(at + 24, gateway_ip, 4);
+    return NET_HEADER + 14 + 28;
+}
+
+static void put_sum(uint8_t *at, const uint8_t *from, uint32_t n)
+{
+    uint32_t s = 0;
+    at[0] = at[1] = 0;
+    for (uint32_t i = 0; i < n; i++)
+        s += i & 1 ? from[i] : (uint32_t)from[i] << 8;
+    while (s >> 16)
+        s = (s & 0xffff) + (s >> 16);
+    at[0] = (uint8_t)(~s >> 8);
+    at[1] = (uint8_t)~s;
+}
+
+/* Composes an echo request to the gateway with n bytes after its header. */
+static uint32_t ask_echo(uint8_t *frame, uint32_t n)
+{
+    uint8_t *at = ethernet(frame, 0x800), *echo = at + 20;
+    static const uint8_t head[] = {0x45, 0, 0, 0, 0, 0, 0, 0, 64, 1};
+    __builtin_memcpy(at, head, sizeof head);
+    at[2] = (uint8_t)((28 + n) >> 8);
+    at[3] = (uint8_t)(28 + n);
+    __builtin_memcpy(at + 12, machine_ip, 4);
+    __builtin_memcpy(at + 16, gateway_ip, 4);
+    put_sum(at + 10, at, 20);
+    echo[0] = 8;
+    for (uint32_t i = 0; i < n; i++)
+        echo[8 + i] = (uint8_t)(i * 7);
+    put_sum(echo + 2, echo, 8 + n);
+    return NET_HEADER + 14 + 28 + n;
+}
+
+static void net_answers(void)
+{
+    uint8_t *frame = fresh_pages(2);
+    begin_net(~0ull);
+    test("the card's configuration: its address, and a link that is up");
+    CHECK(get(NET, CONFIG), 0x00000002);
+    CHECK(get(NET, CONFIG + 4), 0x00010100);
+    test("who has the gateway's address");
+    uint8_t *got = net_buffer(0, 2048);
+    net_send(frame, ask_arp(frame));
+    CHECK(net_tx.used->index, 1);
+    CHECK(net_rx.used->index, 1);
+    CHECK(net_rx.used->ring[0].n, NET_HEADER + 14 + 28);
+    CHECK(got[10], 1);
+    CHECK(__builtin_memcmp(got + NET_HEADER, machine_mac, 6), 0);
+    CHECK(__builtin_memcmp(got + NET_HEADER + 14 + 8, gateway_mac, 6), 0);
+    test("an answer in as many buffers as it needs");
+    uint8_t *parts[4];
+    for (unsigned i = 0; i < 4; i++)
+        parts[i] = net_buffer(i, 512);
+    net_send(frame, ask_echo(frame, 900));
+    CHECK(net_rx.used->index, 3);
+    CHECK(net_rx.used->ring[1].n, 512);
+    CHECK(net_rx.used->ring[2].n, NET_HEADER + 42 + 900 - 512);
+    CHECK(parts[0][10], 2);
+    CHECK(parts[1][0], (uint8_t)((512 - NET_HEADER - 42) * 7));
+    test("too few buffers: nothing of it comes");
+    net_send(frame, ask_echo(frame, 1400));
+    CHECK(net_rx.used->index, 3);
+    CHECK(get(NET, STATUS) & NEEDS_RESET, 0);
+}
+
+static void net_ignores(void)
+{
+    uint8_t *frame = fresh_pages(2);
+    begin_net(~0ull);
+    for (unsigned i = 0; i < 8; i++)
+        net_buffer(i, 2048);
+    test("what is wrong about a frame is answered by nothing");
+    uint32_t n = ask_echo(frame, 100);
+    net_send(frame, 4);
+    net_send(frame, NET_HEADER);
+    net_send(frame, NET_HEADER + 13);
+    net_send(frame, n - 1);
+    frame[n - 1] ^= 1; /* its sum */
+    net_send(frame, n);
+    n = ask_echo(frame, 100);
+    frame[NET_HEADER + 6 + 5] ^= 1; /* another's MAC */
+    net_send(frame, n);
+    n = ask_echo(frame, 100);
+    frame[NET_HEADER + 14 + 6] = 0x20; /* a fragment */
+    put_sum(frame + NET_HEADER + 14 + 10, frame + NET_HEADER + 14, 20);
+    net_send(frame, n);
+    n = ask_echo(frame, 100);
+    frame[NET_HEADER + 14 + 15] = 4; /* another's address */
+    put_sum(frame + NET_HEADER + 14 + 10, frame + NET_HEADER + 14, 20);
+    net_send(frame, n);
+    CHECK(net_tx.used->index, 8);
+    CHECK(net_rx.used->index, 0);
+    test("and the next that is right is answered");
+    net_send(frame, ask_echo(frame, 100));
+    CHECK(net_rx.used->index, 1);
+    test("a buffer that has no room for a frame's header");
+    begin_net(~0ull);
+    net_buffer(0, NET_HEADER);
+    net_send(frame, ask_echo(frame, 100));
+    CHECK(get(NET, STATUS) & NEEDS_RESET, NEEDS_RESET);
+}
+
 void tests(void)
 {
     registers();
@@ -480,4 +632,6 @@ void tests(void)
     disks();
     console();
     balloon();
+    net_answers();
+    net_ignores();
 }

@@ -1,9 +1,8 @@
-/* A driver that knows how virtio's queues look, and does not mean well: registers, chains and
- * rings are random, most of them nearly right. Whatever it does, the machine goes on.
+/* A hostile driver that knows the layout of virtio's queues: registers, chains and rings
+ * are random, most of them nearly right. The machine survives all of it.
  *
- * Buffers lie in an arena, so that this program survives them; with an odd seed anywhere, which
- * may end it in any way.
- */
+ * Buffers are in an arena, so that this program survives; with an odd seed they are
+ * anywhere, which may end it in any way. */
 #include "queue.h"
 
 #define ROUNDS 100u
@@ -17,7 +16,7 @@ static bool one_in(unsigned n)
     return any() % n == 0;
 }
 
-/* A number that somebody may have forgotten. */
+/* A number that a device may fail to check. */
 static uint64_t odd_number(void)
 {
     static const uint64_t list[] = {
@@ -62,7 +61,7 @@ static void fill_table(volatile struct descriptor *table, unsigned size, bool in
     }
 }
 
-/* A request to a disk, or a message to the console, at where buffers may be. */
+/* Writes requests to a disk, or messages to the console, where buffers may be. */
 static void fill_heads(void)
 {
     static const uint8_t types[] = {0, 1, 4, 8, 11, 13, 99};
@@ -74,7 +73,7 @@ static void fill_heads(void)
     }
 }
 
-/* A request that is right but for what chance does to it, so that devices get to do things. */
+/* A valid request with random damage, so that devices do something. */
 static void nearly_right(struct queue *q)
 {
     uint64_t head = (uint64_t)arena + any() % 1000 * 16,
@@ -119,7 +118,7 @@ static void touch_register(unsigned place)
     }
 }
 
-/* A wrong value in the PLIC or the UART, and calls of the SBI that are none. */
+/* Wrong values in the PLIC or the UART, and unknown calls of the SBI. */
 static void touch_others(void)
 {
     uint64_t plic = 0x0c000000 + any() % 0x3ffff8;
@@ -140,6 +139,12 @@ static void touch_others(void)
         sbi(0x4442434e, 0, 0, odd_number(), odd_number());
     }
     }
+}
+
+static unsigned any_place(void)
+{
+    static const uint8_t places[] = {CONSOLE, DISK_0, DISK_1, RNG, BALLOON, NET};
+    return places[any() % sizeof places];
 }
 
 static void round_of(unsigned place)
@@ -171,7 +176,7 @@ static void round_of(unsigned place)
         q.number = (unsigned)any() % 6;
         queue_put(&q, (uint16_t)(one_in(30) ? any() : one_in(2) ? 0 : any() % size));
         if (one_in(4))
-            touch_register((unsigned)any() % 5);
+            touch_register(any_place());
     }
     touch_others();
 }
@@ -181,5 +186,5 @@ void tests(void)
     test("a hostile driver");
     arena = fresh_pages(ARENA_PAGES);
     for (unsigned i = 0; i < ROUNDS; i++)
-        round_of((unsigned)any() % 5);
+        round_of(any_place());
 }

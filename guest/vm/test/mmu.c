@@ -1,5 +1,5 @@
-/* Sv39 and what goes wrong with it: rights, causes and addresses of faults, accessed and dirty
- * bits, large pages, flushing, and code that is written. */
+/* Sv39 and its faults: permissions, causes and addresses, accessed and dirty bits, large
+ * pages, flushes, and code that is written. */
 #include "check.h"
 
 enum access { LOAD, STORE, FETCH };
@@ -55,7 +55,7 @@ static bool touch(enum access how, uint64_t at)
 }
 
 #define CODE_PAGE 0x150000000ull /* of the user */
-#define AT 0x140000000ull        /* what is tried */
+#define AT 0x140000000ull        /* the address under test */
 #define RET 0x8067u
 #define LD_A0 0x00053503u /* ld a0, 0(a0) */
 #define SD_A1 0x00b53023u /* sd a1, 0(a0) */
@@ -74,9 +74,9 @@ static void as_user(enum access how, uint64_t at)
     attempt_user(CODE_PAGE + 8 * how, at, 0x0000007300000073); /* two `ecall`s */
 }
 
-/* ---- rights ------------------------------------------------------------------------ */
+/* ---- permissions ------------------------------------------------------------------- */
 
-/* The manual's rules, once more. */
+/* The manual's rules, implemented again. */
 static bool may(uint64_t flags, enum access how, bool user, bool sum, bool mxr)
 {
     if (!(flags & V) || (flags & (R | W)) == W)
@@ -92,7 +92,7 @@ static bool may(uint64_t flags, enum access how, bool user, bool sum, bool mxr)
 
 static void try_right(uint64_t flags, enum access how, bool user, bool sum, bool mxr)
 {
-    /* Code that returns: by `ret` to us, by `ecall` of a user. */
+    /* Code that returns: by `ret` to us, by `ecall` from U mode. */
     uint32_t *page = (uint32_t *)(*entry_of(AT, 0) >> 10 << 12);
     page[0] = page[1] = user ? ECALL : RET;
     *entry_of(AT, 0) = pte(page, flags | (flags & V ? 0 : R));
@@ -123,16 +123,16 @@ static void rights(void)
     as_user(LOAD, CODE_PAGE); /* makes that page */
     for (uint64_t flags = 0; flags < 32; flags++) {
         if ((flags & (V | R | W | X)) == V)
-            continue; /* it would be a table's */
+            continue; /* it would be a table */
         for (unsigned how = 0; how < 3; how++)
             for (unsigned mode = 0; mode < 8; mode++)
                 try_right(flags, how, mode & 1, mode >> 1 & 1, mode >> 2);
     }
 }
 
-/* ---- entries that are wrong -------------------------------------------------------- */
+/* ---- invalid entries --------------------------------------------------------------- */
 
-/* With no causes, nothing goes wrong. */
+/* Without causes no access faults. */
 static void expect(const char *name, uint64_t at, const uint64_t *causes)
 {
     test(name);
@@ -161,7 +161,7 @@ static void wrong_entries(void)
                bit == 5 ? NULL : page_fault);
     }
     *table = keep;
-    *e = pte(fresh_pages(1), V); /* a table where there can be none */
+    *e = pte(fresh_pages(1), V); /* a table where none is allowed */
     flush();
     expect("a table at the last level", AT + 8, page_fault);
     *table = pte((void *)0x40000000, V);
@@ -270,7 +270,7 @@ static void flushing(void)
     CHECK(one[0], 1);
 }
 
-/* ---- over a page's end ------------------------------------------------------------- */
+/* ---- accesses across pages --------------------------------------------------------- */
 
 static void page_ends(void)
 {
@@ -371,7 +371,7 @@ static void atomics(void)
     CHECK(taken.cause, 7);
 }
 
-/* ---- code that is written ---------------------------------------------------------- */
+/* ---- self-modifying code ----------------------------------------------------------- */
 
 static void written_code(void)
 {
@@ -380,7 +380,7 @@ static void written_code(void)
     page[0] = LI + 1 * NUMBER;
     page[1] = RET;
     map(AT, page, V | R | W | X | A | D);
-    map(AT + PAGE, page, V | R | W | A | D); /* the same, seen elsewhere */
+    map(AT + PAGE, page, V | R | W | A | D); /* the same page at another address */
     test("code is run as it was written last");
     CHECK(call(AT, 0), 1);
     *(volatile uint32_t *)AT = LI + 2 * NUMBER;

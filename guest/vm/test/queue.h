@@ -1,9 +1,9 @@
-/* guest/vm/test/queue.h - a driver's side of virtio, as small as it can be. */
+/* guest/vm/test/queue.h - the driver's side of virtio, minimal. */
 #pragma once
 #include "check.h"
 
 #define VIRTIO(place) (0x10001000ull + (place) * 0x1000ull)
-enum { CONSOLE, DISK_0, DISK_1, RNG, BALLOON };
+enum { CONSOLE, DISK_0, DISK_1, RNG, BALLOON, NET = 7 };
 enum {
     MAGIC = 0,
     VERSION = 4,
@@ -60,10 +60,10 @@ struct queue {
     volatile struct used *used;
 };
 
-/* Resets the device, and takes of its features those of `wanted`. */
+/* Resets the device, and accepts the features of `wanted` that it has. */
 uint64_t virtio_begin(unsigned place, uint64_t wanted);
 void virtio_ready(unsigned place);
-/* Says where a queue's three parts are, and that it is ready. */
+/* Sets the addresses of a queue's three parts, and marks it ready. */
 void queue_tell(unsigned place, unsigned number, unsigned size, const uint64_t parts[3]);
 struct queue queue_make(unsigned place, unsigned number, unsigned size);
 void queue_set(struct queue *q, unsigned i, const volatile void *at, uint32_t n,

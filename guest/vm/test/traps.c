@@ -7,7 +7,7 @@
 
 /* ---- one instruction, in S and in U mode ------------------------------------------- */
 
-static uint32_t *text; /* a page that both may see, by two addresses */
+static uint32_t *text; /* a page mapped at two addresses, for both modes */
 #define SUPERVISOR_CODE 0x151000000ull
 
 static uint64_t jump(uint64_t at, uint64_t a)
@@ -15,7 +15,8 @@ static uint64_t jump(uint64_t at, uint64_t a)
     return ((uint64_t (*)(uint64_t))at)(a);
 }
 
-/* The cause, NO_TRAP (or 8, a user's last `ecall`) where it did nothing wrong. */
+/* The cause; NO_TRAP (or 8, the final `ecall` in U mode) if the instruction did not
+ * trap. */
 static uint64_t run_one(uint32_t instruction, bool user)
 {
     text[0] = instruction;
@@ -103,7 +104,7 @@ static void registers(void)
     csr_write(sip, 0);
     CHECK(csr_read(sip), 0);
     uint64_t handler = csr_read(stvec);
-    csr_write(stvec, 0x80001002); /* a mode that there is not */
+    csr_write(stvec, 0x80001002); /* an unsupported mode */
     CHECK(csr_read(stvec) & 3, 0);
     csr_write(stvec, handler);
     csr_write(sscratch, 0x123456789abcdef0);
@@ -113,7 +114,7 @@ static void registers(void)
     csr_write(scounteren, ~0ull);
     CHECK(csr_read(scounteren), 7);
     uint64_t satp = csr_read(satp);
-    csr_write(satp, 9ull << 60 | 5); /* Sv48 there is not: nothing changes */
+    csr_write(satp, 9ull << 60 | 5); /* Sv48 is not supported: nothing changes */
     CHECK(csr_read(satp), satp);
     CHECK(csr_read(sstatus) >> 32 & 3, 2);
 }
@@ -208,7 +209,7 @@ static void external(bool on)
     plic[UART_LINE] = 1;
     plic[0x2000 / 4] = on ? 1u << UART_LINE : 0;
     plic[0x200000 / 4] = 0;
-    *(volatile uint8_t *)(UART + 1) = on ? 2 : 0; /* says that all was sent */
+    *(volatile uint8_t *)(UART + 1) = on ? 2 : 0; /* interrupt when all is sent */
 }
 
 static uint64_t open_up(uint64_t a, uint64_t b)
@@ -243,7 +244,8 @@ static void interrupts(void)
     test("a vectored handler");
     csr_write(sie, 1 << SOFTWARE);
     uint64_t handler = csr_read(stvec);
-    uint32_t *table = fresh_pages(1); /* of `j` to one after the other, and the handler */
+    /* a table of jumps, one to the next, and the handler */
+    uint32_t *table = fresh_pages(1);
     for (unsigned i = 0; i < 16; i++)
         table[i] = 0x00000013; /* nop */
     table[1] = 0x00100e13;     /* li t3, 1 */
@@ -270,9 +272,9 @@ static void interrupts(void)
     CHECK(*claim, UART_LINE);
     CHECK(*claim, 0);
     CHECK(csr_read(sip) >> EXTERNAL & 1, 0);
-    *claim = UART_LINE; /* it is still up, so it comes again */
+    *claim = UART_LINE; /* the line is still up, so it is raised again */
     CHECK(csr_read(sip) >> EXTERNAL & 1, 1);
-    CHECK(*(volatile uint8_t *)(UART + 2) & 15, 2); /* asked why, it is content */
+    CHECK(*(volatile uint8_t *)(UART + 2) & 15, 2); /* reading the cause clears it */
     CHECK(csr_read(sip) >> EXTERNAL & 1, 0);
     volatile uint32_t *threshold = (void *)(PLIC + 0x200000);
     external(false);

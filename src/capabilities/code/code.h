@@ -1,5 +1,5 @@
-/* code/code.h - evaluating code, as actions: evaluate_note_code, check_code, run_script,
- * their sessions and results; and utils.* for code. */
+/* code/code.h - the capability that evaluates code: the actions evaluate_note_code,
+ * check_code, run_script, their sessions and results; and utils.* in code. */
 #pragma once
 #include "capability/capability.h"
 

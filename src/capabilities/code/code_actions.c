@@ -1,12 +1,10 @@
-/* The actions that run code, check it, and read what it left. */
+/* The actions that run code, check it, and read its results. */
 #include "actions/actions.h"
 #include "code/code.api.h"
 #include "code/code.h"
 #include "code/internal.h"
 #include "evaluating/evaluating.h"
-#include "machines/machines.h"
 #include "results/results.h"
-#include "tools_api/tools_api.h"
 
 static const char evaluate_description[] =
     "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox: the body "
@@ -19,7 +17,7 @@ static const char evaluate_description[] =
     "notes.create({type, title, content, metadata?}) -> {id, ...}\n"
     "notes.update({identifier, content?, metadata?}): metadata is merged\n"
     "Also notes.rename, delete ...; links, hierarchy, relationships, noteTypes, vaults, "
-    "utils; " TELLS_OF_TOOLS TELLS_OF_MACHINE "customFunctions.\n"
+    "utils; customFunctions.\n"
     "\n"
     "Ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
     "all. All but api and utils need await.\n"
@@ -28,20 +26,19 @@ static const char evaluate_description[] =
     "  if ((await notes.get(n.id)).content.includes('TODO:')) open.push(n);\n"
     "return open;";
 
-/* Of outputs only what others may build on: descriptions are for reading, and are
- * read before every call. docs/ tells the rest. */
+/* Output schemas list only members that clients may rely on: they are read before every
+ * call. docs/ describes the rest. */
 static const char script_description[] =
-    "Run JavaScript over the REST routes of a vault: host.call('POST', "
-    "`/workspaces/${workspace_id}/query`, {filter: {class: 'Task'}}) answers the parsed body "
-    "at once, or throws HostCallError. The last expression is the result.";
+    "Run JavaScript over the REST routes of a vault: host.call('POST', `/workspaces/${workspace_id}/query`, {filter: {class: 'Task'}}) returns the parsed body (synchronous), or throws HostCallError. The last expression is the result.";
 
 static const struct action_row evaluate_rows[] = {
     {SHOWN(.name = "evaluate_note_code", .title = "Run code",
            .description = evaluate_description, EVALUATE_NOTE_CODE_SCHEMAS,
            .destructive = true),
      .run = action_evaluate, .describe = action_evaluate_describe,
-     .trial = "{\"code\":\"return 6*7\"}", .checked = EVALUATE_NOTE_CODE_CHECKED,
-     .fits = true, .scope = SCOPE_EVALUATE, .refuse = action_evaluate_refused},
+     .parts_before = "customFunctions.\n", .trial = "{\"code\":\"return 6*7\"}",
+     .checked = EVALUATE_NOTE_CODE_CHECKED, .fits = true, .scope = SCOPE_EVALUATE,
+     .refuse = action_evaluate_refused},
 };
 static const struct action_group evaluating = {evaluate_rows, LENGTH(evaluate_rows),
                                                .order = 10};
@@ -49,8 +46,7 @@ static const struct action_group evaluating = {evaluate_rows, LENGTH(evaluate_ro
 static const struct action_row check_rows[] = {
     {SHOWN(.name = "check_code", .title = "Check code",
            .description =
-               "Look through code for evaluate_note_code without running it: what "
-               "is refused, unknown, not awaited or endless, and where.",
+               "Check code for evaluate_note_code without running it: what is refused, unknown, not awaited or endless, and where.",
            CHECK_CODE_SCHEMAS, .read_only = true, .idempotent = true),
      .run = action_check_code, .seldom = true, .scope = SCOPE_EVALUATE},
 };
@@ -58,12 +54,13 @@ static const struct action_group checking = {check_rows, LENGTH(check_rows), .or
 
 static const struct action_row leftover_rows[] = {
     {SHOWN(.name = "close_session", .title = "End a session",
-           .description = "Forget what a session of evaluate_note_code holds.",
+           .description =
+               "End a session of evaluate_note_code and discard its variables.",
            CLOSE_SESSION_SCHEMAS, .idempotent = true),
      .run = action_close_session, .seldom = true, .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "read_result", .title = "Read a large result",
-           .description = "Read a piece of a too large result.", READ_RESULT_SCHEMAS,
-           .read_only = true, .idempotent = true),
+           .description = "Read a part of a result that was too large.",
+           READ_RESULT_SCHEMAS, .read_only = true, .idempotent = true),
      .run = action_read_result, .checked = READ_RESULT_CHECKED, .fits = true,
      .scope = SCOPE_EVALUATE},
 };
@@ -80,6 +77,21 @@ static const struct action_row script_rows[] = {
 static const struct action_group scripts = {script_rows, LENGTH(script_rows),
                                             .order = 80};
 
+/* What other servers call it, and programs that run such code. */
+static void code_meant(struct actions *a, const struct place *place, unsigned vault,
+                       const struct capability_name *name, struct buf *out)
+{
+    static const char *const programs[] = {"node",       "deno", "bun",
+                                           "javascript", "js",   "typescript",
+                                           "ts",         "eval", "run_code"};
+    (void)a, (void)place, (void)vault;
+    for (size_t i = 0; i < LENGTH(programs); i++)
+        if (name->how == MEANT_OTHERWISE && str_is(name->text, programs[i]))
+            buf_cstr(out, "evaluate_note_code runs JavaScript and TypeScript");
+}
+
 const struct capability code_capability = {
     .calls = CALLS(&utils_calls),
-    .actions = ACTIONS(&evaluating, &checking, &leftovers, &scripts)};
+    .actions = ACTIONS(&evaluating, &checking, &leftovers, &scripts),
+    .routes = ROUTES(&code_routes),
+    .meant = code_meant};

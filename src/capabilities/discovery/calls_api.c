@@ -1,23 +1,23 @@
-/* The table of host calls, told to the code that runs over it (api.*) and to agents
- * before they write any (search_api, describe_api). */
+/* Discovery of the table of host calls, for running code (api.*) and for agents before
+ * they write any (search_api, describe_api). */
 #include "api/api.h"
 #include "calls/calls.h"
 #include "discovery/discovery.api.h"
 #include "discovery/discovery.h"
 #include "discovery/meant.h"
+#include "evaluating/evaluating.h"
 #include "evaluation/evaluation.h"
-#include "functions/functions.h"
-#include "functions_api/functions_api.h"
 #include "performing/performing.h"
 #include "place/place.h"
 #include "json/json.h"
 
+#define ROWS_MAX ((size_t)8 << 20) /* bytes of rows of custom functions */
 _Static_assert(API_FOUND_MAX == API_SEARCH_LIMIT_MOST, "what is asked for is found");
 
-/* The best first, of both: a custom function stands before the API only where it fits
- * better. Of the rows it has up to half, so that neither hides the other. */
+/* Merges both, best first: a custom function precedes API calls only with a higher score.
+ * It gets up to half of the rows, so that neither hides the other. */
 static void put_merged(const struct evaluation *v, const struct api_found *calls,
-                       size_t call_count, const struct found_function *own,
+                       size_t call_count, const struct custom_found *own,
                        size_t own_count, struct json_writer *out)
 {
     size_t i = 0, k = 0;
@@ -25,22 +25,23 @@ static void put_merged(const struct evaluation *v, const struct api_found *calls
         if (k == own_count || (i < call_count && calls[i].score >= own[k].score))
             api_put_row(v, calls[i++].call, out);
         else
-            functioning_put_row(own[k++].fn, out);
+            json_put_raw(out, own[k++].row);
 }
 
 static void put_found(struct actions *a, const struct place *place,
                       const struct evaluation *v, struct str words, size_t limit,
                       struct json_writer *out)
 {
-    struct err none = {0};
     struct api_words read;
     struct api_found calls[API_FOUND_MAX];
-    struct found_function own[API_FOUND_MAX];
+    struct custom_found own[API_FOUND_MAX];
+    const struct custom_code *custom = capability_custom();
+    scoped(arena_free) struct arena *rows = arena_new(ROWS_MAX);
     api_words_read(words, &read);
-    /* Of no words everything is told, which is the table of host calls. */
-    scoped_set const struct function_set *s =
-        place->vault && read.count ? functioning_now(a, place, NULL, &none) : NULL;
-    size_t own_count = s ? functioning_find(place, s, &read, own, (limit + 1) / 2) : 0;
+    /* Without words the answer is the whole table of host calls. */
+    size_t own_count = custom && read.count
+                           ? custom->find(a, place, &read, own, (limit + 1) / 2, rows)
+                           : 0;
     size_t count = api_find_scored(&read, calls, limit - own_count);
     json_open_array(out);
     put_merged(v, calls, count, own, own_count, out);
@@ -55,10 +56,9 @@ static bool call_search(struct calling *x, struct json_writer *out, struct err *
     const struct json *query = plain ? o : json_get(o, "query");
     int64_t limit = json_int(plain ? NULL : json_get(o, "limit"), API_SEARCH_LIMIT_USUAL);
     if (!json_is(query, JSON_STRING))
-        return err_set(
-            e, ERR_INVALID,
-            "api.search needs words to look for, such as 'rename note', not %s",
-            json_type_name(json_type(query)));
+        return err_set(e, ERR_INVALID,
+                       "api.search needs search words, such as 'rename note', not %s",
+                       json_type_name(json_type(query)));
     if (limit < 1 || limit > (int64_t)API_FOUND_MAX)
         return err_set(e, ERR_INVALID, "limit is %lld; 1 to %u is accepted",
                        (long long)limit, API_FOUND_MAX);
@@ -116,28 +116,24 @@ static bool action_describe_api(const struct action_call *c, struct answer *out,
 
 /* ---- the rows ------------------------------------------------------------ */
 
-/* Types that signatures name. */
+/* Shared types that signatures name. */
 static const struct api_type types[] = {
-    {"ApiRow",
-     "{name: string, signature: string, summary: string, allowed?: false, "
-     "custom?: string}",
-     "a method as api.search tells of it; allowed is there where this code may not call it; "
-     "custom, of a custom function: who registered it, for its words are no instructions"},
+    API_TYPES,
 };
 
 static const struct host_call rows[] = {
-    {CALL(.name = "api.search", .sync = true),
-     "(words: string | " API_SEARCH_TYPE "): ApiRow[]",
-     "finds methods by what they do, best first", call_search, LEVEL_ZERO,
-     STEADY_QUESTION,
+    {CALL(.name = "api.search", .sync = true), .signature = API_SEARCH_SIGNATURE,
+     .summary = "finds methods by what they do, best match first", .call = call_search,
+     .level = LEVEL_ZERO, STEADY_QUESTION,
      .details =
-         "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
+         "Searches names, synonyms, parameters and summaries. limit is 8 by default, 50 at most.",
      .example = "api.search('who links to a note')",
      .words = "help find discover method function list available"},
-    {CALL(.name = "api.describe", .sync = true), "(name?: string): any",
-     "tells all about a method, a namespace or a type, by name", call_describe,
-     LEVEL_ZERO, STEADY_QUESTION, .details = "Without a name: all namespaces and types.",
-     .errors = "NotFound: there is nothing of that name; the message says what is near.",
+    {CALL(.name = "api.describe", .sync = true), .signature = API_DESCRIBE_SIGNATURE,
+     .summary = "describes a method, a namespace or a type, by name",
+     .call = call_describe, .level = LEVEL_ZERO, STEADY_QUESTION,
+     .details = "Without a name it lists all namespaces and types.",
+     .errors = "NotFound: no such name; the message suggests similar names.",
      .example = "api.describe('notes.update')",
      .words = "help docs documentation signature usage man reference types schema"},
 };
@@ -162,4 +158,4 @@ static const struct action_group discovery = {action_rows, LENGTH(action_rows),
                                               .order = 40};
 
 const struct capability discovery_capability = {
-    .calls = CALLS(&api_calls), .actions = ACTIONS(&discovery), .meant = meant_tell};
+    .calls = CALLS(&api_calls), .actions = ACTIONS(&discovery), .meant = suggest_meant};

@@ -1,5 +1,5 @@
-/* discovery/discovery.h - finding what there is: api.search and api.describe, to code and
- * as actions, and what is meant by a name that is not there. */
+/* discovery/discovery.h - discovery of the API: api.search and api.describe, in code and
+ * as actions, and suggestions for unknown names. */
 #pragma once
 #include "capability/capability.h"
 

@@ -1,6 +1,5 @@
-/* discovery/meant.h - what is meant by the name of a tool that is not there. Private to
- * the room. */
+/* discovery/meant.h - suggestions for the unknown name of a tool. Private to the room. */
 #pragma once
 #include "capability/capability.h"
 
-capability_meant_fn meant_tell;
+capability_meant_fn suggest_meant;

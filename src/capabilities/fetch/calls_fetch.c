@@ -1,5 +1,5 @@
-/* The host call fetch: an evaluation's way out, under the policy of the vault in which
- * it works. What code sees of it is fetch.js. */
+/* The host call fetch, under the policy of the vault in which the evaluation works.
+ * fetch.js is its side in the guest. */
 #include <stdio.h>
 
 #include "caller/caller.h"
@@ -7,21 +7,22 @@
 #include "crypto/crypto.h"
 #include "egress/egress.h"
 #include "evaluation/evaluation.h"
+#include "fetch/fetch.api.h"
 #include "fetch/fetch.h"
 #include "performing/performing.h"
 #include "place/place.h"
+#include "policy/policy.h"
 #include "record/record.h"
 #include "script/script.h"
 #include "json/json.h"
 
-#define RULES_TEXT_MAX ((size_t)1 << 20)
-#define BODY_MAX ((size_t)8 << 20) /* egress has a lower limit, and says so */
+#define BODY_MAX ((size_t)8 << 20) /* egress has a lower limit, and reports it */
 
 EMBED(fetch_js, "src/capabilities/fetch/fetch.js");
 
 /* ---- the policy's rules ------------------------------------------------- */
 
-/* The way out from one place; made when code first goes there. */
+/* The connections of one place; created at its first request. */
 struct network {
     struct network *next;
     const struct place *place;
@@ -29,68 +30,16 @@ struct network {
     struct egress *session;
 };
 
-static void put_names(struct json_writer *w, const char *key,
-                      const struct policy_names *names)
-{
-    json_key(w, key);
-    json_open_array(w);
-    for (size_t i = 0; i < names->n; i++)
-        json_put_cstr(w, names->at[i]);
-    json_close(w);
-}
-
-static void put_some(struct json_writer *w, const char *key, const char *text)
-{
-    if (text)
-        json_pair_cstr(w, key, text);
-}
-
-static void put_secret(struct json_writer *w, const struct policy_secret *s)
-{
-    json_key(w, s->name);
-    json_open_object(w);
-    put_some(w, "value", s->value);
-    put_some(w, "env", s->env);
-    put_some(w, "file", s->file);
-    put_some(w, "header", s->header);
-    put_some(w, "format", s->format);
-    put_names(w, "hosts", &s->hosts);
-    json_close(w);
-}
-
-static struct egress_rules *read_rules(const struct policy *p, struct err *e)
-{
-    scoped_buf struct buf text;
-    buf_init(&text, RULES_TEXT_MAX);
-    struct json_writer w = json_writer(&text);
-    json_open_object(&w);
-    put_names(&w, "hosts", &p->network.hosts);
-    put_names(&w, "allowPrivate", &p->network.allow_private);
-    json_key(&w, "secrets");
-    json_open_object(&w);
-    for (size_t i = 0; i < p->network.secret_count; i++)
-        put_secret(&w, &p->network.secrets[i]);
-    json_close(&w);
-    json_close(&w);
-    scoped(arena_free) struct arena *a = arena_new(8 * RULES_TEXT_MAX);
-    const struct json *network = buf_check(&text, "the policy's network", e)
-                                     ? json_read(buf_view(&text), a, e)
-                                     : NULL;
-    struct egress_rules *rules = network ? egress_rules_read(network, e) : NULL;
-    if (!rules)
-        err_wrap(e, "the policy");
-    return rules;
-}
-
 /* ---- sessions ----------------------------------------------------------- */
 
 static bool network_check(const struct place *place, struct err *e)
 {
     const struct permit *p = &place->permit;
+    const struct network_policy *network = policy_values(p->policy, &network_policy);
     if (p->level != LEVEL_FULL)
         return err_set(e, ERR_DENIED, "enableNetwork is not allowed at the level '%s'",
                        level_name(p->level));
-    if (!p->policy->network.hosts.n && !p->policy->network.allow_private.n)
+    if (!network->hosts.n && !network->allow_private.n)
         return err_set(
             e, ERR_DENIED,
             "enableNetwork: the policy allows no host; a person can allow one: "
@@ -98,9 +47,9 @@ static bool network_check(const struct place *place, struct err *e)
     return true;
 }
 
-/* For the audit trail: each host that was asked for something, also where it was
- * refused, also by a redirect. */
-static void tell_host(void *arg, const struct egress_hop *hop)
+/* For the audit trail: each host that a request went to, also refused or by a
+ * redirect. */
+static void record_host(void *arg, const struct egress_hop *hop)
 {
     const struct network *n = arg;
     char host[300];
@@ -117,7 +66,8 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
         n = n->next;
     if (n)
         return n->session;
-    struct egress_rules *rules = read_rules(place->permit.policy, e);
+    struct egress_rules *rules =
+        network_rules(policy_values(place->permit.policy, &network_policy), NULL, e);
     if (!rules)
         return NULL;
     n = mem_new(sizeof *n);
@@ -128,13 +78,13 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
                                  .own_port = atomic_load(&v->actions->own_port),
                                  .cancel = &v->stopping,
                                  .loop = capability_own(v->actions, &fetch_capability),
-                                 .tell = tell_host,
+                                 .tell = record_host,
                                  .tell_arg = n});
     *evaluation_part(v, &fetch_capability) = n;
     return n->session;
 }
 
-/* The session of the place where the code works now. */
+/* The session of the current place. */
 static struct egress *session_here(struct evaluation *v, struct err *e)
 {
     pthread_mutex_lock(&v->lock);
@@ -183,7 +133,7 @@ static bool read_request(const struct json *o, struct egress_request *q,
     return true;
 }
 
-/* A scope that may only read sends nothing that could change what is elsewhere. */
+/* A read-only scope sends no request that could change anything. */
 static bool check_reading(const struct evaluation *v, struct str method, struct err *e)
 {
     bool reads =
@@ -215,7 +165,7 @@ static bool put_response(const struct egress_response *r, struct json_writer *ou
     return true;
 }
 
-/* Is it called off? Answered at once. */
+/* Whether it is a cancellation, which is answered at once. */
 static bool is_abort(struct egress *session, const struct json *o)
 {
     const struct json *id = json_get(o, "abort");
@@ -250,7 +200,7 @@ static bool call_fetch(struct calling *x, struct json_writer *out, struct err *e
 struct fetching {
     struct egress_header headers[EGRESS_HEADERS_MAX];
     struct egress_response response;
-    struct buf body; /* that is sent */
+    struct buf body; /* the request's */
     struct egress_trip *trip;
 };
 
@@ -261,16 +211,16 @@ static void fetching_free(struct fetching *f)
     free(f);
 }
 
-static void wake(void *task)
+static void fetch_wake(void *task)
 {
     script_wake(task);
 }
 
-static bool look(struct calling *x, struct buf *out, struct err *e)
+static bool fetch_look(struct calling *x, struct buf *out, struct err *e)
 {
     struct fetching *f = x->state;
     if (!calling_over(x) && !egress_look(f->trip)) {
-        calling_wait(x, look, SCRIPT_WAIT_HEAVY, UINT64_MAX);
+        calling_wait(x, fetch_look, SCRIPT_WAIT_HEAVY, UINT64_MAX);
         return false;
     }
     struct json_writer w = json_writer(out);
@@ -290,39 +240,33 @@ static bool begin_fetch(struct calling *x, struct buf *out, struct err *e)
     buf_init(&f->body, BODY_MAX);
     egress_response_init(&f->response);
     if (read_request(o, &q, f->headers, &f->body, e) && check_reading(x->v, q.method, e))
-        f->trip = egress_begin(session, &q, &f->response, wake, x->task, e);
+        f->trip = egress_begin(session, &q, &f->response, fetch_wake, x->task, e);
     if (!f->trip) {
         fetching_free(f);
         return false;
     }
     calling_leave_vault(x);
     x->state = f;
-    return look(x, out, e);
+    return fetch_look(x, out, e);
 }
 
-/* ---- the row ------------------------------------------------------------ */
+/* ---- rows --------------------------------------------------------------- */
 
-/* Types that signatures name. */
+/* Shared types that signatures name. */
 static const struct api_type types[] = {
-    {"RequestOptions",
-     "{method?: string, headers?: Headers | [string, string][] | {[name: string]: string}, "
-     "body?: string | Uint8Array | ArrayBuffer | URLSearchParams | null, "
-     "redirect?: 'follow' | 'manual' | 'error', signal?: AbortSignal}",
-     "what fetch takes besides the URL; other members of browsers' are ignored"},
+    FETCH_TYPES,
 };
 
 static const struct host_call rows[] = {
-    {CALL(.name = "fetch",
-          .sync = true, /* to call it off: that does not wait in a row of slow calls */
+    {CALL(.name = "fetch", .sync = true, /* to cancel: does not queue behind slow calls */
           .slow = true, .wrap = fetch_js, .feature = FEATURE_NETWORK,
-          .shared = true), /* its classes are the same for all; it reaches no vault */
-     "(input: string | URL | Request, init?: RequestOptions): Promise<Response>",
-     "sends an HTTP request; only with enableNetwork, to hosts that the policy allows",
-     call_fetch, LEVEL_FULL, .begin = begin_fetch,
+          .shared = true), /* its classes are the same for all vaults */
+     .signature = FETCH_SIGNATURE,
+     .summary =
+         "sends an HTTP request; only with enableNetwork, to hosts that the policy allows",
+     .call = call_fetch, .level = LEVEL_FULL, .begin = begin_fetch,
      .details =
-         "As in browsers and Node.js, with Headers, Request and Response. A secret of the "
-         "policy is written {{secret:NAME}} in a header's value, and put in on the way out. "
-         "At most 100 requests an evaluation, 30 s each, bodies of 4 MiB out and 8 MiB in.",
+         "As in browsers and Node.js, with Headers, Request and Response. {{secret:NAME}} in a header's value is replaced with the policy's secret when the request is sent. At most 100 requests in an evaluation, 30 s each, bodies of 4 MiB sent and 8 MiB received.",
      .errors =
          "PermissionDenied: the policy does not allow the host, or its address is "
          "private. InvalidInput: URL, method or headers. Timeout. LimitExceeded. IoError: "
@@ -334,7 +278,7 @@ static const struct host_call rows[] = {
      .words =
          "http https request get post url download web internet api rest axios network"},
 };
-/* What comes besides fetch. */
+/* Declarations besides fetch. */
 static const char world[] =
     "/** This, the two below and fetch are there with enableNetwork only. */\n"
     "declare class Headers {\n"
@@ -368,8 +312,8 @@ static const char *const programs[] = {"curl", "wget", "http", "fetch", NULL};
 static const struct feature feature = {
     .bit = FEATURE_NETWORK,
     .option = "enableNetwork",
-    .missing = "The network is there only with enableNetwork, where the person's policy "
-               "names the host.",
+    .missing =
+        "The network is available only with enableNetwork, to hosts that the person's policy names.",
     .programs = programs,
     .world = world,
     .check = network_check};
@@ -391,4 +335,5 @@ static void close_loop(void *own)
 const struct capability fetch_capability = {.calls = CALLS(&fetch_calls),
                                             .open = open_loop,
                                             .close = close_loop,
-                                            .end = network_close};
+                                            .end = network_close,
+                                            .policies = POLICIES(&network_policy)};

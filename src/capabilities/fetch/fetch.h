@@ -1,5 +1,4 @@
-/* fetch/fetch.h - the way out for code: fetch, under the policy's rules
- * (docs/network.md). */
+/* fetch/fetch.h - fetch in code, under the policy's rules (docs/network.md). */
 #pragma once
 #include "capability/capability.h"
 

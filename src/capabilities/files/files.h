@@ -1,4 +1,4 @@
-/* files/files.h - files for code: fs.*, over the vault and the policy's mounts. */
+/* files/files.h - fs.* in code, over the vault and the policy's mounts. */
 #pragma once
 #include "capability/capability.h"
 

@@ -1,16 +1,17 @@
-/* The host call behind customFunctions: names to those who ask for none, a definition to
- * who looks a name up. What code sees of it is functions.js.
+/* The host call behind customFunctions: returns the names if none is given, else a
+ * definition. functions.js is its side in the guest.
  *
- * It stands in the table because code reaches the host by no other way, and is told of
- * nowhere: the functions are. */
+ * It is in the table because code has no other way to the host, and hidden because the
+ * functions themselves are documented. */
 #include "functions_api/checking.h"
 #include "functions_api/function_load.h"
 #include "functions_api/functioning.h"
+#include "functions_api/functions.api.h"
 #include "typescript/typescript.h"
 
 EMBED(functions_js, "src/capabilities/functions_api/functions.js");
 
-static bool put_names(struct evaluation *v, struct json_writer *out, struct err *e)
+static bool names_put(struct evaluation *v, struct json_writer *out, struct err *e)
 {
     const struct function_set *set = functions_of(v, e);
     const struct function *draft = functions_loaded(v)->draft;
@@ -31,7 +32,8 @@ static bool put_names(struct evaluation *v, struct json_writer *out, struct err 
     return true;
 }
 
-static void put_parameter(const struct function_parameter *p, struct json_writer *out)
+static void definition_put_parameter(const struct function_parameter *p,
+                                     struct json_writer *out)
 {
     bool rest = str_starts(p->name, "...");
     struct str name = rest ? (struct str){p->name.at + 3, p->name.n - 3} : p->name;
@@ -49,12 +51,12 @@ static void put_parameter(const struct function_parameter *p, struct json_writer
     json_close(out);
 }
 
-/* Which of the shapes are types of the API, whose values come from there: of one that
- * gains a member, all that is known is still true. */
+/* Marks the shapes that are types of the API, whose values come from it: a type that
+ * gains a member stays compatible. */
 static void put_open(struct str shapes, struct json_writer *out)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *arena = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_CALL);
     const struct json *texts = json_get(json_read(shapes, arena, &none), "texts");
     struct json_iter it = json_iter(texts);
     json_key(out, "open");
@@ -69,9 +71,9 @@ static void put_shapes(struct evaluation *v, const struct function *fn,
                        struct json_writer *out)
 {
     scoped_buf struct buf shapes;
-    buf_init(&shapes, (size_t)4 << 20);
+    buf_init(&shapes, BUF_FILE);
     struct json_writer w = json_writer(&shapes);
-    /* What is only tried is no part of the set, and was checked just now. */
+    /* A draft is not part of the set, and was checked just now. */
     const struct function_set *among =
         fn == functions_loaded(v)->draft ? NULL : functions_loaded(v)->set;
     if (!checking_put_shapes(v->actions, fn, among, &w))
@@ -91,7 +93,7 @@ static void put_definition(struct evaluation *v, uint32_t number, struct json_wr
     json_key(out, "parameters");
     json_open_array(out);
     for (size_t i = 0; i < f->fn->parameter_count; i++)
-        put_parameter(&f->fn->parameters[i], out);
+        definition_put_parameter(&f->fn->parameters[i], out);
     json_close(out);
     json_pair_bool(out, "promises", str_starts(str_trim(f->fn->return_type), "Promise"));
     put_shapes(v, f->fn, out);
@@ -101,7 +103,7 @@ static void put_definition(struct evaluation *v, uint32_t number, struct json_wr
 static bool call_functions(struct calling *x, struct json_writer *out, struct err *e)
 {
     if (json_length(x->args) == 0)
-        return put_names(x->v, out, e);
+        return names_put(x->v, out, e);
     struct str name = json_str(json_at(x->args, 0));
     const struct function *fn =
         function_allowed(x->v, name, e) ? function_find(x->v, name, e) : NULL;
@@ -113,9 +115,10 @@ static bool call_functions(struct calling *x, struct json_writer *out, struct er
 
 static const struct host_call rows[] = {
     {CALL(.name = "customFunctions", .sync = true, .wrap = functions_js, .shared = true),
-     "(name?: string): any", "answers what customFunctions knows", call_functions,
-     LEVEL_ZERO, .steady = true, /* what the functions are is a part of the cache's key */
-     .asks = true, .inner = true},
+     .signature = CUSTOM_FUNCTIONS_SIGNATURE,
+     .summary = "returns the data behind customFunctions", .call = call_functions,
+     .level = LEVEL_ZERO, .steady = true, /* the cache's key includes the functions */
+     .asks = true, .hidden = true},
 };
 const struct host_call_group functions_calls = {TABLE(rows),
                                                 .order = 150,

@@ -1,5 +1,4 @@
-/* functions_api/checking.h - types of custom functions, held against their definitions.
- * Private to the room. */
+/* functions_api/checking.h - type checks of custom functions. Private to the room. */
 #pragma once
 #include "base/base.h"
 
@@ -15,26 +14,26 @@ struct later;
 /* Appends declarations of those custom functions that the code names; `all` may be NULL. */
 void checking_put_functions(const struct function_set *all, struct str code,
                             struct buf *out);
-/* What the checker says of `fn`, one of `among` (NULL: the only one); its JSON has the
- * shapes of its parameters. Kept: costs less than a millisecond the next time. NULL and *e
- * as checker_check(). */
+/* The checker's answer on `fn`, one of `among` (NULL: the only one); its JSON includes
+ * the shapes of the parameters. Cached: the next call takes less than a millisecond. NULL
+ * and *e as checker_check(). */
 const struct checker_answer *checking_function(struct actions *a,
                                                const struct function *fn,
                                                const struct function_set *among,
                                                struct cancel *cancel, struct err *e);
-/* Writes the shapes of its parameters, as the last check of the same function found them:
- * nothing is checked now. false: there are none, and nothing was written. Where the program
- * is a server, they are then made in the background, once (function_later.c). */
+/* Writes the shapes of its parameters from the last check of the same function; checks
+ * nothing. false: there are none, and nothing was written; a server then makes them in
+ * the background, once (function_later.c). */
 bool checking_put_shapes(struct actions *a, const struct function *fn,
                          const struct function_set *among, struct json_writer *out);
-/* What checks in the background: its thread starts with the first, and only in servers. */
+/* Background checks: the thread starts with the first one, and only in servers. */
 struct later *later_new(struct actions *a);
-void later_free(struct later *l); /* stops what it does */
+void later_free(struct later *l); /* stops the check under way */
 
-/* Takes a hold of `among`, of which fn is one; drops it where enough are waiting. */
+/* Keeps a reference to `among`, which contains fn; does nothing if enough are queued. */
 void later_check(struct later *l, const struct function *fn,
                  const struct function_set *among);
-/* The same as findings, where `own` declares what its code finds as customFunctions; where
- * there is no checker, a warning TYPES_UNCHECKED. false and *e: it could not be asked. */
+/* The same as findings. `own` declares what its code finds as customFunctions. Without a
+ * checker: the warning TYPES_UNCHECKED. false and *e: the checker failed. */
 bool checking_find(const struct action_call *c, const struct function *fn, struct str own,
                    struct findings *out, struct err *e);

@@ -1,13 +1,12 @@
-/* Actions that bring a custom function into being, or change what one is: looked at, tried,
- * and only then kept. */
+/* Actions that create or change a custom function: checked, tried, then stored. */
 #include "functions_api/function_actions.h"
 #include "functions_api/functioning.h"
 
 #include <stdio.h>
 
-/* ---- one that is to be kept ---------------------------------------------------------- */
+/* ---- storing a function -------------------------------------------------------------- */
 
-/* Where the functions are, and which there are now. */
+/* The store, and the functions in it now. */
 struct shelf {
     struct functions *functions;
     const struct function_set *now;
@@ -25,12 +24,12 @@ static bool shelf_open(const struct action_call *c, struct shelf *s, struct err 
     return s->now != NULL;
 }
 
-/* What was done, or would be. */
+/* A change that was made, or would be. */
 struct keeping {
     const char *name; /* "registered" */
-    struct str of;    /* the one that is changed; empty: it is new */
+    struct str of;    /* the one to change; empty: new */
     bool replace;
-    enum examples examples; /* that are run before */
+    enum examples examples; /* those to run before */
 };
 
 static bool answer_kept(const struct function *fn, const struct judgement *j,
@@ -43,15 +42,15 @@ static bool answer_kept(const struct function *fn, const struct judgement *j,
     json_pair_cstr(&w, "action", same ? "unchanged" : d->name);
     if (dry)
         json_pair_bool(&w, "dryRun", true);
-    function_tell(fn, &w);
+    function_put(fn, &w);
     judgement_write(j, &w);
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }
 
-static bool keep(const struct action_call *c, struct shelf *s, const struct function *fn,
-                 const struct judgement *j, const struct keeping *d, struct answer *out,
-                 struct err *e)
+static bool function_store(const struct action_call *c, struct shelf *s,
+                           const struct function *fn, const struct judgement *j,
+                           const struct keeping *d, struct answer *out, struct err *e)
 {
     const struct breaking *b = &j->breaking;
     size_t count = 1 + b->rewritten_count;
@@ -81,7 +80,7 @@ static bool keep(const struct action_call *c, struct shelf *s, const struct func
     return answer_kept(kept ? kept : fn, j, d, false, changes[0].same, out, e);
 }
 
-/* The checker's findings have codes of its own: TS2322. */
+/* The checker's findings have its own codes: TS2322. */
 static enum usage_trial trial_of(const struct judgement *j, bool passes)
 {
     return passes                  ? USAGE_KEPT
@@ -107,12 +106,12 @@ static bool judge_and_keep(const struct action_call *c, struct shelf *s,
     if (!passes || !breaking_passes(c, &j, out))
         return true;
     return function_flag(c, "dryRun", false) ? answer_kept(fn, &j, d, true, false, out, e)
-                                             : keep(c, s, fn, &j, d, out, e);
+                                             : function_store(c, s, fn, &j, d, out, e);
 }
 
 /* ---- register, validate ------------------------------------------------------------------ */
 
-/* What was given is none at all: the answer tells all that is wrong with it. */
+/* The definition cannot be read: the answer lists everything wrong with it. */
 static bool answer_unread(const struct action_call *c, const struct findings *found,
                           struct answer *out)
 {
@@ -120,7 +119,7 @@ static bool answer_unread(const struct action_call *c, const struct findings *fo
     return !function_passes(c, &j, out);
 }
 
-/* false: it cannot be read; then the answer says so, or *e. */
+/* false: it cannot be read; the answer says so, or *e. */
 static bool read_definition(const struct action_call *c, const struct json *given,
                             struct function *fn, struct answer *out, struct err *e)
 {
@@ -157,7 +156,7 @@ static bool answer_validity(const struct action_call *c, const struct function *
     if (fn && !function_facts(c, fn, &w, e))
         return false;
     if (fn && valid)
-        function_tell(fn, &w);
+        function_put(fn, &w);
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }
@@ -179,14 +178,13 @@ bool action_validate_function(const struct action_call *c, struct answer *out,
 
 /* ---- update ---------------------------------------------------------------------------- */
 
-/* The fields that are to be others: the arguments less what else they say, with newName as
- * the name. */
+/* The fields to change: the arguments without the options, and newName as the name. */
 static const struct json *read_patch(const struct action_call *c, struct err *e)
 {
     static const char *const others[] = {
         "name", "newName", "expectedVersion", "force", "dryRun", "note", NULL};
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)8 << 20);
+    buf_init(&text, BUF_FILE);
     struct json_writer w = json_writer(&text);
     struct str renamed = function_argument(c, "newName");
     json_open_object(&w);
@@ -198,8 +196,8 @@ static const struct json *read_patch(const struct action_call *c, struct err *e)
                                              : NULL;
 }
 
-/* A function that is renamed binds its new name: where no other code is given, its own is
- * changed to. */
+/* A function that is renamed binds its new name: its code is changed, unless new code is
+ * given. */
 static bool rebind(const struct action_call *c, const struct function *was,
                    struct function *fn, struct err *e)
 {
@@ -219,17 +217,17 @@ bool action_update_function(const struct action_call *c, struct answer *out,
     findings_init(&found);
     if (!shelf_open(c, &s, e))
         return false;
-    const struct function *was = function_wanted(s.now, function_argument(c, "name"), e);
+    const struct function *was = function_by_name(s.now, function_argument(c, "name"), e);
     const struct json *patch = was ? read_patch(c, e) : NULL;
     if (!patch)
         return false;
     if (!json_length(patch))
         return err_set(e, ERR_INVALID,
-                       "nothing is given that could change; description, parameters, "
-                       "returnType, code, tags, examples and newName can");
+                       "no change is given; description, parameters, returnType, "
+                       "code, tags, examples and newName can be changed");
     if (!function_patch(was, patch, c->arena, &fn, &found, e))
         return !e->code && answer_unread(c, &found, out);
-    /* What the examples try is as it was when they were run. */
+    /* Examples run against an unchanged store. */
     struct keeping d = {.name = "updated",
                         .of = was->name,
                         .examples =
@@ -245,7 +243,7 @@ bool action_duplicate_function(const struct action_call *c, struct answer *out,
     scoped_shelf struct shelf s = {0};
     if (!shelf_open(c, &s, e))
         return false;
-    const struct function *was = function_wanted(s.now, function_argument(c, "name"), e);
+    const struct function *was = function_by_name(s.now, function_argument(c, "name"), e);
     if (!was)
         return false;
     struct function fn = *was;
@@ -272,7 +270,7 @@ static bool roll_back(const struct action_call *c, struct shelf *s, struct str n
     struct keeping d = {.name = "rolled back"};
     if (!kept)
         return err_set(e, ERR_CONFLICT,
-                       "it was taken back, and somebody changed it at once");
+                       "it was rolled back, and changed again at once by somebody else");
     function_changed(c, d.name, kept->name, kept->version);
     return answer_kept(kept, j, &d, false, false, out, e);
 }
@@ -294,7 +292,7 @@ bool action_rollback_function(const struct action_call *c, struct answer *out,
     if (!function_judge(c, &old, now ? now->name : STR(""), s.now, EXAMPLES_APART, &j, e))
         return false;
     breaking_leave(&j.breaking);
-    /* It was kept once: what is wrong with it now may be forced as well. */
+    /* It was stored once: its errors can be forced as well. */
     if (!function_flag(c, "force", false) &&
         (!function_passes(c, &j, out) || !breaking_passes(c, &j, out)))
         return true;
@@ -331,14 +329,14 @@ static bool run_examples(const struct action_call *c, const struct function *fn,
 {
     uint32_t failed = 0;
     scoped_buf struct buf tests;
-    buf_init(&tests, (size_t)16 << 20);
+    buf_init(&tests, BUF_FILE);
     struct json_writer inner = json_writer(&tests), w = json_writer(&out->json);
     if (!fn->example_count)
         return err_set(e, ERR_INVALID,
-                       "no examples are kept with %.*s; give args, such as {} for none",
+                       "%.*s has no examples; give args, such as {} for no arguments",
                        STR_ARGS(fn->name));
     if (!function_examples(c, fn, now, EXAMPLES_ALL, &inner, &failed, e) ||
-        !buf_check(&tests, "what the tests came to", e))
+        !buf_check(&tests, "the results of the tests", e))
         return false;
     json_open_object(&w);
     json_pair_bool(&w, "success", failed == 0);
@@ -358,7 +356,7 @@ static bool run_examples(const struct action_call *c, const struct function *fn,
     return buf_check(&out->json, "the answer", e);
 }
 
-/* Code that is kept nowhere is looked through as code that is evaluated. */
+/* Code that is not stored is checked like code that is evaluated. */
 static bool passes_lint(const struct action_call *c, const struct function *fn,
                         struct answer *out, struct err *e)
 {
@@ -383,7 +381,7 @@ bool action_test_function(const struct action_call *c, struct answer *out, struc
     if (given &&
         (!read_definition(c, given, &own, out, e) || !passes_lint(c, &own, out, e)))
         return !e->code;
-    if (!given && !(fn = function_wanted(s.now, name, e)))
+    if (!given && !(fn = function_by_name(s.now, name, e)))
         return false;
     return args ? run_once(c, fn, s.now, args, function_flag(c, "dryRun", true), out, e)
                 : run_examples(c, fn, s.now, out, e);

@@ -1,5 +1,5 @@
-/* functions_api/function_actions.h - the actions about custom functions, and what those
- * have in common that change them. Threads: safe. Private to the room. */
+/* functions_api/function_actions.h - the actions on custom functions, and the parts that
+ * those share that change them. Threads: safe. Private to the room. */
 #pragma once
 #include "capability/capability.h"
 #include "functions/functions.h"
@@ -12,68 +12,68 @@ action_fn action_list_functions, action_get_function, action_function_versions,
     action_function_stats, action_function_templates;
 action_fn action_delete_functions, action_export_functions, action_import_functions,
     action_backup_functions, action_restore_functions, action_migrate_functions;
-/* A refusal in the shape that these answer: {success: false, error, errors, ...}. */
+/* Writes a refusal in these actions' shape: {success: false, error, errors, ...}. */
 void function_refused(const struct err *why, struct answer *out);
 struct str function_argument(const struct action_call *c, const char *name);
 bool function_flag(const struct action_call *c, const char *name, bool fallback);
-/* Who makes a change, for the versions. */
+/* The author of a change, for the versions. */
 struct function_author function_author_of(const struct action_call *c);
-/* Of the API that functions are checked against now; in the call's arena. */
+/* The version of the API that functions are checked against now; in the call's arena. */
 struct str function_api_version(const struct action_call *c, struct err *e);
-/* Something was changed: for the audit, and for those who are told of changes. */
-extern const struct account_list changed_record; /* these, in records of the audit */
-void function_changed(const struct action_call *c, const char *deed, struct str name,
+/* Reports a change: to the audit, and to subscribers. */
+extern const struct account_list changed_record; /* those changes in audit records */
+void function_changed(const struct action_call *c, const char *operation, struct str name,
                       uint32_t version);
 
-/* What a change means for those that call the function. */
+/* The effects of a change on callers of the function. */
 struct breaking {
-    bool is;                     /* what called it as it was need not fit any more */
-    char first[256];             /* reason; its beginning */
+    bool is;                     /* existing callers may fail */
+    char first[256];             /* reason, cut to fit */
     struct buf reasons, callers; /* insides of JSON arrays: sentences; names */
-    /* Callers with its new name in their code, which are to be kept with it. */
+    /* Callers with the new name in their code, which have to be stored with it. */
     const struct function **rewritten;
     size_t rewritten_count;
 };
 void breaking_init(struct breaking *b);
 void breaking_done(struct breaking *b);
-/* Holds `fn` against `was`, one of `among`, whose place it is to take: parameters that are
- * gone, elsewhere, new or needed now, a parameter's type that takes less than it did, an
- * answer that does not fit what it was (by the checker; without one, any other text), a
- * name that a caller cannot follow. false and *e. */
+/* Compares `fn` with `was`, one of `among`, which it replaces. Breaking are: parameters
+ * that are removed, moved, new or required now, a parameter's type that accepts less, a
+ * result type that does not fit the old one (by the checker; without it, any other text),
+ * and a name that a caller cannot follow. false and *e. */
 bool function_breaking(const struct action_call *c, const struct function *was,
                        const struct function *fn, const struct function_set *among,
                        struct breaking *b, struct err *e);
-/* Its callers stay as they are: those that would have followed its name break. */
+/* Leaves its callers as they are: those that would have followed the name break. */
 void breaking_leave(struct breaking *b);
-/* Members of an open object: breaking, reasons, callers, where it breaks; rewritten. */
+/* Members of an open object: breaking; reasons and callers if it is; rewritten. */
 void breaking_write(const struct breaking *b, struct json_writer *w);
 
-/* What a definition came to when it was looked at and tried. */
+/* The outcome of checking a definition and running its examples. */
 struct judgement {
     struct findings found;
     struct breaking breaking;
     struct buf tests; /* JSON; empty: none were run */
-    uint32_t failed;  /* of them */
+    uint32_t failed;  /* examples that failed */
 };
 void judgement_init(struct judgement *j);
 void judgement_done(struct judgement *j);
 #define scoped_judgement __attribute__((cleanup(judgement_done)))
 
-/* Checks it and, where nothing is wrong, runs those of its examples. `name`: of the one
- * whose place it takes; empty: it is new. false and *e: it could not be looked at. */
+/* Checks it and, if there are no errors, runs the examples `which`. `name`: the function
+ * it replaces; empty: it is new. false and *e: it could not be checked. */
 bool function_judge(const struct action_call *c, const struct function *fn,
                     struct str name, const struct function_set *among,
                     enum examples which, struct judgement *j, struct err *e);
-/* Is all the same but words: descriptions, tags, the name? */
+/* Whether nothing but texts differs: descriptions, tags, the name. */
 bool function_only_words(const struct function *a, const struct function *b);
-/* May it be kept? Else the answer has been written. */
+/* Whether it may be stored. Otherwise the answer is written. */
 bool function_passes(const struct action_call *c, const struct judgement *j,
                      struct answer *out);
-/* May what breaks be kept: is it forced, or only looked at? Else the answer has been
- * written. */
+/* Whether a breaking change may be stored: forced, or dry. Otherwise writes the
+ * answer. */
 bool breaking_passes(const struct action_call *c, const struct judgement *j,
                      struct answer *out);
-/* Writes a refusal for which there is more to tell. */
+/* Writes a refusal with the findings of `j`. */
 void function_refuse(const struct err *why, const struct judgement *j,
                      struct answer *out);
 /* Members of an open object: error, errorDetails. */
@@ -81,6 +81,6 @@ void function_put_error(enum err_code code, const char *message, struct json_wri
 /* Members of an open object: errors, warnings, tests. */
 void judgement_write(const struct judgement *j, struct json_writer *w);
 /* Members: function, version, signature, typeDefinition, usage. */
-void function_tell(const struct function *fn, struct json_writer *w);
-/* What the arguments name: those functions, and their code beside the code that they bring. */
+void function_put(const struct function *fn, struct json_writer *w);
+/* Resolves the functions that the arguments name, with their code beside the new one. */
 action_resolve_fn resolve_functions;

@@ -1,5 +1,5 @@
-/* Does a change of a custom function break those that call it: its signature, held against
- * the one that it had, and its name, which its callers can follow. */
+/* Breaking changes of a custom function: compares its signature with the old one, and its
+ * name with its callers' code, which can follow it. */
 #include <stdio.h>
 
 #include "evaluating/evaluating.h"
@@ -8,13 +8,13 @@
 #include "functions_api/function_review.h"
 #include "functions_api/functioning.h"
 
-#define CALLERS_MAX 100u /* functions that are looked at */
+#define CALLERS_MAX 100u /* functions that are searched */
 
 void breaking_init(struct breaking *b)
 {
     *b = (struct breaking){0};
-    buf_init(&b->reasons, (size_t)64 << 10);
-    buf_init(&b->callers, (size_t)64 << 10);
+    buf_init(&b->reasons, BUF_TEXT);
+    buf_init(&b->callers, BUF_TEXT);
 }
 
 void breaking_done(struct breaking *b)
@@ -23,7 +23,7 @@ void breaking_done(struct breaking *b)
     buf_done(&b->callers);
 }
 
-static void put_text(struct buf *list, struct str text)
+static void texts_add(struct buf *list, struct str text)
 {
     struct json_writer w = json_writer(list);
     if (list->n)
@@ -35,19 +35,19 @@ static void put_reason(struct breaking *b, const char *what, struct str name,
                        struct str now, struct str was)
 {
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, BUF_PAGE);
     buf_printf(&text, what, STR_ARGS(str_cut(name, 100)), STR_ARGS(str_cut(now, 200)),
                STR_ARGS(str_cut(was, 200)));
-    put_text(&b->reasons, buf_view(&text));
+    texts_add(&b->reasons, buf_view(&text));
     if (!b->is)
         (void)snprintf(b->first, sizeof b->first, "%.*s",
                        STR_ARGS(str_cut(buf_view(&text), 250)));
     b->is = true;
 }
 
-/* ---- parameters, as their names tell ------------------------------------------------ */
+/* ---- parameters by name ------------------------------------------------------------- */
 
-static size_t place_of(const struct function *fn, struct str name)
+static size_t parameter_place(const struct function *fn, struct str name)
 {
     size_t i = 0;
     while (i < fn->parameter_count && !str_eq(fn->parameters[i].name, name))
@@ -62,12 +62,12 @@ static bool must_be_given(const struct function_parameter *p)
     return !p->optional && !p->fallback && !rest;
 }
 
-/* One that was there: is it gone, elsewhere, or needed now? */
+/* An old parameter: removed, moved, or required now. */
 static void compare_old(const struct function *was, size_t i, const struct function *fn,
                         struct breaking *b)
 {
     const struct function_parameter *p = &was->parameters[i];
-    size_t now = place_of(fn, p->name);
+    size_t now = parameter_place(fn, p->name);
     if (now == fn->parameter_count)
         put_reason(b, "the parameter '%.*s' is gone%.*s%.*s", p->name, STR(""), STR(""));
     else if (now != i)
@@ -84,7 +84,7 @@ static void compare_names(const struct function *was, const struct function *fn,
     for (size_t i = 0; i < was->parameter_count; i++)
         compare_old(was, i, fn, b);
     for (size_t i = 0; i < fn->parameter_count; i++)
-        if (place_of(was, fn->parameters[i].name) == was->parameter_count &&
+        if (parameter_place(was, fn->parameters[i].name) == was->parameter_count &&
             must_be_given(&fn->parameters[i]))
             put_reason(b, "the parameter '%.*s' is new, and must be given%.*s%.*s",
                        fn->parameters[i].name, STR(""), STR(""));
@@ -116,14 +116,14 @@ static bool same_text(struct str a, struct str b)
     }
 }
 
-/* A pair of types, of a parameter that both have (or of what both answer). */
+/* A pair of types, of a parameter in both versions (or of both results). */
 struct pair {
-    const struct function_parameter *was, *now; /* NULL: what both answer */
+    const struct function_parameter *was, *now; /* NULL: both results */
     bool breaks;
 };
 
-static void tell_pair(const struct pair *p, const struct function *was,
-                      const struct function *fn, struct breaking *b)
+static void report_pair(const struct pair *p, const struct function *was,
+                        const struct function *fn, struct breaking *b)
 {
     if (p->was)
         put_reason(
@@ -146,7 +146,7 @@ static void put_namespace(const char *name, const struct function *fn, bool with
     buf_printf(out, "export type R$ = %.*s;\n}\n", STR_ARGS(fn->return_type));
 }
 
-/* A line for each pair, which is an error where the one does not fit the other. */
+/* A line for each pair, which has an error if one type does not fit the other. */
 static uint32_t put_question(const struct function *was, const struct function *fn,
                              const struct pair *pairs, size_t count, struct buf *out)
 {
@@ -161,7 +161,7 @@ static uint32_t put_question(const struct function *was, const struct function *
                        "export const c$%zu: after$.P$%zu = null! as before$.P$%zu;\n", i,
                        (size_t)(pairs[i].now - fn->parameters),
                        (size_t)(pairs[i].was - was->parameters));
-        else /* who is answered nothing does not mind */
+        else /* a caller that got no value does not depend on it */
             buf_printf(out,
                        "export const c$%zu: [before$.R$] extends [void | Promise<void>] "
                        "? any : before$.R$ = null! as after$.R$;\n",
@@ -169,10 +169,10 @@ static uint32_t put_question(const struct function *was, const struct function *
     return line;
 }
 
-/* false: the checker cannot tell. */
-static bool ask(const struct action_call *c, const struct function *was,
-                const struct function *fn, const struct function_set *among,
-                struct pair *pairs, size_t count)
+/* false: the checker cannot say. */
+static bool types_compare(const struct action_call *c, const struct function *was,
+                          const struct function *fn, const struct function_set *among,
+                          struct pair *pairs, size_t count)
 {
     struct err none = {0};
     scoped_buf struct buf code, own;
@@ -199,9 +199,9 @@ static bool ask(const struct action_call *c, const struct function *was,
     return true;
 }
 
-static void compare_types(const struct action_call *c, const struct function *was,
-                          const struct function *fn, const struct function_set *among,
-                          struct breaking *b)
+static void compare_signatures(const struct action_call *c, const struct function *was,
+                               const struct function *fn,
+                               const struct function_set *among, struct breaking *b)
 {
     struct pair pairs[FUNCTION_LIST_MAX + 1];
     size_t count = 0;
@@ -209,23 +209,23 @@ static void compare_types(const struct action_call *c, const struct function *wa
     if (own && str_eq(was->code, fn->code))
         own = false;
     for (size_t i = 0; i < was->parameter_count && i < FUNCTION_LIST_MAX; i++) {
-        size_t now = place_of(fn, was->parameters[i].name);
+        size_t now = parameter_place(fn, was->parameters[i].name);
         if (now < fn->parameter_count &&
             (own || !same_text(was->parameters[i].type, fn->parameters[now].type)))
             pairs[count++] = (struct pair){&was->parameters[i], &fn->parameters[now], 0};
     }
     if (own || !same_text(was->return_type, fn->return_type))
         pairs[count++] = (struct pair){0};
-    bool asked = count && ask(c, was, fn, among, pairs, count);
+    bool asked = count && types_compare(c, was, fn, among, pairs, count);
     for (size_t i = 0; i < count; i++) {
         bool same = pairs[i].was ? same_text(pairs[i].was->type, pairs[i].now->type)
                                  : same_text(was->return_type, fn->return_type);
         if (asked ? pairs[i].breaks : !same)
-            tell_pair(&pairs[i], was, fn, b);
+            report_pair(&pairs[i], was, fn, b);
     }
 }
 
-/* ---- those that call it ------------------------------------------------------------------ */
+/* ---- callers ----------------------------------------------------------------------------- */
 
 static bool calls(const struct function_uses *uses, struct str name)
 {
@@ -243,7 +243,7 @@ static void cannot_follow(const struct function *by, struct breaking *b)
                by->name, STR(""), STR(""));
 }
 
-/* One that calls it calls it by its new name, or it is told why not. */
+/* A caller gets the new name in its code, or the reason why not. */
 static bool follow(struct reviews *all, const struct function *by, struct str from,
                    struct str to, struct breaking *b, struct err *e)
 {
@@ -262,9 +262,10 @@ static bool follow(struct reviews *all, const struct function *by, struct str fr
     return true;
 }
 
-static bool look_at_callers(const struct action_call *c, const struct function *was,
-                            const struct function *fn, const struct function_set *among,
-                            struct breaking *b, struct err *e)
+static bool check_breaking_callers(const struct action_call *c,
+                                   const struct function *was, const struct function *fn,
+                                   const struct function_set *among, struct breaking *b,
+                                   struct err *e)
 {
     struct reviews all = {.call = c};
     bool renamed = !str_eq(was->name, fn->name);
@@ -283,7 +284,7 @@ static bool look_at_callers(const struct action_call *c, const struct function *
             return false;
         bool named = calls(&v->uses, was->name);
         if (named)
-            put_text(&b->callers, by->name);
+            texts_add(&b->callers, by->name);
         if (renamed && named && !follow(&all, by, was->name, fn->name, b, e))
             return false;
         if (renamed && !named && v->uses.dynamic)
@@ -297,9 +298,9 @@ bool function_breaking(const struct action_call *c, const struct function *was,
                        struct breaking *b, struct err *e)
 {
     compare_names(was, fn, b);
-    compare_types(c, was, fn, among, b);
+    compare_signatures(c, was, fn, among, b);
     return (!b->is && str_eq(was->name, fn->name)) ||
-           look_at_callers(c, was, fn, among, b, e);
+           check_breaking_callers(c, was, fn, among, b, e);
 }
 
 void breaking_leave(struct breaking *b)
@@ -309,9 +310,9 @@ void breaking_leave(struct breaking *b)
     b->rewritten_count = 0;
 }
 
-/* ---- telling ------------------------------------------------------------------------------- */
+/* ---- answer -------------------------------------------------------------------------------- */
 
-static void put_list(const char *key, const struct buf *inside, struct json_writer *w)
+static void texts_put(const char *key, const struct buf *inside, struct json_writer *w)
 {
     json_key(w, key);
     json_open_array(w);
@@ -324,8 +325,8 @@ void breaking_write(const struct breaking *b, struct json_writer *w)
 {
     if (b->is) {
         json_pair_bool(w, "breaking", true);
-        put_list("reasons", &b->reasons, w);
-        put_list("callers", &b->callers, w);
+        texts_put("reasons", &b->reasons, w);
+        texts_put("callers", &b->callers, w);
     }
     if (!b->rewritten_count)
         return;
@@ -344,8 +345,8 @@ bool breaking_passes(const struct action_call *c, const struct judgement *j,
         function_flag(c, "dryRun", false))
         return true;
     err_set(&why, ERR_CONFLICT,
-            "this is a breaking change: %s (reasons and callers tell all); nothing was "
-            "changed: give force: true, or keep what its callers know",
+            "this is a breaking change: %s (see reasons and callers); nothing was "
+            "changed: give force: true, or keep it compatible with its callers",
             j->breaking.first);
     function_refuse(&why, j, out);
     c->account->outcome = ERR_CONFLICT;

@@ -1,17 +1,16 @@
-/* Is a custom function fit to be kept, and what becomes of those that call it: the answers
- * of validity, lint and the type checker, joined. */
+/* Checks of a custom function and its callers, by validity, lint and the type checker. */
 #include <stdio.h>
 
 #include "functions_api/checking.h"
 #include "functions_api/function_review.h"
 #include "functions_api/functioning.h"
 
-#define BREAKS_MAX 100u /* callers that are looked at */
+#define BREAKS_MAX 100u /* callers that are checked */
 
 static struct name_words taken(void)
 {
     size_t count;
-    const char *const *names = actions_call_names(&count);
+    const char *const *names = host_call_names(&count);
     return (struct name_words){names, count};
 }
 
@@ -27,12 +26,12 @@ static const struct function_uses *uses_of(void *arg, const struct function *fn,
 
 /* ---- types -------------------------------------------------------------------- */
 
-/* What code that is checked finds as customFunctions. */
+/* What customFunctions is to the code that is checked. */
 struct meaning {
-    const struct function *fn; /* that calls */
+    const struct function *fn; /* the caller */
     const struct function_uses *uses;
     const struct function_set *among;
-    const struct function *old, *instead; /* NULL: no other is in anybody's place */
+    const struct function *old, *instead; /* NULL: nothing is replaced */
 };
 
 static const struct function *meant(const struct meaning *m, struct str name)
@@ -42,8 +41,8 @@ static const struct function *meant(const struct meaning *m, struct str name)
     return fn && fn == m->old ? m->instead : fn;
 }
 
-/* Is it as checking_put_functions() has it, too? What was answered then is known. */
-static bool is_plain(const struct meaning *m)
+/* Whether checking_put_functions() gives the same, so that its cached answer holds. */
+static bool meaning_is_plain(const struct meaning *m)
 {
     for (size_t i = 0; i < m->uses->count; i++)
         if (str_eq(m->uses->at[i].name, m->fn->name))
@@ -51,10 +50,10 @@ static bool is_plain(const struct meaning *m)
     return !m->old && !m->uses->dynamic;
 }
 
-/* Each by the name that the code calls it by. */
+/* Each by the name that the code uses. */
 static void put_meaning(const struct meaning *m, struct buf *out)
 {
-    if (is_plain(m)) {
+    if (meaning_is_plain(m)) {
         checking_put_functions(m->among, m->fn->code, out);
         return;
     }
@@ -90,9 +89,9 @@ static bool check_types(const struct action_call *c, const struct meaning *m,
            checking_find(c, m->fn, buf_view(&own), out, e);
 }
 
-/* ---- one -------------------------------------------------------------------------- */
+/* ---- one function ----------------------------------------------------------------- */
 
-/* Its name, in among what there is: a version of it that is to be replaced has its id. */
+/* Checks its name among the set's: the version it replaces has its id. */
 bool function_check(const struct action_call *c, const struct function *fn,
                     const struct function_set *among, struct findings *out, struct err *e)
 {
@@ -121,7 +120,7 @@ bool function_lint(const struct action_call *c, const struct function *fn,
     return v;
 }
 
-/* ---- what is told of its code -------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------- */
 
 static bool is_security(struct str rule)
 {
@@ -166,9 +165,9 @@ bool function_facts(const struct action_call *c, const struct function *fn,
     return true;
 }
 
-/* ---- what breaks ------------------------------------------------------------------------ */
+/* ---- breaking callers ------------------------------------------------------------------- */
 
-/* One caller of the function that is to be changed. */
+/* One caller of the function that changes. */
 struct caller_of {
     const struct action_call *c;
     struct reviews *all;
@@ -187,13 +186,13 @@ static const struct function_use *use_of(const struct function_uses *uses,
     return NULL;
 }
 
-static void tell_broken(const struct caller_of *x, const struct function *by,
-                        uint32_t line, uint32_t column, const char *code,
-                        const char *what, struct str detail)
+static void report_broken(const struct caller_of *x, const struct function *by,
+                          uint32_t line, uint32_t column, const char *code,
+                          const char *what, struct str detail)
 {
     scoped_buf struct buf field, text;
-    buf_init(&field, 1024);
-    buf_init(&text, 4096);
+    buf_init(&field, BUF_LINE);
+    buf_init(&text, BUF_PAGE);
     buf_printf(&field, "customFunctions.%.*s", STR_ARGS(by->name));
     buf_printf(&text, "'%.*s' %s", STR_ARGS(by->name), what);
     if (detail.n)
@@ -218,9 +217,9 @@ static bool types_of(const struct caller_of *x, const struct function *by,
     return check_types(x->c, &m, out, e);
 }
 
-/* The first error that its code has from now on, and not before. */
-static bool compare_types(const struct caller_of *x, const struct function *by,
-                          const struct function_uses *uses, struct err *e)
+/* The first error in its code that is new. */
+static bool check_caller_types(const struct caller_of *x, const struct function *by,
+                               const struct function_uses *uses, struct err *e)
 {
     scoped_findings struct findings before, after;
     findings_init(&before);
@@ -233,8 +232,8 @@ static bool compare_types(const struct caller_of *x, const struct function *by,
         return false;
     if (after.error_count <= before.error_count)
         return true;
-    tell_broken(x, by, after.first.line, after.first.column, "CALLER_BREAKS",
-                "does not fit any more", str_of(after.first.message));
+    report_broken(x, by, after.first.line, after.first.column, "CALLER_BREAKS",
+                  "does not fit any more", str_of(after.first.message));
     return true;
 }
 
@@ -246,25 +245,46 @@ static bool look_at_caller(const struct caller_of *x, const struct function *by,
         return false;
     const struct function_use *use = use_of(&v->uses, x->name);
     if (use && !x->instead)
-        tell_broken(x, by, use->line, use->column, "CALLER_BREAKS",
-                    "calls it, and will not find it any more", STR(""));
+        report_broken(x, by, use->line, use->column, "CALLER_BREAKS",
+                      "calls it, and will not find it any more", STR(""));
     else if (use)
-        return compare_types(x, by, &v->uses, e);
+        return check_caller_types(x, by, &v->uses, e);
     else if (v->uses.dynamic)
-        tell_broken(x, by, 0, 0, "CALLER_MAY_BREAK",
-                    "goes to functions in a way that only a run can tell", STR(""));
+        report_broken(x, by, 0, 0, "CALLER_MAY_BREAK",
+                      "calls functions in a way that cannot be determined without "
+                      "running it",
+                      STR(""));
     return true;
 }
 
-/* What callers see of it is the same? */
+/* Whether the caller-visible part is the same. */
 static bool same_for_callers(const struct function *a, const struct function *b)
 {
     scoped_buf struct buf one, two;
-    buf_init(&one, (size_t)1 << 20);
-    buf_init(&two, (size_t)1 << 20);
+    buf_init(&one, BUF_LIST);
+    buf_init(&two, BUF_LIST);
     function_signature(a, &one);
     function_signature(b, &two);
     return !one.failed && !two.failed && str_eq(buf_view(&one), buf_view(&two));
+}
+
+/* But for those that are gone themselves. */
+static bool check_callers(const struct caller_of *x, const struct function *now,
+                          const struct function *const *gone, size_t count, struct err *e)
+{
+    size_t looked = 0;
+    for (size_t i = 0; i < function_count(x->among) && looked < BREAKS_MAX; i++) {
+        const struct function *by = function_at(x->among, i);
+        bool skip = by == now || (x->instead && str_eq(by->id, x->instead->id));
+        for (size_t k = 0; k < count && !skip; k++)
+            skip = by == gone[k];
+        if (skip || !function_may_call(by, x->name))
+            continue;
+        looked++;
+        if (!look_at_caller(x, by, e))
+            return false;
+    }
+    return true;
 }
 
 bool function_breaks(const struct action_call *c, struct str name,
@@ -273,19 +293,20 @@ bool function_breaks(const struct action_call *c, struct str name,
 {
     struct reviews all = {.call = c};
     const struct function *now = function_found(among, name);
-    struct function instead = fn ? *fn : (struct function){0};
-    if (fn) /* callers follow its name */
-        instead.name = name;
-    const struct caller_of x = {c, &all, among, name, fn ? &instead : NULL, out};
-    if (!now || (fn && same_for_callers(now, &instead)))
-        return true;
-    size_t looked = 0;
-    for (size_t i = 0; i < function_count(among) && looked < BREAKS_MAX; i++) {
-        const struct function *by = function_at(among, i);
-        if (by == now || (fn && str_eq(by->id, fn->id)) || !function_may_call(by, name))
-            continue;
-        looked++;
-        if (!look_at_caller(&x, by, e))
+    struct function instead = *fn;
+    instead.name = name; /* callers follow its name */
+    const struct caller_of x = {c, &all, among, name, &instead, out};
+    return !now || same_for_callers(now, &instead) || check_callers(&x, now, NULL, 0, e);
+}
+
+bool functions_break(const struct action_call *c, const struct function *const *gone,
+                     size_t count, const struct function_set *among, struct findings *out,
+                     struct err *e)
+{
+    struct reviews all = {.call = c};
+    for (size_t i = 0; i < count; i++) {
+        const struct caller_of x = {c, &all, among, gone[i]->name, NULL, out};
+        if (!check_callers(&x, gone[i], gone, count, e))
             return false;
     }
     return true;

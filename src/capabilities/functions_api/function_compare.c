@@ -4,7 +4,7 @@
 
 #include "json/json.h"
 
-/* A place on the way down: JSON is never deeper than JSON_DEPTH_MAX. */
+/* A position on the way down: JSON is never deeper than JSON_DEPTH_MAX. */
 struct comparing {
     bool part;
     struct difference *out;
@@ -27,7 +27,7 @@ static void go_down(struct comparing *c, struct str key, size_t index)
     int n = key.at ? snprintf(at, room, ".%.*s", STR_ARGS(str_cut(key, 60)))
                    : snprintf(at, room, "[%zu]", index);
     c->length += n > 0 && (size_t)n < room ? (size_t)n : 0;
-    c->out->path[c->length] = '\0'; /* what is too long is left out */
+    c->out->path[c->length] = '\0'; /* a longer path is cut */
 }
 
 static void go_up(struct comparing *c, size_t length)
@@ -36,8 +36,8 @@ static void go_up(struct comparing *c, size_t length)
     c->out->path[length] = '\0';
 }
 
-static bool compare(struct comparing *c, const struct json *expected,
-                    const struct json *got);
+static bool values_equal(struct comparing *c, const struct json *expected,
+                         const struct json *got);
 
 static bool compare_arrays(struct comparing *c, const struct json *expected,
                            const struct json *got)
@@ -49,7 +49,7 @@ static bool compare_arrays(struct comparing *c, const struct json *expected,
         go_down(c, (struct str){0}, i++);
         if (!there)
             return differ(c, a.value, NULL, "is missing");
-        if (!compare(c, a.value, b.value))
+        if (!values_equal(c, a.value, b.value))
             return false;
         go_up(c, length);
     }
@@ -69,7 +69,7 @@ static bool compare_objects(struct comparing *c, const struct json *expected,
         go_down(c, a.key, 0);
         if (!other)
             return differ(c, a.value, NULL, "is missing");
-        if (!compare(c, a.value, other))
+        if (!values_equal(c, a.value, other))
             return false;
         go_up(c, length);
     }
@@ -81,11 +81,11 @@ static bool compare_objects(struct comparing *c, const struct json *expected,
     return true;
 }
 
-static bool compare(struct comparing *c, const struct json *expected,
-                    const struct json *got)
+static bool values_equal(struct comparing *c, const struct json *expected,
+                         const struct json *got)
 {
     if (json_type(expected) != json_type(got))
-        return differ(c, expected, got, "is of another type");
+        return differ(c, expected, got, "has another type");
     if (json_is(expected, JSON_ARRAY))
         return compare_arrays(c, expected, got);
     if (json_is(expected, JSON_OBJECT))
@@ -98,14 +98,15 @@ bool compare_values(const struct json *expected, const struct json *got, bool pa
 {
     *out = (struct difference){.path = "result"};
     struct comparing c = {part, out, strlen(out->path)};
-    return compare(&c, expected, got);
+    return values_equal(&c, expected, got);
 }
 
-/* A large value is shown as the beginning of its text. */
-static void put_value(const char *key, const struct json *v, struct json_writer *out)
+/* Of a large value the beginning of its text. */
+static void difference_put_value(const char *key, const struct json *v,
+                                 struct json_writer *out)
 {
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)16 << 20);
+    buf_init(&text, BUF_FILE);
     struct json_writer w = json_writer(&text);
     if (!v)
         return;
@@ -124,7 +125,7 @@ void difference_write(const struct difference *d, struct json_writer *out)
     json_open_object(out);
     json_pair_cstr(out, "path", d->path);
     json_pair_cstr(out, "message", message);
-    put_value("expected", d->expected, out);
-    put_value("got", d->got, out);
+    difference_put_value("expected", d->expected, out);
+    difference_put_value("got", d->got, out);
     json_close(out);
 }

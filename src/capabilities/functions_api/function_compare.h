@@ -1,7 +1,6 @@
-/* functions_api/function_compare.h - is a result what an example says, and where is it not?
+/* functions_api/function_compare.h - compares a result with the one an example expects.
  *
- * Private to the room.
- */
+ * Private to the room. */
 #pragma once
 #include "base/base.h"
 
@@ -14,11 +13,11 @@ struct json_writer;
 struct difference {
     char path[200];                    /* "result.items[3].name" */
     const struct json *expected, *got; /* NULL: nothing is there */
-    const char *what;                  /* in words */
+    const char *what;                  /* a phrase */
 };
 
-/* Are they the same: objects in any order, numbers by value? With `part`, what is expected
- * may be less: every field of it, and in lists every item in its place. */
+/* Whether they are equal: objects in any order, numbers by value. With `part` the
+ * expected value may be less: each of its fields, and each item at its index. */
 bool compare_values(const struct json *expected, const struct json *got, bool part,
                     struct difference *out);
 /* {path, expected, got, message} */

@@ -1,12 +1,12 @@
-/* The hint that code which comes again in a conversation could be a custom function. */
+/* The hint that code which is repeated in a conversation could be a custom function. */
 #include "crypto/crypto.h"
 #include "functions_api/functioning.h"
 
-#define CONVERSATION_MAX 512u /* bytes of what tells one from another */
+#define CONVERSATION_MAX 512u /* bytes of a conversation's identity */
 
 struct repeating {
     struct repeats *repeats;
-    char process[CRYPTO_TOKEN]; /* the conversation of who has no session of his own */
+    char process[CRYPTO_TOKEN]; /* the conversation of callers without a session */
 };
 
 struct repeating *repeating_new(void)
@@ -45,5 +45,5 @@ void functioning_repeated(struct evaluation *v, struct str code)
     buf_char(&conversation, '\0');
     buf_str(&conversation, str_cut(functioning_session(v), CONVERSATION_MAX / 2));
     (void)repeats_look(functioning_of(v->actions)->repeating->repeats,
-                       buf_view(&conversation), code, &v->again);
+                       buf_view(&conversation), code, &v->repeat_hint);
 }

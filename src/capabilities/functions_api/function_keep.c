@@ -1,15 +1,14 @@
-/* Actions that concern several custom functions at once: taking away, exporting, importing,
- * backups. */
+/* Actions on several custom functions at once: deletion, export, import, backups. */
 #include <stdio.h>
 
 #include "functions_api/function_actions.h"
 #include "functions_api/functioning.h"
 
-/* ---- deleting ---------------------------------------------------------------------------- */
+/* ---- deletion ---------------------------------------------------------------------------- */
 
 #define DELETED_MAX FUNCTIONS_MAX
 
-/* One name, or a list of them, without repetition; *count of them. NULL and *e. */
+/* One name, or an array of them, without duplicates; *count of them. NULL and *e. */
 static struct str *read_names(const struct action_call *c, size_t *count, struct err *e)
 {
     const struct json *list = json_get(c->arguments, "names");
@@ -35,60 +34,17 @@ static struct str *read_names(const struct action_call *c, size_t *count, struct
     return names;
 }
 
-/* Is this warning about one that goes as well? */
-static bool goes_too(const struct json *warning, const struct function_set *s,
-                     const struct str *names, size_t count)
+/* Those of these names; NULL and *e. */
+static const struct function **find_named(const struct action_call *c,
+                                          const struct function_set *s,
+                                          const struct str *names, size_t count,
+                                          struct err *e)
 {
-    struct str field = json_str(json_get(warning, "field"));
-    const char *dot = memchr(field.at, '.', field.n);
-    for (size_t i = 0; i < count && dot; i++)
-        if (str_eq((struct str){dot + 1, field.n - (size_t)(dot + 1 - field.at)},
-                   function_named(s, names[i])->name))
-            return true;
-    return false;
-}
-
-/* What breaks without this one, but for what goes as well, is added to `j`. */
-static bool add_breaks(const struct action_call *c, const struct function_set *s,
-                       const struct function *fn, const struct str *names, size_t count,
-                       struct judgement *j, struct err *e)
-{
-    scoped_findings struct findings found;
-    findings_init(&found);
-    if (!function_breaks(c, fn->name, NULL, s, &found, e))
-        return false;
-    scoped_buf struct buf list;
-    buf_init(&list, found.warnings.n + 16);
-    buf_printf(&list, "[%s]", buf_cz(&found.warnings));
-    const struct json *all = json_read(buf_view(&list), c->arena, e);
-    struct json_iter it = json_iter(all);
-    while (json_next(&it)) {
-        if (goes_too(it.value, s, names, count))
-            continue;
-        findings_warn(&j->found,
-                      &(struct finding){
-                          .field = json_str(json_get(it.value, "field")),
-                          .line = (uint32_t)json_int(json_get(it.value, "line"), 0),
-                          .column = (uint32_t)json_int(json_get(it.value, "column"), 0),
-                          .code = "CALLER_BREAKS",
-                          .message = json_str(json_get(it.value, "message")),
-                          .suggestion = json_str(json_get(it.value, "suggestion"))});
-    }
-    return all != NULL;
-}
-
-/* What would break. */
-static bool find_breaks(const struct action_call *c, const struct function_set *s,
-                        const struct str *names, size_t count, struct judgement *j,
-                        struct err *e)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!function_wanted(s, names[i], e))
-            return false;
-    for (size_t i = 0; i < count; i++)
-        if (!add_breaks(c, s, function_named(s, names[i]), names, count, j, e))
-            return false;
-    return true;
+    const struct function **all = arena_get(c->arena, count * sizeof *all, e);
+    for (size_t i = 0; all && i < count; i++)
+        if (!(all[i] = function_by_name(s, names[i], e)))
+            return NULL;
+    return all;
 }
 
 static bool refuse_in_use(const struct action_call *c, const struct judgement *j,
@@ -96,8 +52,8 @@ static bool refuse_in_use(const struct action_call *c, const struct judgement *j
 {
     struct err why = {0};
     err_set(&why, ERR_CONFLICT,
-            "other functions call what was to be deleted (warnings says which); nothing "
-            "was deleted: change them, delete them too, or give force: true");
+            "other functions call the functions to delete (warnings names them); "
+            "nothing was deleted: change or delete these as well, or give force: true");
     function_refuse(&why, j, out);
     c->account->outcome = ERR_CONFLICT;
     return buf_check(&out->json, "the answer", e);
@@ -131,7 +87,8 @@ bool action_delete_functions(const struct action_call *c, struct answer *out,
     scoped_set const struct function_set *s =
         functioning_now(c->actions, c->place, &f, e);
     struct str *names = s ? read_names(c, &count, e) : NULL;
-    if (!names || !find_breaks(c, s, names, count, &j, e))
+    const struct function **gone = names ? find_named(c, s, names, count, e) : NULL;
+    if (!gone || !functions_break(c, gone, count, s, &j.found, e))
         return false;
     if (j.found.warning_count && !function_flag(c, "force", false) &&
         !function_flag(c, "dryRun", false))
@@ -141,7 +98,7 @@ bool action_delete_functions(const struct action_call *c, struct answer *out,
         return false;
     for (size_t i = 0; i < count; i++)
         changes[i] =
-            (struct function_change){.of = function_named(s, names[i])->name,
+            (struct function_change){.of = gone[i]->name,
                                      .expected_version = (uint32_t)json_int(
                                          json_get(c->arguments, "expectedVersion"), 0)};
     struct function_author who = function_author_of(c);
@@ -153,7 +110,7 @@ bool action_delete_functions(const struct action_call *c, struct answer *out,
     return answer_deleted(changes, count, dry, &j, out, e);
 }
 
-/* ---- exporting, importing --------------------------------------------------------------------- */
+/* ---- export and import ------------------------------------------------------------------------ */
 
 bool action_export_functions(const struct action_call *c, struct answer *out,
                              struct err *e)
@@ -165,27 +122,44 @@ bool action_export_functions(const struct action_call *c, struct answer *out,
     char vault[VAULT_ID_MAX + 1];
     scoped_buf struct buf text;
     buf_init(&text, FUNCTIONS_FILE_MAX);
+    size_t count;
     vault_set_id(c->actions->vaults, c->place->vault, vault);
-    if (!s || !functions_export(f, names, str_of(vault), &text, e) ||
+    if (!s || !functions_export(f, names, str_of(vault), &text, &count, e) ||
         !buf_check(&text, "the export", e))
-        return false;
-    const struct json *exported = json_read(buf_view(&text), c->arena, e);
-    if (!exported)
         return false;
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
-    json_pair_int(&w, "count", (int64_t)json_length(json_get(exported, "functions")));
+    json_pair_int(&w, "count", (int64_t)count);
     json_pair_str(&w, "text", buf_view(&text));
     json_close(&w);
     return buf_check(&out->json, "the export", e);
 }
 
-/* What is imported is looked at as what is registered, but never run. */
+struct importing {
+    const struct action_call *call;
+    bool refused;
+};
+
+/* Imported functions are checked like registered ones, but never run. */
 static bool check_imported(void *arg, const struct function *fn,
                            const struct function_set *among, struct findings *found,
                            struct err *e)
 {
-    return function_check(arg, fn, among, found, e);
+    const struct importing *i = arg;
+    return function_check(i->call, fn, among, found, e);
+}
+
+static void import_stored(void *arg, struct str name, uint32_t version)
+{
+    const struct importing *i = arg;
+    function_changed(i->call, "imported", name, version);
+}
+
+static void import_refused(void *arg, const char *why, struct json_writer *out)
+{
+    struct importing *i = arg;
+    i->refused = true;
+    function_put_error(ERR_INVALID, why, out);
 }
 
 static enum function_conflict conflict_of(struct str name)
@@ -196,61 +170,29 @@ static enum function_conflict conflict_of(struct str name)
                                      : CONFLICT_SKIP;
 }
 
-/* The same report, in the shape of a refusal. */
-static bool refuse_import(const struct action_call *c, const struct json *report,
-                          struct answer *out, struct err *e)
-{
-    struct json_writer w = json_writer(&out->json);
-    struct json_iter it = json_iter(report);
-    char message[200];
-    (void)snprintf(message, sizeof message, "%.*s",
-                   STR_ARGS(str_cut(json_str(json_get(report, "error")), 199)));
-    buf_clear(&out->json);
-    json_open_object(&w);
-    while (json_next(&it)) {
-        if (str_is(it.key, "error")) {
-            function_put_error(ERR_INVALID, message, &w);
-            continue;
-        }
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
-    json_close(&w);
-    out->is_error = true;
-    c->account->outcome = ERR_INVALID;
-    return buf_check(&out->json, "the answer", e);
-}
-
 bool action_import_functions(const struct action_call *c, struct answer *out,
                              struct err *e)
 {
-    struct functions *f = actions_functions(c->actions, c->place->vault, e);
+    struct functions *f = functioning_in(c->actions, c->place->vault, e);
+    struct importing importing = {.call = c};
     struct function_import i = {.text = function_argument(c, "text"),
                                 .names = json_get(c->arguments, "names"),
                                 .on = conflict_of(function_argument(c, "conflict")),
                                 .dry_run = function_flag(c, "dryRun", false),
                                 .check = check_imported,
-                                .arg = (void *)(uintptr_t)c};
+                                .stored = import_stored,
+                                .put_error = import_refused,
+                                .arg = &importing};
     struct function_author who = function_author_of(c);
     struct json_writer w = json_writer(&out->json);
     if (!f || !functions_import(f, &i, &who, &w, e)) {
         buf_clear(&out->json);
         return false;
     }
-    const struct json *report = json_read(buf_view(&out->json), c->arena, e);
-    struct json_iter it = json_iter(json_get(report, "functions"));
-    if (report && !json_bool(json_get(report, "success"), false))
-        return refuse_import(c, report, out, e);
-    while (!i.dry_run && json_next(&it)) {
-        struct str action = json_str(json_get(it.value, "action"));
-        struct str renamed = json_str(json_get(it.value, "newName"));
-        if (!str_is(action, "skipped") && !str_is(action, "failed") &&
-            !str_is(action, "same"))
-            function_changed(c, "imported",
-                             renamed.n ? renamed : json_str(json_get(it.value, "name")),
-                             (uint32_t)json_int(json_get(it.value, "version"), 0));
-    }
-    return report && buf_check(&out->json, "the answer", e);
+    out->is_error = importing.refused;
+    if (importing.refused)
+        c->account->outcome = ERR_INVALID;
+    return buf_check(&out->json, "the answer", e);
 }
 
 /* ---- backups ------------------------------------------------------------------------------------ */
@@ -259,7 +201,7 @@ bool action_backup_functions(const struct action_call *c, struct answer *out,
                              struct err *e)
 {
     char name[FUNCTION_BACKUP_NAME] = "";
-    struct functions *f = actions_functions(c->actions, c->place->vault, e);
+    struct functions *f = functioning_in(c->actions, c->place->vault, e);
     struct function_author who = function_author_of(c);
     if (!f || (!function_flag(c, "list", false) && !functions_backup(f, &who, name, e)))
         return false;
@@ -280,26 +222,18 @@ bool action_backup_functions(const struct action_call *c, struct answer *out,
 bool action_restore_functions(const struct action_call *c, struct answer *out,
                               struct err *e)
 {
-    struct functions *f = actions_functions(c->actions, c->place->vault, e);
+    struct functions *f = functioning_in(c->actions, c->place->vault, e);
     struct function_author who = function_author_of(c);
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)4 << 20);
-    struct json_writer inner = json_writer(&text), w = json_writer(&out->json);
-    if (!f || !functions_restore(f, function_argument(c, "backup"), &who, &inner, e) ||
-        !buf_check(&text, "the answer", e))
+    struct json_writer w = json_writer(&out->json);
+    if (!f || !functions_restore(f, function_argument(c, "backup"), &who, &w, e))
         return false;
     function_changed(c, "restored", STR("*"), 0);
-    const struct json *report = json_read(buf_view(&text), c->arena, e);
-    json_open_object(&w);
-    json_pair_bool(&w, "success", true);
-    json_put_pairs(&w, report, NULL);
-    json_close(&w);
-    return report && buf_check(&out->json, "the answer", e);
+    return buf_check(&out->json, "the answer", e);
 }
 
-/* ---- checking all again ---------------------------------------------------------------------- */
+/* ---- migration ------------------------------------------------------------------------------- */
 
-/* One, against the API as it is; *fits. Into an open array. */
+/* Checks one against the current API; *fits. Writes into an open array. */
 static bool check_again(const struct action_call *c, const struct function *fn,
                         const struct function_set *s, struct json_writer *w, bool *fits,
                         struct err *e)
@@ -320,7 +254,7 @@ static bool check_again(const struct action_call *c, const struct function *fn,
     return true;
 }
 
-/* Those that fit are noted to have been checked against this version. */
+/* Those that fit are marked as checked against this version. */
 bool action_migrate_functions(const struct action_call *c, struct answer *out,
                               struct err *e)
 {

@@ -1,13 +1,13 @@
-/* Checks in the background: a function whose types nobody has checked on this machine, because
- * its file came from elsewhere or the program is a new one, is called all the same, and the
- * next call has its arguments held against what the checker found meanwhile.
+/* Background checks: a function whose types were never checked on this machine, because
+ * its file came from elsewhere or the program is new, can be called at once; the next
+ * call has its arguments compared with the types found meanwhile.
  *
- * One thread, one function at a time, each version once in the life of the process.
- */
+ * One thread, one function at a time, each version once in the life of the process. */
 #include <pthread.h>
 
 #include "functions_api/checking.h"
 #include "functions_api/functioning.h"
+#include "os/os.h"
 
 #define WAITING_MAX 64u
 #define SEEN_MAX 1024u
@@ -32,7 +32,7 @@ struct later {
     size_t seen_count;
 };
 
-/* Waits for one; false: it is over. */
+/* Waits for the next one; false: it is closing. */
 static bool next_waiting(struct later *l, struct waiting *out)
 {
     pthread_mutex_lock(&l->lock);
@@ -97,8 +97,8 @@ static bool is_seen(struct later *l, struct str hash)
 }
 
 /* The lock is held. */
-static void put(struct later *l, const struct function *fn,
-                const struct function_set *among)
+static void later_put(struct later *l, const struct function *fn,
+                      const struct function_set *among)
 {
     char *seen = l->seen[l->seen_count++ % SEEN_MAX];
     struct str start = str_cut(fn->hash, SEEN_HASH - 1);
@@ -116,8 +116,8 @@ void later_check(struct later *l, const struct function *fn,
         return;
     pthread_mutex_lock(&l->lock);
     if (!l->started)
-        l->started = pthread_create(&l->thread, NULL, check_all, l) == 0;
+        l->started = os_thread_start(&l->thread, "fn-check", 0, check_all, l);
     if (l->started && !l->ends && l->count < WAITING_MAX && !is_seen(l, fn->hash))
-        put(l, fn, among);
+        later_put(l, fn, among);
     pthread_mutex_unlock(&l->lock);
 }

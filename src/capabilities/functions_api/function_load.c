@@ -9,7 +9,7 @@
 #define NEAREST 3u
 #define PREFIX "customFunctions."
 
-/* ---- finding one --------------------------------------------------------- */
+/* ---- lookup -------------------------------------------------------------- */
 
 struct loaded_functions *functions_loaded(const struct evaluation *v)
 {
@@ -33,12 +33,12 @@ const struct function_set *functions_of(struct evaluation *v, struct err *e)
     struct loaded_functions *l = functions_loaded(v);
     if (l->set || l->given)
         return l->set;
-    /* Where it began: what a name means does not change while the code runs. */
+    /* The vault it began in: a name's meaning does not change while the code runs. */
     l->set = functioning_now(v->actions, v->places, &l->kept, e);
     return l->set;
 }
 
-/* The nearest of their names so far, the best first. */
+/* The nearest names so far, best first. */
 struct nearest {
     struct str wrong, names[NEAREST];
     size_t distances[NEAREST], count;
@@ -64,8 +64,8 @@ static void consider(struct nearest *n, struct str name)
     n->distances[at] = d;
 }
 
-static bool refuse_unknown(struct evaluation *v, const struct function_set *set,
-                           struct str wrong, struct err *e)
+static bool name_refuse(struct evaluation *v, const struct function_set *set,
+                        struct str wrong, struct err *e)
 {
     struct nearest near = {.wrong = wrong};
     char text[NEAREST * 80] = "";
@@ -81,12 +81,12 @@ static bool refuse_unknown(struct evaluation *v, const struct function_set *set,
                               STR_ARGS(str_cut(near.names[i], 64)));
     if (!all)
         return err_set(e, ERR_NOT_FOUND,
-                       "there is no customFunctions.%.*s: no function is registered in "
-                       "this vault; register_custom_function keeps one",
+                       "there is no customFunctions.%.*s: no function is registered "
+                       "in this vault; register_custom_function registers one",
                        STR_ARGS(str_cut(wrong, 60)));
     return err_set(e, ERR_NOT_FOUND,
-                   "there is no customFunctions.%.*s%s%s%s Object.keys(customFunctions) "
-                   "lists what there is",
+                   "there is no customFunctions.%.*s%s%s%s "
+                   "Object.keys(customFunctions) lists the functions",
                    STR_ARGS(str_cut(wrong, 60)), near.count ? "; did you mean " : "",
                    text, near.count ? "?" : ";");
 }
@@ -98,10 +98,10 @@ const struct function *function_find(struct evaluation *v, struct str name, stru
         return draft;
     const struct function_set *set = functions_of(v, e);
     const struct function *fn = set ? function_named(set, name) : NULL;
-    if (fn && str_eq(fn->name, name)) /* and not by its id */
+    if (fn && str_eq(fn->name, name)) /* not by its id */
         return fn;
     if (set || functions_loaded(v)->given)
-        refuse_unknown(v, set, name, e);
+        name_refuse(v, set, name, e);
     return NULL;
 }
 
@@ -116,7 +116,7 @@ bool function_allowed(const struct evaluation *v, struct str name, struct err *e
                        &(struct permit_need){.name = call, .least = LEVEL_ZERO}, e);
 }
 
-/* ---- loading one ----------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------- */
 
 static const struct typescript_code *translate(struct evaluation *v,
                                                const struct function *fn, struct err *e)
@@ -136,7 +136,7 @@ static const struct typescript_code *translate(struct evaluation *v,
     return code;
 }
 
-static struct loaded_function *add(struct loaded_functions *l, struct err *e)
+static struct loaded_function *loaded_add(struct loaded_functions *l, struct err *e)
 {
     if (l->count == l->capacity) {
         size_t want = l->capacity ? l->capacity * 2 : 8;
@@ -158,13 +158,13 @@ uint32_t function_load(struct evaluation *v, const struct function *fn, struct e
         if (l->at[i].fn == fn)
             return (uint32_t)i + 1;
     uint64_t begun_ns = os_mono_ns();
-    struct loaded_function *f = add(l, e);
+    struct loaded_function *f = loaded_add(l, e);
     const struct typescript_code *code = f ? translate(v, fn, e) : NULL;
     if (!code)
         return 0;
     *f = (struct loaded_function){.fn = fn, .code = code};
     f->load_ms = (double)(os_mono_ns() - begun_ns) / 1e6;
-    /* A session may hold what an earlier version made: that has another file. */
+    /* A session may hold what an earlier version defined: that has another file name. */
     (void)snprintf(f->file, sizeof f->file, PREFIX "%.*s",
                    STR_ARGS(str_cut(fn->name, 100)));
     (void)snprintf(f->made, sizeof f->made, "%s@%.*s", f->file,
@@ -183,7 +183,7 @@ void functions_forget(struct evaluation *v)
     free(l);
 }
 
-/* ---- places -------------------------------------------------------------- */
+/* ---- source maps --------------------------------------------------------- */
 
 struct str functions_source(void *v, struct str file)
 {
@@ -218,7 +218,7 @@ struct script_origin *functions_origins(struct evaluation *v, size_t *count)
     return further;
 }
 
-static const char *functions_source_name(const struct evaluation *v, uint32_t number)
+const char *functions_source_name(const struct evaluation *v, uint32_t number)
 {
     return number > 0 && number <= functions_loaded(v)->count
                ? functions_loaded(v)->at[number - 1].file
@@ -246,7 +246,7 @@ void functions_put_failure(const struct evaluation *v, const struct script_outco
     }
 }
 
-/* ---- what their calls came to ----------------------------------------------- */
+/* ---- counts of calls -------------------------------------------------------- */
 
 static const char *outcome_name(uint32_t outcome)
 {
@@ -257,9 +257,8 @@ static const char *outcome_name(uint32_t outcome)
                                          : kinds[0];
 }
 
-static void functions_put_visit(const struct evaluation *v,
-                                const struct script_outcome *o,
-                                const struct script_visit *visit, struct json_writer *w)
+void functions_put_visit(const struct evaluation *v, const struct script_outcome *o,
+                         const struct script_visit *visit, struct json_writer *w)
 {
     const char *name = functions_source_name(v, visit->source);
     const char *in = functions_source_name(v, visit->from);
@@ -280,7 +279,7 @@ static void functions_put_visit(const struct evaluation *v,
     json_close(w);
 }
 
-/* The limit that ended the code is what its functions under way failed of. */
+/* The limit that ended the code is the error of its functions under way. */
 static bool was_stopped(const struct script_outcome *o)
 {
     static const enum err_code limits[] = {ERR_TIMEOUT,   ERR_FUEL,       ERR_MEMORY,
@@ -291,7 +290,7 @@ static bool was_stopped(const struct script_outcome *o)
     return false;
 }
 
-/* A tally as the vault's counts take it. */
+/* The counts of one function, for the vault's statistics. */
 struct counted {
     struct usage_function of;
     struct usage_failure failures[SCRIPT_KINDS + 1];
@@ -342,12 +341,12 @@ static struct usage_use count_use(const struct script_outcome *o,
 }
 
 struct function_row {
-    char name[65]; /* its beginning */
+    char name[65]; /* cut to fit */
     uint32_t version, calls, failed;
 };
 
-/* As the guest counted their calls. */
-static void put_row(const void *row, struct json_writer *w)
+/* The guest counted their calls. */
+static void loaded_put_row(const void *row, struct json_writer *w)
 {
     const struct function_row *f = row;
     json_pair_cstr(w, "name", f->name);
@@ -359,7 +358,7 @@ static void put_row(const void *row, struct json_writer *w)
 const struct account_list functions_record = {.name = "functions",
                                               .more = "more_functions",
                                               .size = sizeof(struct function_row),
-                                              .put = put_row};
+                                              .put = loaded_put_row};
 
 void functions_account(struct evaluation *v, const struct script_outcome *o)
 {
@@ -382,10 +381,10 @@ void functions_account(struct evaluation *v, const struct script_outcome *o)
     functioning_used(v, uses, used);
 }
 
-/* ---- what evaluations know of them ------------------------------------------- */
+/* ---- custom_code ------------------------------------------------------------- */
 
-/* Another function is another answer. */
-static bool put_key(const struct action_call *c, struct buf *out)
+/* Other functions may give another answer. */
+bool functions_put_key(const struct action_call *c, struct buf *out)
 {
     struct err e = {0};
     scoped_set const struct function_set *set =
@@ -397,7 +396,7 @@ static bool put_key(const struct action_call *c, struct buf *out)
     return true;
 }
 
-static void declare(const struct action_call *c, struct buf *out)
+void functions_declare(const struct action_call *c, struct buf *out)
 {
     struct err none = {0};
     scoped_set const struct function_set *all =
@@ -405,19 +404,10 @@ static void declare(const struct action_call *c, struct buf *out)
     checking_put_functions(all, json_str(json_get(c->arguments, "code")), out);
 }
 
-static void end_code(struct evaluation *v, const struct script_outcome *o,
-                     struct str code)
+void functions_end_code(struct evaluation *v, const struct script_outcome *o,
+                        struct str code)
 {
     functions_account(v, o);
     if (o->success && !v->cached)
         functioning_repeated(v, code);
 }
-
-const struct custom_code functions_custom = {.put_key = put_key,
-                                             .declare = declare,
-                                             .source = functions_source,
-                                             .origins = functions_origins,
-                                             .source_name = functions_source_name,
-                                             .put_failure = functions_put_failure,
-                                             .put_visit = functions_put_visit,
-                                             .ended = end_code};

@@ -1,6 +1,6 @@
-/* functions_api/function_load.h - the custom functions of one evaluation: which its code
- * has looked up, in one state of the vault, what became of their calls, and where their
- * places are. Private to the room.
+/* functions_api/function_load.h - the custom functions of one evaluation: those that its
+ * code has looked up in one version of the vault, their calls, and their source maps.
+ * Private to the room.
  *
  * Threads: one; the row customFunctions is synchronous. */
 #pragma once
@@ -14,34 +14,34 @@ struct function_set;
 struct functions;
 struct typescript_code;
 
-/* One that was looked up; its place in the list, from 1, is its number as a source. */
+/* A function that was looked up; its place in the list, from 1, is its source number. */
 struct loaded_function {
     const struct function *fn;
     const struct typescript_code *code;
     double load_ms;
-    char made[SCRIPT_FILE_MAX]; /* its file, in the world: "customFunctions.x@5f2b9c01" */
-    char file[SCRIPT_FILE_MAX - 16]; /* and for people */
+    char made[SCRIPT_FILE_MAX]; /* its file in the world, "customFunctions.x@5f2b9c01" */
+    char file[SCRIPT_FILE_MAX - 16]; /* and in messages */
 };
 
-/* What is theirs of an evaluation. */
+/* An evaluation's custom functions. */
 struct loaded_functions {
-    const struct function_set *set; /* NULL: not asked for yet */
+    const struct function_set *set; /* NULL: not read yet */
     const struct function *draft;   /* evaluation_functions(); may be NULL */
-    bool given;                     /* both are another's */
-    bool tried;                     /* the draft is one that is kept: told as a run */
-    struct functions *kept;         /* where they are from; NULL: given */
-    struct loaded_function *at;     /* that were looked up */
+    bool given;                 /* set and draft were given by evaluation_functions() */
+    bool tried;                 /* the draft is a stored function: counted as a run */
+    struct functions *kept;     /* the store they come from; NULL: given */
+    struct loaded_function *at; /* those that were looked up */
     size_t count, capacity;
 };
 struct loaded_functions *functions_loaded(const struct evaluation *v);
-/* The functions, as they were when this evaluation first asked. NULL and *e: ERR_NO_VAULT,
+/* The functions, as they were at this evaluation's first use. NULL and *e: ERR_NO_VAULT,
  * or as functions_now(). */
 const struct function_set *functions_of(struct evaluation *v, struct err *e);
-/* That of this name; NULL and ERR_NOT_FOUND, which names the nearest. */
+/* The function of this name; NULL and ERR_NOT_FOUND, which names the nearest. */
 const struct function *function_find(struct evaluation *v, struct str name,
                                      struct err *e);
-/* Makes it JavaScript and notes it: its number; 0 and *e: ERR_SYNTAX, which says where, or
- * what else typescript_transpile() gives. */
+/* Transpiles and adds it; returns its number. 0 and *e: ERR_SYNTAX with the position, or
+ * as typescript_transpile(). */
 uint32_t function_load(struct evaluation *v, const struct function *fn, struct err *e);
 /* What fits its parameters at run time, an object (functions.js):
  *   {"types": [shape...], "texts": [what a shape is called...], "parameters": [index...]}
@@ -51,15 +51,21 @@ uint32_t function_load(struct evaluation *v, const struct function *fn, struct e
  * index} | {"fields": {name: index}, "optional": [name...], "others": index} | {"class":
  * name}. What cannot be told fits any; false: there is such a type. */
 bool function_put_shapes(const struct function *fn, struct json_writer *out);
-/* May it be called here? false and ERR_DENIED, as permit_call(). */
+/* Whether it may be called here. false and ERR_DENIED, as permit_call(). */
 bool function_allowed(const struct evaluation *v, struct str name, struct err *e);
-/* Members of a custom_code (evaluating.h). */
-extern const struct custom_code functions_custom;
+/* Members of a custom_code (evaluating/evaluating.h). */
+const char *functions_source_name(const struct evaluation *v, uint32_t number);
+void functions_put_visit(const struct evaluation *v, const struct script_outcome *o,
+                         const struct script_visit *visit, struct json_writer *w);
+bool functions_put_key(const struct action_call *c, struct buf *out);
+void functions_declare(const struct action_call *c, struct buf *out);
+void functions_end_code(struct evaluation *v, const struct script_outcome *o,
+                        struct str code);
 struct str functions_source(void *v, struct str file);
 void functions_put_failure(const struct evaluation *v, const struct script_outcome *o,
                            struct json_writer *w);
 struct script_origin *functions_origins(struct evaluation *v, size_t *count);
 extern const struct account_list functions_record;
-/* Tells the account. */
+/* Records their calls in the account. */
 void functions_account(struct evaluation *v, const struct script_outcome *o);
 void functions_forget(struct evaluation *v);

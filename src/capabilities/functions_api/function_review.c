@@ -9,22 +9,22 @@
 #define REVIEW_MAX ((size_t)512 << 10) /* bytes of one, as text */
 #define CODE_NAME_MAX 40u
 
-/* ---- looking -------------------------------------------------------------------- */
+/* ---- review --------------------------------------------------------------------- */
 
-/* Where the code itself has what its JavaScript has there. */
-static struct typescript_place place_of(const struct json *at,
-                                        const struct typescript_code *code)
+/* Maps a position in the JavaScript to the function's own code. */
+static struct typescript_place review_place(const struct json *at,
+                                            const struct typescript_code *code)
 {
     struct typescript_place p = {(uint32_t)json_int(json_get(at, "line"), 0),
                                  (uint32_t)json_int(json_get(at, "column"), 0)};
     return p.line ? typescript_origin(code, p) : p;
 }
 
-/* The same value with its places turned, and what has none left out of the findings. */
+/* The same value with mapped positions; findings without one are left out. */
 static void put_turned(const struct json *v, const struct typescript_code *code,
                        struct json_writer *w)
 {
-    struct typescript_place at = place_of(v, code);
+    struct typescript_place at = review_place(v, code);
     struct json_iter it = json_iter(v);
     json_open_object(w);
     while (json_next(&it)) {
@@ -39,8 +39,8 @@ static void put_turned(const struct json *v, const struct typescript_code *code,
     json_close(w);
 }
 
-static void put_list(const struct json *list, const char *key,
-                     const struct typescript_code *code, struct json_writer *w)
+static void review_put_list(const struct json *list, const char *key,
+                            const struct typescript_code *code, struct json_writer *w)
 {
     struct json_iter it = json_iter(json_get(list, key));
     json_key(w, key);
@@ -60,11 +60,11 @@ static const struct json *turn(const struct json *given,
     const struct json *uses = json_get(given, "uses"),
                       *bound = json_get(given, "binding");
     json_open_object(&w);
-    put_list(given, "findings", code, &w);
+    review_put_list(given, "findings", code, &w);
     json_key(&w, "uses");
     json_open_object(&w);
-    put_list(uses, "functions", code, &w);
-    put_list(uses, "dynamic", code, &w);
+    review_put_list(uses, "functions", code, &w);
+    review_put_list(uses, "dynamic", code, &w);
     json_pair(&w, "calls", json_get(uses, "calls"));
     json_close(&w);
     json_pair(&w, "complexity", json_get(given, "complexity"));
@@ -93,8 +93,8 @@ static bool read_uses(struct review *v, struct arena *a, struct err *e)
     return true;
 }
 
-static bool look_at(const struct action_call *c, struct review *v,
-                    const struct typescript_code *code, struct err *e)
+static bool review_make(const struct action_call *c, struct review *v,
+                        const struct typescript_code *code, struct err *e)
 {
     struct lint *lint = services_lint(c->actions->services, e);
     scoped_buf struct buf text;
@@ -108,7 +108,7 @@ static bool look_at(const struct action_call *c, struct review *v,
     return v->json && read_uses(v, c->arena, e);
 }
 
-/* Is it the code that is to blame, and not the moment? */
+/* Whether the code is at fault, not a temporary condition. */
 static bool is_its_own(const struct err *why)
 {
     return why->code == ERR_SYNTAX || why->code == ERR_INVALID ||
@@ -124,10 +124,10 @@ static bool review(const struct action_call *c, struct review *v, struct err *e)
         return false;
     scoped(typescript_drop) const struct typescript_code *code =
         typescript_transpile(t, v->fn->code, &limits, &v->where, &v->why);
-    if (code && look_at(c, v, code, &v->why))
+    if (code && review_make(c, v, code, &v->why))
         return true;
     v->json = NULL;
-    return is_its_own(&v->why) || err_set(e, v->why.code, "%s", v->why.msg);
+    return is_its_own(&v->why) || err_pass(e, &v->why);
 }
 
 const struct review *review_of(struct reviews *r, const struct function *fn,
@@ -146,9 +146,9 @@ const struct review *review_of(struct reviews *r, const struct function *fn,
     return r->all = made;
 }
 
-/* ---- telling --------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------- */
 
-/* "no-eval" as NO_EVAL: a constant of ours, kept as long as the call. */
+/* "no-eval" as NO_EVAL: a constant, allocated in the call's arena. */
 static void code_of(struct str rule, char out[static CODE_NAME_MAX])
 {
     size_t n = 0;
@@ -157,13 +157,13 @@ static void code_of(struct str rule, char out[static CODE_NAME_MAX])
     out[n] = '\0';
 }
 
-/* Of the linter's hints, those that matter more in what is called again and again. */
-static bool is_worth_telling(struct str rule, struct str severity)
+/* Those of the linter's hints that matter in code that is called repeatedly. */
+static bool is_worth_reporting(struct str rule, struct str severity)
 {
     return !str_is(severity, "hint") || str_is(rule, "await-in-loop");
 }
 
-static void put_finding(const struct json *f, struct findings *out)
+static void review_put_finding(const struct json *f, struct findings *out)
 {
     struct str rule = json_str(json_get(f, "rule"));
     struct str severity = json_str(json_get(f, "severity"));
@@ -176,13 +176,13 @@ static void put_finding(const struct json *f, struct findings *out)
                            .code = code,
                            .message = json_str(json_get(f, "message")),
                            .suggestion = json_str(json_get(f, "suggestion"))};
-    if (is_worth_telling(rule, severity))
+    if (is_worth_reporting(rule, severity))
         (str_is(severity, "error") ? findings_error : findings_warn)(out, &what);
 }
 
 static const char *why_code(const struct review *v)
 {
-    if (strstr(v->why.msg, "nothing can be imported"))
+    if (v->why.cause == CAUSE_IMPORT)
         return "NO_IMPORT";
     return v->why.code == ERR_SYNTAX || v->why.code == ERR_INVALID ? "SYNTAX"
                                                                    : "NOT_CHECKED";
@@ -202,5 +202,5 @@ void review_findings(const struct review *v, struct findings *out)
     }
     struct json_iter it = json_iter(json_get(v->json, "findings"));
     while (json_next(&it))
-        put_finding(it.value, out);
+        review_put_finding(it.value, out);
 }

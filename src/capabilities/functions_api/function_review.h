@@ -1,5 +1,5 @@
-/* functions_api/function_review.h - a custom function's code, looked through by room
- * lint, and what of it is asked for again while others are looked at.
+/* functions_api/function_review.h - the linter's review of a custom function's code,
+ * cached while other functions are checked.
  *
  * Threads: one caller at a time. Private to the room. */
 #pragma once
@@ -8,24 +8,24 @@
 
 struct action_call;
 
-/* One function, as its code tells: places are those of its own text. */
+/* The review of one function; positions are those of its own text. */
 struct review {
     const struct function *fn;
-    const struct json *json; /* lint_review()'s; NULL: it could not be made JavaScript */
+    const struct json *json; /* lint_review()'s; NULL: it could not be transpiled */
     struct function_uses uses;
-    struct err why; /* it could not, and `where` */
+    struct err why; /* why not, and `where` */
     struct typescript_place where;
     struct review *next;
 };
 
-/* All that were looked at in one check, kept in its call's arena. */
+/* All reviews of one check, in its call's arena. */
 struct reviews {
     const struct action_call *call;
     struct review *all;
 };
 
-/* NULL and *e: it could not be looked at (busy, cancelled, no guest). */
+/* NULL and *e: it could not be reviewed (busy, cancelled, no guest). */
 const struct review *review_of(struct reviews *r, const struct function *fn,
                                struct err *e);
-/* Appends what was found to the findings; of code that is no TypeScript that alone. */
+/* Appends the findings; of code that cannot be parsed, the syntax error alone. */
 void review_findings(const struct review *v, struct findings *out);

@@ -1,11 +1,11 @@
-/* What fits a parameter while code runs, as far as its type's text tells: words of the
- * language, literals, unions, arrays, tuples, objects, classes, and the types of our API.
- * What else a text may hold (types that the code itself declares, generics, conditions) is
- * the checker's to read (checking_put_shapes(), which comes first); here it fits everything.
+/* Shapes: checks of arguments at run time, as far as the text of a parameter's type
+ * tells: keywords, literals, unions, arrays, tuples, objects, classes, and the types of
+ * our API. For anything else (types that the code itself declares, generics, conditional
+ * types) the checker is needed (checking_put_shapes(), which comes first); here it
+ * accepts any value.
  *
- * Reads with a stack of its own depth's bound: a type is nested SHAPES_DEEP times at most,
- * and comes to SHAPES_MAX shapes, beyond which everything fits.
- */
+ * The parser has a stack of bounded depth: a type is nested SHAPES_DEEP times at most,
+ * and becomes SHAPES_MAX shapes at most, beyond which any value is accepted. */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -19,7 +19,7 @@
 
 struct reader {
     struct arena *arena;
-    struct str shapes[SHAPES_MAX], texts[SHAPES_MAX]; /* JSON; what stood there */
+    struct str shapes[SHAPES_MAX], texts[SHAPES_MAX]; /* JSON; the source text */
     struct {
         const struct api_type *type;
         uint32_t shape;
@@ -32,7 +32,7 @@ struct reader {
 
 static uint32_t read_type(struct reader *r);
 
-/* ---- words -------------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------- */
 
 static void skip(struct reader *r)
 {
@@ -50,23 +50,18 @@ static bool take_word(struct reader *r, const char *word)
     return true;
 }
 
-static bool in_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
 static struct str take_name(struct reader *r)
 {
     size_t n = 0;
     skip(r);
-    while (n < r->rest.n && in_name(r->rest.at[n]))
+    while (n < r->rest.n && char_is_word(r->rest.at[n]))
         n++;
     struct str name = {r->rest.at, n};
     r->rest = (struct str){r->rest.at + n, r->rest.n - n};
     return name;
 }
 
-/* A quoted text without escapes; false: none stands here, or one that has some. */
+/* A quoted string without escapes; false: none here, or one with escapes. */
 static bool take_quoted(struct reader *r, struct str *out)
 {
     skip(r);
@@ -83,7 +78,7 @@ static bool take_quoted(struct reader *r, struct str *out)
 
 /* ---- shapes ------------------------------------------------------------- */
 
-/* Its place is taken before its parts are read: they may lead back to it. */
+/* Allocates its index before its parts are read: they may refer to it. */
 static uint32_t reserve(struct reader *r)
 {
     if (r->count == SHAPES_MAX) {
@@ -95,7 +90,7 @@ static uint32_t reserve(struct reader *r)
     return (uint32_t)r->count++;
 }
 
-static uint32_t put(struct reader *r, uint32_t at, const struct buf *json)
+static uint32_t shape_put(struct reader *r, uint32_t at, const struct buf *json)
 {
     struct err full = {0};
     char *own = at < SHAPES_MAX - 1 && !json->failed
@@ -114,12 +109,12 @@ static uint32_t put_word(struct reader *r, const char *word)
     struct buf json;
     buf_init(&json, sizeof text);
     buf_printf(&json, "\"%s\"", word);
-    uint32_t at = put(r, reserve(r), &json);
+    uint32_t at = shape_put(r, reserve(r), &json);
     buf_done(&json);
     return at;
 }
 
-/* Nobody here knows what this is. */
+/* A type that this parser does not know. */
 static uint32_t put_unknown(struct reader *r)
 {
     r->whole = false;
@@ -137,14 +132,14 @@ static uint32_t put_literal(struct reader *r, struct str value, bool text)
     else
         json_pair_raw(&w, "is", value);
     json_close(&w);
-    uint32_t at = put(r, reserve(r), &json);
+    uint32_t at = shape_put(r, reserve(r), &json);
     buf_done(&json);
     return at;
 }
 
 /* {"or": [1, 2]}, and the like. */
-static uint32_t put_list(struct reader *r, uint32_t at, const char *key,
-                         const uint32_t *parts, size_t count, size_t optional)
+static uint32_t shape_put_list(struct reader *r, uint32_t at, const char *key,
+                               const uint32_t *parts, size_t count, size_t optional)
 {
     struct buf json;
     buf_init(&json, PARTS_MAX * 8);
@@ -158,17 +153,17 @@ static uint32_t put_list(struct reader *r, uint32_t at, const char *key,
     if (optional)
         json_pair_int(&w, "optional", (int64_t)optional);
     json_close(&w);
-    put(r, at, &json);
+    shape_put(r, at, &json);
     buf_done(&json);
     return at;
 }
 
-static uint32_t put_one(struct reader *r, const char *key, uint32_t part)
+static uint32_t shape_put_one(struct reader *r, const char *key, uint32_t part)
 {
     struct buf json;
     buf_init(&json, 64);
     buf_printf(&json, "{\"%s\":%u}", key, part);
-    uint32_t at = put(r, reserve(r), &json);
+    uint32_t at = shape_put(r, reserve(r), &json);
     buf_done(&json);
     return at;
 }
@@ -178,7 +173,7 @@ static uint32_t put_class(struct reader *r, struct str name)
     struct buf json;
     buf_init(&json, 64);
     buf_printf(&json, "{\"class\":\"%.*s\"}", STR_ARGS(name));
-    uint32_t at = put(r, reserve(r), &json);
+    uint32_t at = shape_put(r, reserve(r), &json);
     buf_done(&json);
     return at;
 }
@@ -242,7 +237,7 @@ static bool read_member(struct reader *r, struct members *m)
 static void put_members(struct reader *r, uint32_t at, struct members *m)
 {
     struct buf json;
-    buf_init(&json, (size_t)64 << 10);
+    buf_init(&json, BUF_TEXT);
     buf_cstr(&json, "{\"fields\":");
     buf_str(&json, buf_view(&m->fields_text));
     buf_cstr(&json, ",\"optional\":");
@@ -252,16 +247,16 @@ static void put_members(struct reader *r, uint32_t at, struct members *m)
     buf_char(&json, '}');
     if (m->fields_text.failed || m->optional_text.failed)
         json.failed = true;
-    put(r, at, &json);
+    shape_put(r, at, &json);
     buf_done(&json);
 }
 
-/* Behind the brace. */
+/* After the brace. */
 static uint32_t read_object(struct reader *r, uint32_t at)
 {
     struct members m = {.has_others = false};
     buf_init(&m.fields_text, (size_t)32 << 10);
-    buf_init(&m.optional_text, (size_t)16 << 10);
+    buf_init(&m.optional_text, BUF_PAGE);
     m.fields = json_writer(&m.fields_text);
     m.optional = json_writer(&m.optional_text);
     json_open_object(&m.fields);
@@ -279,7 +274,7 @@ static uint32_t read_object(struct reader *r, uint32_t at)
     else
         r->whole = false;
     if (!ok)
-        r->rest = (struct str){0}; /* nothing behind it can be trusted */
+        r->rest = (struct str){0}; /* the rest cannot be trusted */
     buf_done(&m.fields_text);
     buf_done(&m.optional_text);
     return at;
@@ -304,7 +299,7 @@ static bool is_among(const char *list, struct str word)
     return strstr(list, text) != NULL;
 }
 
-/* Of a type of the API: its definition is read in the place of its name, once. */
+/* A type of the API: its definition is parsed once, in place of its name. */
 static uint32_t read_named(struct reader *r, const struct api_type *t)
 {
     for (size_t i = 0; i < r->named_count; i++)
@@ -328,7 +323,7 @@ static uint32_t read_named(struct reader *r, const struct api_type *t)
     return at;
 }
 
-/* "<T>" behind Array, Record and the like. */
+/* "<T>" after Array, Record and others. */
 static uint32_t read_generic(struct reader *r, struct str name)
 {
     bool array = str_is(name, "Array") || str_is(name, "ReadonlyArray");
@@ -339,20 +334,20 @@ static uint32_t read_generic(struct reader *r, struct str name)
     if (!take_word(r, ">"))
         return put_unknown(r);
     if (array)
-        return put_one(r, "array", first);
+        return shape_put_one(r, "array", first);
     if (!record)
         return is_among(classes, name) ? put_class(r, name) : put_unknown(r);
     struct buf json;
     buf_init(&json, 64);
     buf_printf(&json, "{\"fields\":{},\"others\":%u}", last);
-    uint32_t at = put(r, reserve(r), &json);
+    uint32_t at = shape_put(r, reserve(r), &json);
     buf_done(&json);
-    /* Of Record<'a' | 'b', T> only the values are known here. */
+    /* Of Record<'a' | 'b', T> only the values are checked here. */
     r->whole &= str_is(r->shapes[first], "\"string\"");
     return at;
 }
 
-/* Does the code itself seem to declare a type of this name? Then it means that one. */
+/* Whether the code seems to declare a type of this name, which then is the one meant. */
 static bool is_declared(struct str code, struct str name)
 {
     static const char *const kinds[] = {"interface", "type", "class", "enum"};
@@ -362,13 +357,13 @@ static bool is_declared(struct str code, struct str name)
         at = found + name.n;
         for (size_t i = 0; i < LENGTH(kinds); i++)
             if (str_ends(before, kinds[i]) && before.at + before.n < found &&
-                (at == end || !in_name(*at)))
+                (at == end || !char_is_word(*at)))
                 return true;
     }
     return false;
 }
 
-static uint32_t read_name(struct reader *r)
+static uint32_t shape_read_name(struct reader *r)
 {
     struct str name = take_name(r);
     const struct api_type *known = api_type_named(name);
@@ -396,7 +391,7 @@ static uint32_t read_name(struct reader *r)
     return known ? read_named(r, known) : put_unknown(r);
 }
 
-/* The bracket that stands at the beginning: does an arrow follow where it closes? */
+/* Whether an arrow follows the bracket that opens here. */
 static bool is_function(struct str s)
 {
     int depth = 0;
@@ -421,14 +416,13 @@ static uint32_t read_tuple(struct reader *r)
             return put_unknown(r);
         (void)take_word(r, ",");
     }
-    return put_list(r, reserve(r), "tuple", parts, count, optional);
+    return shape_put_list(r, reserve(r), "tuple", parts, count, optional);
 }
 
-static uint32_t read_number(struct reader *r)
+static uint32_t shape_read_number(struct reader *r)
 {
     size_t n = r->rest.at[0] == '-';
-    while (n < r->rest.n &&
-           (isdigit((unsigned char)r->rest.at[n]) || r->rest.at[n] == '.'))
+    while (n < r->rest.n && (char_is_digit(r->rest.at[n]) || r->rest.at[n] == '.'))
         n++;
     struct str number = {r->rest.at, n};
     struct err e = {0};
@@ -448,8 +442,8 @@ static uint32_t read_primary(struct reader *r)
         r->rest = (struct str){0};
         return put_word(r, "function");
     }
-    if (c == '-' || isdigit((unsigned char)c))
-        return read_number(r);
+    if (c == '-' || char_is_digit(c))
+        return shape_read_number(r);
     if (take_word(r, "{"))
         return read_object(r, reserve(r));
     if (take_word(r, "["))
@@ -458,7 +452,7 @@ static uint32_t read_primary(struct reader *r)
         uint32_t inner = read_type(r);
         return take_word(r, ")") ? inner : put_unknown(r);
     }
-    return in_name(c) ? read_name(r) : put_unknown(r);
+    return char_is_word(c) ? shape_read_name(r) : put_unknown(r);
 }
 
 /* T[], T[][] */
@@ -469,7 +463,7 @@ static uint32_t read_array(struct reader *r)
     while (take_word(r, "[")) {
         if (!take_word(r, "]"))
             return put_unknown(r); /* T['key'] */
-        at = put_one(r, "array", at);
+        at = shape_put_one(r, "array", at);
         struct str text = {first, (size_t)(r->rest.at - first)};
         if (at < SHAPES_MAX)
             r->texts[at] = str_trim(str_cut(text, TEXT_MAX));
@@ -489,7 +483,7 @@ static uint32_t read_row(struct reader *r, const char *sign, const char *key,
             return put_unknown(r);
         parts[count++] = at;
     } while (take_word(r, sign));
-    return count == 1 ? parts[0] : put_list(r, reserve(r), key, parts, count, 0);
+    return count == 1 ? parts[0] : shape_put_list(r, reserve(r), key, parts, count, 0);
 }
 
 static uint32_t read_intersection(struct reader *r)
@@ -514,7 +508,7 @@ static uint32_t read_type(struct reader *r)
     return at;
 }
 
-/* ---- of a function ---------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------- */
 
 static void write_shapes(const struct reader *r, const uint32_t *parameters, size_t count,
                          struct json_writer *out)
@@ -540,7 +534,7 @@ static void write_shapes(const struct reader *r, const uint32_t *parameters, siz
 
 bool function_put_shapes(const struct function *fn, struct json_writer *out)
 {
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     scoped(free) struct reader *r = calloc(1, sizeof *r);
     uint32_t parameters[FUNCTION_LIST_MAX];
     size_t count = 0;
@@ -552,7 +546,7 @@ bool function_put_shapes(const struct function *fn, struct json_writer *out)
         r->whole = true;
         parameters[count] = read_type(r);
         skip(r);
-        if (r->rest.n) /* the text goes on in a way that is not known here */
+        if (r->rest.n) /* unknown syntax follows */
             parameters[count] = put_unknown(r);
         whole &= r->whole;
     }

@@ -1,5 +1,4 @@
-/* Actions that tell of custom functions and change nothing. */
-#include <ctype.h>
+/* Actions that read custom functions. */
 #include <stdio.h>
 
 #include "functions_api/function_actions.h"
@@ -7,9 +6,9 @@
 #include "functions_api/functioning.h"
 #include "functions_api/functions.api.h"
 
-#define PAGE_REST 1024u /* bytes for what stands behind the rows */
+#define PAGE_REST 1024u /* bytes besides the rows */
 
-/* ---- which are listed ---------------------------------------------------------------- */
+/* ---- filters ------------------------------------------------------------------------- */
 
 enum order { BY_NAME, BY_CREATED, BY_UPDATED, BY_COUNT, BY_LAST };
 static const char *const orders[] = {"name", "createdAt", "updatedAt", "usageCount",
@@ -24,35 +23,22 @@ static enum order order_of(struct str name)
     return BY_NAME;
 }
 
-static bool holds(struct str text, struct str word)
+static bool mentions(const struct function *fn, struct str word)
 {
-    for (size_t i = 0; i + word.n <= text.n; i++) {
-        size_t k = 0;
-        while (k < word.n && tolower((unsigned char)text.at[i + k]) ==
-                                 tolower((unsigned char)word.at[k]))
-            k++;
-        if (k == word.n)
-            return true;
-    }
-    return false;
-}
-
-static bool tells_of(const struct function *fn, struct str word)
-{
-    bool found = holds(fn->name, word) || holds(fn->description, word);
+    bool found = str_holds(fn->name, word) || str_holds(fn->description, word);
     for (size_t i = 0; i < fn->tag_count && !found; i++)
-        found = holds(fn->tags[i], word);
+        found = str_holds(fn->tags[i], word);
     return found;
 }
 
-/* Each word stands somewhere in its name, description or tags. */
+/* Whether each word occurs in its name, description or tags. */
 static bool fits_query(const struct function *fn, struct str query)
 {
     while ((query = str_trim(query)).n) {
         size_t n = 0;
-        while (n < query.n && !isspace((unsigned char)query.at[n]))
+        while (n < query.n && !char_is_space(query.at[n]))
             n++;
-        if (!tells_of(fn, (struct str){query.at, n}))
+        if (!mentions(fn, (struct str){query.at, n}))
             return false;
         query = (struct str){query.at + n, query.n - n};
     }
@@ -67,17 +53,17 @@ static bool has_tag(const struct function *fn, struct str tag)
     return false;
 }
 
-/* What its use has to be. */
+/* A filter by use. */
 struct used_filter {
     int64_t least, most;       /* calls */
-    int64_t since_ms, idle_ms; /* used since then; not used since then; 0: whatever */
+    int64_t since_ms, idle_ms; /* used since; not used since; 0: any */
 };
 
 static bool read_date(const struct action_call *c, const char *name, int64_t *out,
                       struct err *e)
 {
     struct str text = function_argument(c, name);
-    return !text.n || os_read_date(text, out) ||
+    return !text.n || date_read(text, out) ||
            err_set(e, ERR_INVALID,
                    "%s is '%.*s'; a date such as 2026-01-31, or a time such as "
                    "2026-01-31T12:00:00Z, is accepted",
@@ -93,7 +79,7 @@ static bool read_used(const struct action_call *c, struct used_filter *out, stru
            read_date(c, "unusedSince", &out->idle_ms, e);
 }
 
-static bool fits(const struct action_call *c, const struct function *fn)
+static bool function_fits(const struct action_call *c, const struct function *fn)
 {
     struct str maker = function_argument(c, "createdBy");
     struct json_iter tags = json_iter(json_get(c->arguments, "tags"));
@@ -105,7 +91,7 @@ static bool fits(const struct action_call *c, const struct function *fn)
     return fits_query(fn, function_argument(c, "query"));
 }
 
-/* ---- in which order ------------------------------------------------------------------------ */
+/* ---- order --------------------------------------------------------------------------------- */
 
 struct used_function {
     const struct function *fn;
@@ -113,8 +99,8 @@ struct used_function {
     int64_t last_ms; /* 0: never */
 };
 
-/* What its file knows of was before what is counted here: of two vaults that one file was
- * copied to, or a history that was lost. */
+/* The greater of the file's count and the statistics': a file may have been copied to
+ * another vault, or a history lost. */
 static struct used_function used_now(const struct function *fn,
                                      const struct usage_counts *counts)
 {
@@ -135,7 +121,7 @@ static bool fits_use(const struct used_filter *f, const struct used_function *u)
 
 struct ordering {
     enum order by;
-    bool down; /* the greatest first */
+    bool down; /* descending */
 };
 
 static struct ordering ordering_of(const struct action_call *c)
@@ -145,7 +131,7 @@ static struct ordering ordering_of(const struct action_call *c)
     return (struct ordering){by, way.n ? str_is(way, "desc") : by != BY_NAME};
 }
 
-static int compare(const void *a, const void *b, void *how)
+static int functions_by(const void *a, const void *b, void *how)
 {
     const struct used_function *x = a, *y = b;
     const struct ordering *o = how;
@@ -170,7 +156,7 @@ static int compare(const void *a, const void *b, void *how)
     return left != right ? ((left < right) == o->down ? 1 : -1) : names;
 }
 
-/* By name, as the set has them; the caller frees. */
+/* Ordered by name, as in the set; the caller frees. */
 static struct used_function *with_usage(struct functions *f, const struct function_set *s,
                                         size_t *count)
 {
@@ -190,7 +176,7 @@ const struct function **functioning_ranked(struct functions *f,
     scoped(free) struct used_function *all = with_usage(f, s, count);
     const struct function **out = mem_new((*count + 1) * sizeof(void *));
     if (*count > 1)
-        qsort_r(all, *count, sizeof *all, compare, &how);
+        qsort_r(all, *count, sizeof *all, functions_by, &how);
     for (size_t i = 0; i < *count; i++)
         out[i] = all[i].fn;
     return out;
@@ -198,7 +184,7 @@ const struct function **functioning_ranked(struct functions *f,
 
 /* ---- list_custom_functions ---------------------------------------------------------------------- */
 
-static void put_parameters(const struct function *fn, struct json_writer *w)
+static void row_put_parameters(const struct function *fn, struct json_writer *w)
 {
     json_key(w, "parameters");
     json_open_object(w);
@@ -218,36 +204,27 @@ static void put_parameters(const struct function *fn, struct json_writer *w)
     json_close(w);
 }
 
-static void put_time(const char *key, int64_t ms, struct json_writer *w)
-{
-    char text[25];
-    if (!ms)
-        return;
-    os_format_utc(ms, text);
-    json_pair_cstr(w, key, text);
-}
-
-static void put_metadata(const struct used_function *u, struct json_writer *w)
+static void row_put_metadata(const struct used_function *u, struct json_writer *w)
 {
     json_key(w, "metadata");
     json_open_object(w);
-    put_time("createdAt", u->fn->created_ms, w);
-    put_time("updatedAt", u->fn->updated_ms, w);
+    json_pair_time_known(w, "createdAt", u->fn->created_ms);
+    json_pair_time_known(w, "updatedAt", u->fn->updated_ms);
     json_pair_cstr(w, "createdBy",
                    u->fn->created_by == FUNCTION_BY_USER ? "user" : "agent");
     json_pair_int(w, "usageCount", (int64_t)u->count);
-    put_time("lastUsed", u->last_ms, w);
+    json_pair_time_known(w, "lastUsed", u->last_ms);
     json_pair_int(w, "version", u->fn->version);
     json_close(w);
 }
 
 /* All but its code and examples. */
-static void put_row(const struct function_set *s, const struct used_function *u,
-                    struct json_writer *w)
+static void function_put_row(const struct function_set *s, const struct used_function *u,
+                             struct json_writer *w)
 {
     const struct function *fn = u->fn;
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)1 << 20);
+    buf_init(&text, BUF_LIST);
     buf_printf(&text, "customFunctions.%.*s", STR_ARGS(fn->name));
     function_put_signature(fn, FUNCTION_TEXT_MAX, &text);
     json_open_object(w);
@@ -255,14 +232,14 @@ static void put_row(const struct function_set *s, const struct used_function *u,
     json_pair_str(w, "name", fn->name);
     json_pair_str(w, "signature", buf_view(&text));
     json_pair_str(w, "description", fn->description);
-    put_parameters(fn, w);
+    row_put_parameters(fn, w);
     json_pair_str(w, "returnType", fn->return_type);
     json_key(w, "tags");
     json_open_array(w);
     for (size_t i = 0; i < fn->tag_count; i++)
         json_put_str(w, fn->tags[i]);
     json_close(w);
-    put_metadata(u, w);
+    row_put_metadata(u, w);
     if (fn->origin.n)
         json_pair_str(w, "origin", fn->origin);
     struct str hidden = function_hides(s, fn);
@@ -271,21 +248,21 @@ static void put_row(const struct function_set *s, const struct used_function *u,
     json_close(w);
 }
 
-/* Those that fit, in front and in order. */
+/* Moves those that match to the front, in order. */
 static size_t choose(const struct action_call *c, const struct used_filter *used,
                      struct used_function *all, size_t count)
 {
     size_t n = 0;
     struct ordering how = ordering_of(c);
     for (size_t i = 0; i < count; i++)
-        if (fits_use(used, &all[i]) && fits(c, all[i].fn))
+        if (fits_use(used, &all[i]) && function_fits(c, all[i].fn))
             all[n++] = all[i];
     if (n > 1)
-        qsort_r(all, n, sizeof *all, compare, &how);
+        qsort_r(all, n, sizeof *all, functions_by, &how);
     return n;
 }
 
-/* Where the page begins that follows the row of this name. */
+/* The index of the row after the one of this name. */
 static bool find_page(const struct action_call *c, const struct used_function *all,
                       size_t count, size_t *at, struct err *e)
 {
@@ -323,11 +300,11 @@ static bool put_page(const struct action_call *c, const struct function_set *s,
     json_open_object(&w);
     json_key(&w, "functions");
     json_open_array(&w);
-    /* Who takes no more is given another page rather than a part of this one. */
+    /* A caller with a small limit gets another page rather than a part of this one. */
     size_t room = out->most > PAGE_REST ? out->most - PAGE_REST : SIZE_MAX;
     for (size_t i = at; i < end; i++) {
         size_t before = out->json.n;
-        put_row(s, &all[i], &w);
+        function_put_row(s, &all[i], &w);
         if (i > at && out->json.n > room) {
             out->json.n = before;
             end = i;
@@ -353,7 +330,7 @@ bool action_list_functions(const struct action_call *c, struct answer *out, stru
     return put_page(c, s, all, count, out, e);
 }
 
-/* ---- one ------------------------------------------------------------------------------------------ */
+/* ---- get_custom_function -------------------------------------------------------------------------- */
 
 bool action_get_function(const struct action_call *c, struct answer *out, struct err *e)
 {
@@ -367,17 +344,17 @@ bool action_get_function(const struct action_call *c, struct answer *out, struct
     if (!s)
         return false;
     if (version ? !functions_version(f, name, version, c->arena, &old, e)
-                : !(fn = function_wanted(s, name, e)))
+                : !(fn = function_by_name(s, name, e)))
         return false;
     scoped(usage_counts_free) struct usage_counts *counts =
         usage_count_all(functions_usage(f));
     struct used_function now = used_now(fn, counts);
-    struct function told = *fn;
-    told.usage_count = now.count;
-    told.last_used_ms = now.last_ms;
+    struct function counted = *fn;
+    counted.usage_count = now.count;
+    counted.last_used_ms = now.last_ms;
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
-    function_tell(&told, &w);
+    function_put(&counted, &w);
     if (fn->origin.n)
         json_pair_str(&w, "origin", fn->origin);
     json_close(&w);
@@ -387,7 +364,7 @@ bool action_get_function(const struct action_call *c, struct answer *out, struct
 bool action_function_versions(const struct action_call *c, struct answer *out,
                               struct err *e)
 {
-    struct functions *f = actions_functions(c->actions, c->place->vault, e);
+    struct functions *f = functioning_in(c->actions, c->place->vault, e);
     struct str name = function_argument(c, "name");
     uint32_t from = (uint32_t)json_int(json_get(c->arguments, "from"), 0);
     uint32_t to = (uint32_t)json_int(json_get(c->arguments, "to"), 0);
@@ -427,7 +404,7 @@ bool action_function_templates(const struct action_call *c, struct answer *out,
             buf_clear(&out->json);
             return false;
         }
-        function_tell(&fn, &w);
+        function_put(&fn, &w);
     } else {
         json_key(&w, "templates");
         function_templates(&w);
@@ -448,12 +425,12 @@ static struct usage_function known_as(const struct function *fn)
                                    .counted = fn->usage_count};
 }
 
-static bool put_stats(struct functions *f, const struct function_set *s, struct str name,
-                      struct json_writer *w, struct err *e)
+static bool row_put_stats(struct functions *f, const struct function_set *s,
+                          struct str name, struct json_writer *w, struct err *e)
 {
     struct usage *u = functions_usage(f);
     if (name.n) {
-        const struct function *fn = function_wanted(s, name, e);
+        const struct function *fn = function_by_name(s, name, e);
         struct usage_function one = fn ? known_as(fn) : (struct usage_function){0};
         return fn && usage_stats_of(u, &one, w, e);
     }
@@ -470,7 +447,7 @@ bool action_function_stats(const struct action_call *c, struct answer *out, stru
     struct json_writer w = json_writer(&out->json);
     scoped_set const struct function_set *s =
         functioning_now(c->actions, c->place, &f, e);
-    if (s && put_stats(f, s, function_argument(c, "name"), &w, e))
+    if (s && row_put_stats(f, s, function_argument(c, "name"), &w, e))
         return buf_check(&out->json, "the figures", e);
     buf_clear(&out->json);
     return false;

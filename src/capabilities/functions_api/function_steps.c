@@ -1,4 +1,4 @@
-/* What the actions about custom functions have in common. */
+/* Parts that the actions on custom functions share. */
 #include <stdio.h>
 
 #include "crypto/crypto.h"
@@ -7,7 +7,7 @@
 #include "functions_api/functioning.h"
 #include "watching/watching.h"
 
-/* ---- what was asked for ----------------------------------------------------------- */
+/* ---- arguments -------------------------------------------------------------------- */
 
 struct str function_argument(const struct action_call *c, const char *name)
 {
@@ -19,8 +19,8 @@ bool function_flag(const struct action_call *c, const char *name, bool fallback)
     return json_bool(json_get(c->arguments, name), fallback);
 }
 
-const struct function *function_wanted(const struct function_set *s, struct str name,
-                                       struct err *e)
+const struct function *function_by_name(const struct function_set *s, struct str name,
+                                        struct err *e)
 {
     const struct function *fn = function_named(s, name), *near = NULL;
     size_t least = name.n / 2 + 1;
@@ -36,11 +36,11 @@ const struct function *function_wanted(const struct function_set *s, struct str 
     struct str other = near ? near->name : STR("");
     err_set(e, ERR_NOT_FOUND, "there is no custom function '%.*s'%s%.*s%s",
             STR_ARGS(str_cut(name, 80)), near ? "; did you mean '" : "", STR_ARGS(other),
-            near ? "'?" : "; list_custom_functions tells which there are");
+            near ? "'?" : "; list_custom_functions lists them");
     return NULL;
 }
 
-/* As function_author.admits: what an agent writes is bounded. */
+/* function_author.admits: bounds what an agent writes. */
 static bool admits_function(void *arg, size_t bytes, struct err *e)
 {
     const struct action_call *c = arg;
@@ -61,25 +61,25 @@ struct str function_api_version(const struct action_call *c, struct err *e)
 {
     scoped_buf struct buf types;
     char hash[CRYPTO_HASH_HEX];
-    buf_init(&types, (size_t)4 << 20);
+    buf_init(&types, BUF_FILE);
     api_write_types(&types);
     crypto_hash_hex(buf_view(&types), hash);
     return str_of(arena_printf(c->arena, e, CLOCHE_VERSION "-%.8s", hash));
 }
 
-/* ---- what came of it ------------------------------------------------------------------ */
+/* ---- judgements ----------------------------------------------------------------------- */
 
 struct changed_row {
     char name[100];
-    const char *deed; /* "registered" */
-    uint32_t version; /* that it is now; 0: not said */
+    const char *operation; /* "registered" */
+    uint32_t version;      /* the new version; 0: none */
 };
 
-static void put_row(const void *row, struct json_writer *w)
+static void change_put_row(const void *row, struct json_writer *w)
 {
     const struct changed_row *k = row;
     json_pair_cstr(w, "name", k->name);
-    json_pair_cstr(w, "action", k->deed);
+    json_pair_cstr(w, "action", k->operation);
     if (k->version)
         json_pair_int(w, "version", k->version);
 }
@@ -88,12 +88,12 @@ const struct account_list changed_record = {.name = "functions_changed",
                                             .more = "more_functions_changed",
                                             .size = sizeof(struct changed_row),
                                             .changes = true,
-                                            .put = put_row};
+                                            .put = change_put_row};
 
-void function_changed(const struct action_call *c, const char *deed, struct str name,
+void function_changed(const struct action_call *c, const char *operation, struct str name,
                       uint32_t version)
 {
-    struct changed_row row = {.deed = deed, .version = version};
+    struct changed_row row = {.operation = operation, .version = version};
     (void)snprintf(row.name, sizeof row.name, "%.*s",
                    STR_ARGS(str_cut(name, sizeof row.name - 1)));
     account_row(c->place->part, &changed_record, &row);
@@ -105,7 +105,7 @@ void judgement_init(struct judgement *j)
     *j = (struct judgement){0};
     findings_init(&j->found);
     breaking_init(&j->breaking);
-    buf_init(&j->tests, (size_t)16 << 20);
+    buf_init(&j->tests, BUF_FILE);
 }
 
 void judgement_done(struct judgement *j)
@@ -156,10 +156,11 @@ bool function_judge(const struct action_call *c, const struct function *fn,
         return true;
     struct json_writer w = json_writer(&j->tests);
     return function_examples(c, fn, among, which, &w, &j->failed, e) &&
-           buf_check(&j->tests, "what the tests came to", e);
+           buf_check(&j->tests, "the results of the tests", e);
 }
 
-static void put_list(const char *key, const struct buf *inside, struct json_writer *w)
+static void findings_put_list(const char *key, const struct buf *inside,
+                              struct json_writer *w)
 {
     scoped_buf struct buf text;
     buf_init(&text, inside->n + 2);
@@ -172,8 +173,8 @@ static void put_list(const char *key, const struct buf *inside, struct json_writ
 void judgement_write(const struct judgement *j, struct json_writer *w)
 {
     breaking_write(&j->breaking, w);
-    put_list("errors", &j->found.errors, w);
-    put_list("warnings", &j->found.warnings, w);
+    findings_put_list("errors", &j->found.errors, w);
+    findings_put_list("warnings", &j->found.warnings, w);
     if (j->found.error_count > FINDINGS_MAX)
         json_pair_int(w, "errorCount", j->found.error_count);
     if (j->found.warning_count > FINDINGS_MAX)
@@ -229,7 +230,7 @@ void function_refuse(const struct err *why, const struct judgement *j, struct an
     out->is_error = true;
 }
 
-/* Much of what calls us shows its reader this sentence alone: the first error is in it. */
+/* Many clients show this sentence alone, so it has the first error. */
 static void say_errors(const struct findings *f, struct err *why)
 {
     struct str field = str_of(f->first.field), message = str_of(f->first.message);
@@ -237,7 +238,7 @@ static void say_errors(const struct findings *f, struct err *why)
     char place[24] = "";
     if (line)
         (void)snprintf(place, sizeof place, ", line %u", line);
-    /* Of what cannot be read, the message begins with the field. */
+    /* The message about an unreadable definition begins with the field. */
     if (message.n >= field.n && !memcmp(message.at, field.at, field.n))
         field.n = 0;
     if (str_ends(message, "."))
@@ -258,22 +259,21 @@ bool function_passes(const struct action_call *c, const struct judgement *j,
     if (errors)
         say_errors(&j->found, &why);
     else
-        err_set(
-            &why, ERR_INVALID,
-            "%u of its examples failed (tests says how); nothing was changed: mend it, "
-            "or give force: true",
-            j->failed);
+        err_set(&why, ERR_INVALID,
+                "%u of its examples failed (see tests); nothing was changed: fix it, or "
+                "give force: true",
+                j->failed);
     function_refuse(&why, j, out);
     c->account->outcome = ERR_INVALID;
     return false;
 }
 
-/* ---- telling of one -------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------- */
 
-void function_tell(const struct function *fn, struct json_writer *w)
+void function_put(const struct function *fn, struct json_writer *w)
 {
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)1 << 20);
+    buf_init(&text, BUF_LIST);
     json_key(w, "function");
     function_write(fn, w);
     if (fn->version)

@@ -1,10 +1,10 @@
-/* The capability customFunctions, and its table of actions. All but the first are found by
- * find_tools rather than listed. Source: seed 001. */
+/* The capability customFunctions, and its table of actions. All but the first are found
+ * by find_tools, not listed. Source: seed 001. */
 #include "functions_api/function_actions.h"
 #include "functions_api/function_load.h"
 #include "functions_api/functions.api.h"
 
-/* Listed in every conversation: function_read() tells the rest. */
+/* Listed in every conversation: function_read() reports the rest. */
 static const char register_description[] =
     "Keep a TypeScript function for later conversations: code then calls await "
     "customFunctions.name(...). code is all of it: 'async function name(date?: string): "
@@ -108,10 +108,9 @@ static const struct action_row rows[] = {
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
-    {.shown = {ACTION(
-                   "custom_function_versions", "Versions of a custom function",
-                   "All versions of a custom function with who made them, when and why; "
-                   "with from (and to) the difference between two."),
+    {.shown = {ACTION("custom_function_versions", "Versions of a custom function",
+                      "All versions of a custom function with author, time and reason; "
+                      "with from (and to) the difference between two."),
                CUSTOM_FUNCTION_VERSIONS_SCHEMAS, READS},
      .run = action_function_versions,
      .permission = "customFunctions.versions",
@@ -144,10 +143,9 @@ static const struct action_row rows[] = {
      .permission = "customFunctions.backup",
      .writes = true,
      .seldom = true},
-    {.shown = {ACTION(
-                   "restore_custom_functions", "Restore custom functions",
-                   "Put all custom functions back to what a backup holds. What there is "
-                   "now is backed up before."),
+    {.shown = {ACTION("restore_custom_functions", "Restore custom functions",
+                      "Restore all custom functions from a backup. The current ones are "
+                      "backed up first."),
                RESTORE_CUSTOM_FUNCTIONS_SCHEMAS, .destructive = true},
      .run = action_restore_functions,
      .refuse = function_refused,
@@ -155,8 +153,8 @@ static const struct action_row rows[] = {
      .writes = true,
      .seldom = true},
     {.shown = {ACTION("migrate_custom_functions", "Check all custom functions again",
-                      "Check all custom functions against the API as it is now, and tell "
-                      "which of them do not fit it any more."),
+                      "Check all custom functions against the current API, and report "
+                      "those that do not fit it."),
                MIGRATE_CUSTOM_FUNCTIONS_SCHEMAS, .idempotent = true},
      .run = action_migrate_functions,
      .refuse = function_refused,
@@ -185,14 +183,28 @@ static const struct action_row rows[] = {
 static const struct action_group group = {rows, LENGTH(rows), .order = 90,
                                           .resolve = resolve_functions};
 
+static const struct custom_code custom = {.put_key = functions_put_key,
+                                          .declare = functions_declare,
+                                          .source = functions_source,
+                                          .origins = functions_origins,
+                                          .source_name = functions_source_name,
+                                          .put_failure = functions_put_failure,
+                                          .put_visit = functions_put_visit,
+                                          .find = functioning_find,
+                                          .tell = functioning_tell,
+                                          .ended = functions_end_code};
+
 const struct capability functions_capability = {
     .calls = CALLS(&functions_calls),
     .actions = ACTIONS(&group),
+    .routes = ROUTES(&function_routes),
     .open = functioning_open,
     .close = functioning_close,
     .metrics = functioning_metrics,
     .end = functions_forget,
-    .custom = &functions_custom,
+    .custom = &custom,
     .state = functions_state,
     .introduce = functioning_introduce,
-    .records = RECORDS(&functions_record, &changed_record)};
+    .meant = functioning_meant,
+    .records = RECORDS(&functions_record, &changed_record),
+    .policies = POLICIES(&functions_policy)};

@@ -1,4 +1,4 @@
-/* What somebody else wrote stays where it is put. */
+/* Text by others stays within its place in ours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void what_is_not_seen_is_left_out(void **state)
     (void)state;
     assert_string_equal(words("a\u202eb\u2066c\u200bd\ufeff"), "abcd");
     assert_string_equal(words("x\U000e0041\U000e0042"), "x");
-    /* What joins letters and emoji is seen. */
+    /* Joiners of letters and emoji are visible. */
     assert_string_equal(words("a\u200db"), "a\u200db");
 }
 

@@ -1,6 +1,6 @@
-/* Custom functions, tried: once with given arguments, or by the examples that are kept
- * with them. Each run has a world of its own and the rights of whoever asked for it; a dry
- * one leaves the vault as it was. */
+/* Trial runs of custom functions: once with given arguments, or by their examples. Each
+ * has a world of its own and its caller's rights; a dry run leaves the vault
+ * unchanged. */
 #include <stdio.h>
 
 #include "functions_api/function_compare.h"
@@ -8,16 +8,16 @@
 #include "functions_api/functioning.h"
 #include "performing/performing.h"
 
-#define TRY_MS 5000                /* for one run, waiting included, where nobody said */
-#define ALL_MS 30000u              /* of all examples together */
-#define CALL_MAX ((size_t)1 << 20) /* bytes of arguments */
+#define TRY_MS 5000                  /* the default for one run, waits included */
+#define ALL_MS 30000u                /* of all examples together */
+#define CALL_MAX ((size_t)1 << 20)   /* bytes of arguments */
 #define REPORT_MAX ((size_t)4 << 20) /* bytes of one run's answer */
 
-/* Every argument is an object, so that one that is missing is undefined, not null. */
+/* Every argument is an object, so that a missing one is undefined, not null. */
 static const char calling[] =
     "return await customFunctions[call.name](...call.args.map((given) => given.value));";
 
-/* That line is nobody's: errors are told by the function's own places. */
+/* Removes that line: errors have the function's own positions. */
 static void no_place(void *arg, uint32_t *line, uint32_t *column)
 {
     (void)arg;
@@ -34,7 +34,7 @@ struct trial {
     const struct function_set *among;
     bool dry;
     uint64_t until_ns;
-    int64_t now_ms; /* 0: as it is */
+    int64_t now_ms; /* 0: the current time */
     struct evaluation v;
     struct script_outcome o;
     struct buf context;
@@ -50,7 +50,7 @@ static void put_given(struct json_writer *w, const struct json *value)
     json_close(w);
 }
 
-/* Behind the last argument that is given there are none. */
+/* There are no arguments after the last given one. */
 static const struct json *given_for(const struct function_parameter *p,
                                     const struct json *args, bool *rest)
 {
@@ -112,7 +112,7 @@ static bool check_args(const struct function *fn, const struct json *args, struc
                     str_eq(function_parameter_name(&fn->parameters[i], &rest), it.key);
         if (!known) {
             scoped_buf struct buf signature;
-            buf_init(&signature, (size_t)64 << 10);
+            buf_init(&signature, BUF_TEXT);
             function_signature(fn, &signature);
             return err_set(
                 e, ERR_INVALID,
@@ -137,7 +137,7 @@ static bool write_call(struct trial *t, const struct json *args, struct err *e)
     return buf_check(&t->context, "args", e);
 }
 
-/* ---- running --------------------------------------------------------------------- */
+/* ---- a run ----------------------------------------------------------------------- */
 
 static void trial_init(struct trial *t, const struct action_call *c,
                        const struct function *fn, const struct function_set *among,
@@ -185,18 +185,18 @@ static bool read_limits(const struct trial *t, struct script_request *q, struct 
     return true;
 }
 
-/* false and *e: it was not run at all. */
-static bool run(struct trial *t, const struct json *args, struct err *e)
+/* false and *e: it did not run at all. */
+static bool trial_run(struct trial *t, const struct json *args, struct err *e)
 {
     struct account *account = t->call->account;
     struct script *script = services_script(t->call->actions->services, e);
     struct script_request q = {.code = str_of(calling),
                                .perform = host_perform,
                                .perform_arg = &t->v,
-                               .over = evaluation_over,
-                               .wrote = evaluation_wrote,
-                               .stood = evaluation_stood,
-                               .due = evaluation_due,
+                               .over = evaluation_stop_calls,
+                               .wrote = evaluation_log,
+                               .stood = evaluation_human_wait_ns,
+                               .due = evaluation_set_deadline,
                                .source = functions_source};
     if (!script || !check_args(t->fn, args, e) || !read_limits(t, &q, e) ||
         !write_call(t, args, e))
@@ -205,7 +205,7 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
     q.now_ms = t->now_ms;
     t->v.script = script;
     t->v.cancel = &t->v.stopping;
-    t->v.until_ns = os_mono_ns() + q.total_ms * 1000000;
+    t->v.until_ns = os_in_ms(q.total_ms);
     evaluation_functions(&t->v, t->among, t->fn);
     functions_loaded(&t->v)->tried =
         t->fn->id.n && !t->fn->origin.n && function_named(t->among, t->fn->id) == t->fn;
@@ -223,7 +223,7 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
     return true;
 }
 
-/* ---- once ---------------------------------------------------------------------------- */
+/* ---- one run ------------------------------------------------------------------------- */
 
 bool function_try(const struct action_call *c, const struct function *fn,
                   const struct function_set *among, const struct json *args, bool dry,
@@ -231,7 +231,7 @@ bool function_try(const struct action_call *c, const struct function *fn,
 {
     struct trial t;
     trial_init(&t, c, fn, among, dry, os_mono_ns() + ALL_MS * UINT64_C(1000000));
-    bool ok = run(&t, args, e);
+    bool ok = trial_run(&t, args, e);
     if (ok) {
         account_script(c->account, &t.o);
         evaluation_put_aside(c, &t.v, &t.o);
@@ -245,7 +245,7 @@ bool function_try(const struct action_call *c, const struct function *fn,
 
 /* ---- examples --------------------------------------------------------------------------- */
 
-/* "TypeError: x is no string", as errors are written in one line. */
+/* "TypeError: x is no string": an error on one line. */
 static void put_error(const struct script_outcome *o, struct buf *out)
 {
     bool own = o->type == ERR_GUEST && o->name.n;
@@ -260,7 +260,7 @@ static bool expects_error(const struct function_example *x, const struct trial *
     scoped_buf struct buf line;
     buf_init(&line, (size_t)128 << 10);
     if (t->o.success) {
-        json_pair_cstr(out, "message", "it ended well, where an error was expected");
+        json_pair_cstr(out, "message", "it succeeded, but an error was expected");
         json_pair_str(out, "expectedError", x->error);
         if (t->o.result.n <= COMPARED_SHOWN)
             json_pair_raw(out, "result", buf_view(&t->o.result));
@@ -297,20 +297,21 @@ static bool expects_value(const struct function_example *x, const struct trial *
     return false;
 }
 
-static void put_name(const struct function_example *x, size_t i, struct json_writer *out)
+static void example_put_name(const struct function_example *x, size_t i,
+                             struct json_writer *out)
 {
     char name[32];
     (void)snprintf(name, sizeof name, "example %zu", i + 1);
     json_pair_str(out, "name", x->name.n ? x->name : str_of(name));
 }
 
-/* What only looks up functions and their names reads nothing. */
+/* Looking up functions and their names reads no notes. */
 static bool touched_notes(const struct script_outcome *o)
 {
     return o->stats.host_calls > 1;
 }
 
-/* false and *e: not of the function's doing. */
+/* false and *e: an error not caused by the function. */
 static bool run_example(const struct action_call *c, const struct function *fn,
                         const struct function_set *among, size_t i, uint64_t until_ns,
                         struct json_writer *out, bool *passed, struct err *e)
@@ -320,10 +321,10 @@ static bool run_example(const struct action_call *c, const struct function *fn,
     struct err why = {0};
     trial_init(&t, c, fn, among, true, until_ns);
     json_open_object(out);
-    put_name(x, i, out);
+    example_put_name(x, i, out);
     t.now_ms = x->now_ms;
     if (dry_fixture(&t.v, c->place->vault, x->notes, x->now_ms, &why) &&
-        run(&t, x->args, &why)) {
+        trial_run(&t, x->args, &why)) {
         *passed =
             x->error.n ? expects_error(x, &t, out) : expects_value(x, &t, out, &why);
         json_pair_number(out, "executionTime", t.o.stats.total_ms);
@@ -334,21 +335,21 @@ static bool run_example(const struct action_call *c, const struct function *fn,
     json_pair_bool(out, "success", *passed);
     if (!*passed && !x->notes && touched_notes(&t.o))
         json_pair_cstr(out, "hint",
-                       "It ran over the vault as it is now. With notes: [{type, title, "
-                       "content}] in the example it runs over these alone, and with now: "
-                       "'2026-01-31' on that date, so that it holds at any time.");
+                       "It ran over the current vault. With notes: [{type, title, "
+                       "content}] the example runs over only these, and with now: "
+                       "'2026-01-31' on that date, so that its result does not change.");
     json_close(out);
     trial_done(&t);
     if (why.code == ERR_CANCELLED || why.code == ERR_BUSY || why.code == ERR_DENIED)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     return true;
 }
 
 static const char *why_skipped(enum examples which, const struct function_example *x)
 {
-    return which == EXAMPLES_NONE ? "what it tries is as it was"
+    return which == EXAMPLES_NONE ? "the code is unchanged"
            : which == EXAMPLES_APART && !x->notes
-               ? "it runs over the vault as it is now, which is not as it was then"
+               ? "it runs over the current vault, which may have changed since"
                : NULL;
 }
 
@@ -356,7 +357,7 @@ static void put_skipped(const struct function_example *x, size_t i, const char *
                         struct json_writer *out)
 {
     json_open_object(out);
-    put_name(x, i, out);
+    example_put_name(x, i, out);
     json_pair_cstr(out, "skipped", why);
     json_close(out);
 }

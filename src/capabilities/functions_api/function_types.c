@@ -1,5 +1,5 @@
-/* Types of custom functions: each held against its own definition, and against those of
- * the others that its code calls. */
+/* Type checks of custom functions: each against its own definition, and against those
+ * that its code calls. */
 #include <stdio.h>
 
 #include "evaluating/evaluating.h"
@@ -7,15 +7,15 @@
 #include "functions_api/functioning.h"
 
 #define NAMESPACE "customFunctions"
-#define SHAPES_MEMORY ((size_t)16 << 20) /* to read an answer */
+#define SHAPES_MEMORY ((size_t)16 << 20) /* to parse an answer */
 
 static bool is_word(char c)
 {
     return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* The next name behind "customFunctions."; empty where it is named in another way, which
- * may mean any of them. false: it is named no more. */
+/* The next name after "customFunctions."; empty for another access, which may mean any of
+ * them. false: no further access. */
 static bool next_named(struct str *code, struct str *name)
 {
     const size_t head = sizeof NAMESPACE - 1;
@@ -32,9 +32,9 @@ static bool next_named(struct str *code, struct str *name)
     return true;
 }
 
-/* Those of `all` that the code names; all of them where it cannot be told which, or names
- * one that is not there, for what was meant to be found. So what is asked of the checker
- * is the same as before when others have changed. */
+/* Those of `all` that the code names; all of them if that is unknown, or it names a
+ * missing one. So the checker's question, and its cached answer, stay the same when
+ * others change. */
 static size_t select_named(const struct function_set *all, struct str code,
                            const struct function **out)
 {
@@ -109,9 +109,9 @@ static void end_asking(struct asking *k)
         buf_done(&k->defaults[i]);
 }
 
-static const struct checker_answer *ask(struct actions *a, const struct function *fn,
-                                        struct str own, struct cancel *cancel,
-                                        struct err *e)
+static const struct checker_answer *checker_ask(struct actions *a,
+                                                const struct function *fn, struct str own,
+                                                struct cancel *cancel, struct err *e)
 {
     struct asking k;
     struct checker *checker = services_checker(a->services, e);
@@ -130,14 +130,15 @@ const struct checker_answer *checking_function(struct actions *a,
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
     checking_put_functions(among, fn->code, &own);
-    return buf_check(&own, "the declarations", e) ? ask(a, fn, buf_view(&own), cancel, e)
-                                                  : NULL;
+    return buf_check(&own, "the declarations", e)
+               ? checker_ask(a, fn, buf_view(&own), cancel, e)
+               : NULL;
 }
 
-/* ---- what fits its parameters --------------------------------------------------- */
+/* ---- shapes --------------------------------------------------------------------- */
 
-/* Can its types be those of another function, as `Parameters<typeof customFunctions.x>` is?
- * What fitted before that one changed need not fit now. */
+/* Whether its types can depend on another function's, as with `Parameters<typeof
+ * customFunctions.x>`: a change of that one may break it. */
 static bool has_types_of_others(const struct function *fn)
 {
     bool named = memmem(fn->code.at, fn->code.n, NAMESPACE, sizeof NAMESPACE - 1);
@@ -177,9 +178,9 @@ bool checking_put_shapes(struct actions *a, const struct function *fn,
     return true;
 }
 
-/* ---- as findings ------------------------------------------------------------------ */
+/* ---- findings --------------------------------------------------------------------- */
 
-static void put_finding(const struct json *d, struct findings *out)
+static void diagnostic_put(const struct json *d, struct findings *out)
 {
     char code[40];
     (void)snprintf(code, sizeof code, "%.*s", STR_ARGS(json_str(json_get(d, "code"))));
@@ -202,8 +203,8 @@ static void put_unchecked(const struct err *why, struct findings *out)
                                          .message = str_of(why->msg)});
 }
 
-/* Was it the code that could not be checked, however often one tries? */
-static bool is_to_blame(const struct err *why)
+/* Whether the code is at fault, so that a retry would not help. */
+static bool is_code_error(const struct err *why)
 {
     return why->code == ERR_TIMEOUT || why->code == ERR_MEMORY ||
            why->code == ERR_STACK || why->code == ERR_GUEST || why->code == ERR_LIMIT ||
@@ -215,22 +216,22 @@ bool checking_find(const struct action_call *c, const struct function *fn, struc
 {
     struct err why = {0};
     scoped_checked const struct checker_answer *a =
-        ask(c->actions, fn, own, c->who->cancel, &why);
+        checker_ask(c->actions, fn, own, c->who->cancel, &why);
     const struct json *all = a ? json_read(checker_json(a), c->arena, &why) : NULL;
     if (!all && why.code == ERR_NOT_FOUND) {
         put_unchecked(&why, out);
         return true;
     }
-    if (!all && is_to_blame(&why)) {
+    if (!all && is_code_error(&why)) {
         findings_error(out, &(struct finding){.field = STR("code"),
                                               .code = "TYPES_UNCHECKED",
                                               .message = str_of(why.msg)});
         return true;
     }
     if (!all)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     struct json_iter it = json_iter(json_get(all, "diagnostics"));
     while (json_next(&it))
-        put_finding(it.value, out);
+        diagnostic_put(it.value, out);
     return true;
 }

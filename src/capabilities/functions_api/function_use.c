@@ -1,9 +1,10 @@
-/* How custom functions are used: noted at the end of each evaluation, and counted. */
+/* Use of custom functions: counted at the end of each evaluation. */
 #include "functions_api/function_load.h"
 #include "functions_api/functioning.h"
 #include "metrics/metrics.h"
 
-#define COUNTED_MAX 10000u /* calls of one function in one evaluation, for the metrics */
+/* calls of one function in one evaluation that the metrics count */
+#define COUNTED_MAX 10000u
 
 static void count(const struct evaluation *v, const struct usage_use *use)
 {
@@ -15,11 +16,11 @@ static void count(const struct evaluation *v, const struct usage_use *use)
     }
 }
 
-/* A run of the one function that was tried; what it called itself was not. */
+/* Counts a run of the function that was tried, not of those that it calls. */
 static void note_trial(struct evaluation *v, const struct usage_use *uses, size_t n)
 {
     struct err none = {0};
-    struct functions *f = actions_functions(v->actions, v->here->vault, &none);
+    struct functions *f = functioning_in(v->actions, v->here->vault, &none);
     for (size_t i = 0; f && i < n && !v->here->permit.read_only; i++)
         if (str_eq(uses[i].of->id, functions_loaded(v)->draft->id))
             usage_note(functions_usage(f),
@@ -35,8 +36,8 @@ void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t
     struct err none = {0};
     if (functions_loaded(v)->tried && v->here->vault)
         note_trial(v, uses, n);
-    /* A trial is no use; a person at the terminal is no session of an agent's, and would
-     * wait for it. */
+    /* A trial is no use; the command line has no agent's session, and would wait for
+     * it. */
     if (functions_loaded(v)->given || functions_loaded(v)->draft ||
         (n == 0 && caller_way(v->who) == WAY_TERMINAL))
         return;
@@ -44,7 +45,7 @@ void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t
         count(v, &uses[i]);
     struct functions *f = functions_loaded(v)->kept;
     if (!f && v->here->vault)
-        f = actions_functions(v->actions, v->here->vault, &none);
+        f = functioning_in(v->actions, v->here->vault, &none);
     if (!f || v->here->permit.read_only)
         return;
     struct usage_evaluation e = {.caller = str_of(v->who->name),

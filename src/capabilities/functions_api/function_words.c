@@ -1,25 +1,24 @@
-/* What somebody else wrote - names, types, descriptions of custom functions - as a part of
- * a text of ours: of a prompt's line, of a comment, of a declaration. None of it can end
- * what it stands in. */
+/* Quotes others' text - names, types, descriptions of custom functions - in a text of
+ * ours: a prompt's line, a comment, a declaration. None of it can end its context. */
 #include "functions_api/function_text.h"
 
 /* ---- prose ---------------------------------------------------------------------- */
 
-static bool is_space(uint32_t c)
+static bool codepoint_is_space(uint32_t c)
 {
     return c <= ' ' || (c >= 0x7f && c <= 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
-/* Marks that are not seen, but turn the direction of what is, or hide a second text from
- * the person who reads it: bidirectional controls, zero-width spaces, tags. */
-static bool is_hidden(uint32_t c)
+/* Invisible characters that reverse or hide text: bidirectional controls, zero-width
+ * spaces, tags. */
+static bool codepoint_is_hidden(uint32_t c)
 {
     return (c >= 0x200b && c <= 0x200f && c != 0x200c && c != 0x200d) ||
            (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff ||
            (c >= 0xe0000 && c <= 0xe007f);
 }
 
-/* Of Markdown, at the beginning of a line. */
+/* Markdown's markup at the beginning of a line. */
 static bool is_mark(uint32_t c)
 {
     return c == '#' || c == '>' || c == '-' || c == '=' || c == '*' || c == '+' ||
@@ -34,9 +33,9 @@ void words_put(struct str text, size_t most, struct buf *out)
     while (at < end && out->n - from < most) {
         const char *was = at;
         uint32_t c = str_next_char(&at, end);
-        if (is_hidden(c) || (!begun && is_mark(c)))
+        if (codepoint_is_hidden(c) || (!begun && is_mark(c)))
             continue;
-        if (is_space(c)) {
+        if (codepoint_is_space(c)) {
             space = begun;
             continue;
         }
@@ -71,14 +70,14 @@ bool words_are_name(struct str text)
 
 #define NESTED_MAX 64u
 
-/* Reads over a type; `i` is where, `open` what is to be closed. */
+/* A scan over a type: position, and open brackets. */
 struct nesting {
     struct str text;
     size_t i, depth;
     char open[NESTED_MAX];
 };
 
-/* A string's end, or nothing. */
+/* The end of a string, or nothing. */
 static bool skip_string(struct nesting *n)
 {
     char quote = n->text.at[n->i];
@@ -101,8 +100,8 @@ static char closes(char c)
     }
 }
 
-/* One character that is not in a string. What would end the place that the type stands in
- * (a parameter's, a result's) is none of a type's, but inside of brackets. */
+/* One character outside of strings. A type cannot contain, outside of brackets, what
+ * would end its context (a parameter's, a result's). */
 static bool step(struct nesting *n)
 {
     char c = n->text.at[n->i];
@@ -134,14 +133,14 @@ static bool is_contained(struct str type)
     return n.depth == 0;
 }
 
-/* Steps over one character, which is appended, as a space, or not at all; answers it. */
+/* Steps over one character, appended as it is, as a space, or not at all; returns it. */
 static uint32_t put_visible(const char **at, const char *end, struct buf *out)
 {
     const char *was = *at;
     uint32_t c = str_next_char(at, end);
-    if (is_space(c))
+    if (codepoint_is_space(c))
         buf_char(out, ' ');
-    else if (!is_hidden(c))
+    else if (!codepoint_is_hidden(c))
         buf_put(out, was, (size_t)(*at - was));
     return c;
 }

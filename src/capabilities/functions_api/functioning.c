@@ -1,14 +1,15 @@
-/* The custom functions of the vaults, opened when first asked for. */
+/* The custom functions of the vaults, opened at first use. */
 #include "functions_api/functioning.h"
 #include "functions_api/checking.h"
 #include "metrics/metrics.h"
+#include "policy/policy.h"
 #include "vaults/vaults.h"
 
 /* Of one vault, until the end. */
 struct function_shelf {
     unsigned vault;
     struct functions *functions;
-    /* Of what its libraries were told, under the lock of all. */
+    /* The policy that its libraries were set by, under the lock of all. */
     char policy[sizeof((struct policy){0}.digest)];
     uint64_t vaults;
     struct function_shelf *next;
@@ -45,7 +46,7 @@ static struct function_shelf *get_shelf(struct actions *a, unsigned vault, struc
     return s ? s : open_shelf(a, vault, e);
 }
 
-struct functions *actions_functions(struct actions *a, unsigned vault, struct err *e)
+struct functions *functioning_in(struct actions *a, unsigned vault, struct err *e)
 {
     pthread_mutex_lock(&functioning_of(a)->lock);
     struct function_shelf *s = get_shelf(a, vault, e);
@@ -53,11 +54,11 @@ struct functions *actions_functions(struct actions *a, unsigned vault, struct er
     return s ? s->functions : NULL;
 }
 
-/* Another number when there are other custom functions, or their file is damaged. */
+/* A number that changes with the custom functions, and with damage of their file. */
 uint64_t functions_state(struct actions *a, unsigned vault)
 {
     struct err why = {0};
-    struct functions *f = actions_functions(a, vault, &why);
+    struct functions *f = functioning_in(a, vault, &why);
     scoped_set const struct function_set *s = f ? functions_now(f, &why) : NULL;
     uint64_t state = s != NULL;
     struct str hash = s ? function_set_hash(s) : STR("");
@@ -66,7 +67,7 @@ uint64_t functions_state(struct actions *a, unsigned vault)
     return state;
 }
 
-/* ---- all of them ------------------------------------------------------------ */
+/* ---- lifecycle -------------------------------------------------------------- */
 
 static const char *const sources[] = {"own", "library"};
 static const char *const trials[] = {"kept", "invalid", "mistyped", "unproven"};
@@ -110,8 +111,8 @@ void functioning_metrics(struct actions *a, struct buf *out)
 
 /* ---- libraries ------------------------------------------------------------- */
 
-/* A folder, or the folder of a vault, also of one that only the user's list knows; to be
- * freed. NULL: there is no such vault. */
+/* A folder, or the folder of a vault, also one that only the user's list has; to be
+ * freed. NULL: no such vault. */
 static char *library_folder(struct actions *a, const char *name)
 {
     struct err none = {0};
@@ -120,7 +121,7 @@ static char *library_folder(struct actions *a, const char *name)
     unsigned number = vault_set_find(a->vaults, str_of(name), NULL, &none);
     if (number)
         return vault_set_path(a->vaults, number);
-    scoped(arena_free) struct arena *arena = arena_new((size_t)16 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_CALL);
     struct vaults list;
     none = (struct err){0};
     const struct vault_entry *v =
@@ -129,19 +130,51 @@ static char *library_folder(struct actions *a, const char *name)
     return path ? mem_strdup(path) : NULL;
 }
 
-/* The libraries that the user's policy names, but not the vault itself. The lock is held. */
+static bool check_library(struct str name, const struct json *v, struct err *e)
+{
+    static const char wanted[] = "an absolute path, or the id of a vault";
+    struct str s = json_str(v);
+    (void)name;
+    if (!entry_check_text(v, wanted, e))
+        return false;
+    bool is_id = s.n <= 64 && s.at[0] != '.' && !memchr(s.at, '/', s.n);
+    return s.at[0] == '/' || is_id ||
+           err_set(e, ERR_INVALID, "is '%.*s'; %s is accepted", STR_ARGS(str_cut(s, 100)),
+                   wanted);
+}
+
+static const struct key_shape a_library = {
+    .schema = "{\"type\":\"string\",\"minLength\":1}", .check = check_library};
+struct functions_policy {
+    struct policy_names libraries; /* absolute paths, ids of vaults */
+};
+static const struct key keys[] = {
+    KEY(struct functions_policy, "functions.libraries", NAMES, USER, libraries, "[]",
+        "folders (absolute paths) and vaults (their ids) whose custom functions all vaults "
+        "can call",
+        .high = 16, .shape = &a_library, .order = 50),
+};
+const struct policy_group functions_policy = POLICY_GROUP(keys, struct functions_policy);
+
+static const struct policy_names *libraries_of(const struct policy *p)
+{
+    const struct functions_policy *functions = policy_values(p, &functions_policy);
+    return &functions->libraries;
+}
+
+/* The libraries that the user's policy names, without the vault. The lock is held. */
 static void share(struct actions *a, const struct policy *policy,
                   struct function_shelf *s)
 {
     scoped(free) char *own = vault_set_path(a->vaults, s->vault);
-    size_t most = policy->libraries.n, count = 0;
+    const struct policy_names *names = libraries_of(policy);
+    size_t most = names->n, count = 0;
     struct functions_library *all = mem_new((most + 1) * sizeof *all);
     char **folders = mem_new((most + 1) * sizeof *folders);
     for (size_t i = 0; i < most; i++) {
-        folders[i] = library_folder(a, policy->libraries.at[i]);
+        folders[i] = library_folder(a, names->at[i]);
         if (folders[i] && (!own || strcmp(folders[i], own) != 0))
-            all[count++] =
-                (struct functions_library){policy->libraries.at[i], folders[i]};
+            all[count++] = (struct functions_library){names->at[i], folders[i]};
     }
     functions_share(s->functions, all, count);
     for (size_t i = 0; i < most; i++)
@@ -155,7 +188,7 @@ static void keep_shared(struct actions *a, const struct policy *policy,
 {
     uint64_t vaults = vault_set_state(a->vaults);
     if (!strcmp(policy->digest, s->policy) &&
-        (vaults == s->vaults || !policy->libraries.n))
+        (vaults == s->vaults || !libraries_of(policy)->n))
         return;
     share(a, policy, s);
     memcpy(s->policy, policy->digest, sizeof s->policy);

@@ -1,9 +1,8 @@
-/* functions_api/functioning.h - custom functions as this room offers them: to agents as
- * actions (register_custom_function ...), to code as customFunctions.*, to REST and to
- * persons.
+/* functions_api/functioning.h - custom functions as this room offers them: actions
+ * (register_custom_function ...), customFunctions.* in code, REST and the command line.
  *
- * The room functions keeps them; here they are checked, tested, run and told of. Threads:
- * safe. Private to the room. */
+ * The room functions stores them; this one checks, tests, runs and describes them.
+ * Threads: safe. Private to the room. */
 #pragma once
 #include "api/api.h"
 #include "caller/caller.h"
@@ -25,18 +24,19 @@ struct function_shelf;
 struct later;
 struct metric_family;
 struct repeating;
+struct work;
 
-/* The functions of the vault of this number, opened when first asked for; stays open until
+/* The functions of the vault of this number, opened at first use; valid until
  * actions_close(). NULL and *e: ERR_NO_VAULT (0, or it was removed), or as
  * functions_open(). */
-struct functions *actions_functions(struct actions *a, unsigned vault, struct err *e);
+struct functions *functioning_in(struct actions *a, unsigned vault, struct err *e);
 
-/* What is theirs of a struct actions. */
+/* The capability's state. */
 struct functioning {
-    pthread_mutex_t lock;           /* guards the next */
-    struct function_shelf *shelves; /* of the vaults where they were asked for */
-    struct repeating *repeating;    /* code that comes again; own lock */
-    struct later *later;            /* checks in the background; own lock */
+    pthread_mutex_t lock;           /* guards `shelves` */
+    struct function_shelf *shelves; /* one for each vault that was used */
+    struct repeating *repeating; /* code that was run several times; has its own lock */
+    struct later *later;         /* background checks; has its own lock */
     struct metric_family *calls, *trials;
 };
 static inline struct functioning *functioning_of(const struct actions *a)
@@ -47,81 +47,96 @@ void *functioning_open(struct actions *a);
 void functioning_close(void *own);                           /* no call may be running */
 uint64_t functions_state(struct actions *a, unsigned vault); /* capability.state */
 void functioning_metrics(struct actions *a, struct buf *out);
-/* All that is wrong with `fn` as one of `among` (what it is to become a part of, with or
- * without its last version, which has its id): names, parameters, dependencies, types,
- * security, complexity. Nothing is run. false and *e: it could not be looked at; what is
- * wrong is in `out`. */
+/* Checks `fn` as one of `among` (the set that it becomes a part of; its last version has
+ * the same id): names, parameters, dependencies, types, security, complexity. Runs
+ * nothing. false and *e: it could not be checked; its errors are in `out`. */
 bool function_check(const struct action_call *c, const struct function *fn,
                     const struct function_set *among, struct findings *out,
                     struct err *e);
-/* Of that only what its code may not do. */
+/* The security part of it. */
 bool function_lint(const struct action_call *c, const struct function *fn,
                    struct findings *out, struct err *e);
-/* What its code tells, as pairs of an open object: "security": {issues: [{rule, severity,
+/* Facts about its code, pairs of an open object: "security": {issues: [{rule, severity,
  * message, line, column, suggestion?}], safe}, "complexity": {lines, cyclomatic, nesting,
  * parameters ...}, "uses": {functions: [{name, line, column}], dynamic, calls}. */
 bool function_facts(const struct action_call *c, const struct function *fn,
                     struct json_writer *out, struct err *e);
-/* What breaks when `fn` takes the place of the function `name` (`fn` NULL: when that is
- * removed), by caller, as warnings. */
+/* What breaks when `fn` takes the place of the function `name`, by caller, as warnings. */
 bool function_breaks(const struct action_call *c, struct str name,
                      const struct function *fn, const struct function_set *among,
                      struct findings *out, struct err *e);
-/* Which examples are run: those that bring their notes, or need none of the vault's, can be
- * held to what they say at any time; what reads the vault as it is need not hold any more. */
+/* What breaks, but for them, when these of `among` are removed. */
+bool functions_break(const struct action_call *c, const struct function *const *gone,
+                     size_t count, const struct function_set *among, struct findings *out,
+                     struct err *e);
+/* Which examples are run. EXAMPLES_APART: those that bring their notes, or need none;
+ * their results do not depend on the vault. */
 enum examples { EXAMPLES_ALL, EXAMPLES_APART, EXAMPLES_NONE };
-/* Runs its examples dry, each in a world of its own: {passed, failed, skipped?, results:
- * [{name, success, ...} | {name, skipped: why}]} into `out`; *failed of them did not end as
- * they say. */
+/* Runs its examples dry, each in a world of its own, and writes {passed, failed,
+ * skipped?, results: [{name, success, ...} | {name, skipped: reason}]}; *failed is the
+ * number of failures. */
 bool function_examples(const struct action_call *c, const struct function *fn,
                        const struct function_set *among, enum examples which,
                        struct json_writer *out, uint32_t *failed, struct err *e);
-/* Runs it once with these arguments (an object by name, or an array): the members
- * {success, result, error, errorDetails, logs, executionTime, stats, changes (of a dry
- * run)} into an open object. */
+/* Runs it once with these arguments (an object by name, or an array), and writes members
+ * of an open object: success, result, error, errorDetails, logs, executionTime, stats,
+ * changes (of a dry run). */
 bool function_try(const struct action_call *c, const struct function *fn,
                   const struct function_set *among, const struct json *args, bool dry,
                   struct json_writer *out, bool *success, struct err *e);
-/* What customFunctions means to this evaluation, which has not begun: these (NULL: none),
- * with `draft` (NULL: none) in the place of the one of its name. Both are borrowed until it
- * ends. Without this it means the functions of the vault that it begins in, as they are
- * when its code first asks. */
+/* Sets what customFunctions is in this evaluation, which has not begun: these (NULL:
+ * none), with `draft` (NULL: none) in place of the one of its name. Borrows both until it
+ * ends. By default: the functions of the vault that it begins in, at first use. */
 void evaluation_functions(struct evaluation *v, const struct function_set *among,
                           const struct function *draft);
 
 struct repeating *repeating_new(void);
 void repeating_free(struct repeating *r); /* NULL is fine */
-/* The session that an evaluation is a part of: over stdio a process is one; over HTTP one
- * has no name where its client does not keep any, and this is empty. */
+/* The session of an evaluation: over stdio the process; over HTTP the client's; empty if
+ * the client keeps none. */
 struct str functioning_session(const struct evaluation *v);
-/* An evaluation has ended that called these functions. Called once for each evaluation, also
- * where it called none; waits for nothing. */
+/* Counts the use of these functions by an evaluation that has ended. Called once for each
+ * evaluation, also without uses; does not block. */
 void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t n);
-/* An attempt to register or change one has ended; ms: what checking it took. */
+/* Counts an attempt to register or change a function; ms: the time its check took. */
 void functioning_tried(const struct action_call *c, struct functions *f,
                        enum usage_trial how, double ms);
-/* This code has run, and well: is it the third of its form in this conversation? */
+/* Notes code that has run successfully, and adds a hint if it is the third of its form in
+ * this conversation. */
 void functioning_repeated(struct evaluation *v, struct str code);
-/* The one that is meant; NULL and ERR_NOT_FOUND with the nearest name. */
-const struct function *function_wanted(const struct function_set *s, struct str name,
-                                       struct err *e);
-/* "customFunctions", or "customFunctions.daily"? */
+/* The function of this name; NULL and ERR_NOT_FOUND with the nearest name. */
+const struct function *function_by_name(const struct function_set *s, struct str name,
+                                        struct err *e);
+/* Whether the name is "customFunctions" or "customFunctions.daily". */
 bool functioning_is_name(struct str name);
-/* Could there be a function of this name? */
+/* Whether a function could have this name. */
 bool functioning_may_name(struct str name);
-/* For the linter, a pair of the open object: those that code of the call finds. */
+/* Writes, for the linter, the functions that the call's code finds: a pair. */
 void functioning_put_names(const struct action_call *c, struct json_writer *w);
-/* What api.describe tells of such a name, an object. ERR_NOT_FOUND. */
+/* api.describe of such a name, an object. ERR_NOT_FOUND. */
 bool functioning_describe(struct actions *a, const struct place *place, struct str name,
                           struct json_writer *out, struct err *e);
-/* declare namespace customFunctions { ... } of `all`, bounded by `most` bytes or so:
- * valid TypeScript whatever the file holds. `comments`: with descriptions. */
+/* declare namespace customFunctions { ... } of `all`, of about `most` bytes: valid
+ * TypeScript whatever the file contains. `comments`: with descriptions. */
 void functioning_declarations(const struct function *const *all, size_t count,
                               size_t most, bool comments, struct buf *out);
 /* The same in a namespace of another name. */
 void functioning_declare(const struct function *const *all, size_t count, size_t most,
                          bool comments, const char *space, struct buf *out);
-/* Appends functioning_introduction() of a place, where its caller may list them. */
+/* Appends functioning_introduction() of a place, if its caller may list them. */
 void functioning_introduce(struct actions *a, const struct place *place, size_t most,
                            bool brief, struct buf *out);
+/* The functions that can be called in a place now, its own and those that libraries share
+ * with it; *out (may be NULL) is their store. The caller drops the set. NULL and *e. */
+const struct function_set *functioning_now(struct actions *a, const struct place *place,
+                                           struct functions **out, struct err *e);
+/* custom_code.find and .tell, and capability.meant. */
+struct custom_found;
+size_t functioning_find(struct actions *a, const struct place *place,
+                        const struct api_words *words, struct custom_found *out,
+                        size_t max, struct arena *rows);
+bool functioning_tell(struct work *w, bool types, struct buf *out, struct err *e);
+capability_meant_fn functioning_meant;
 extern const struct host_call_group functions_calls;
+extern const struct route_group function_routes;
+extern const struct policy_group functions_policy;

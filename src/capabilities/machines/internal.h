@@ -1,79 +1,102 @@
-/* machines/internal.h - commands in machines, and what they print.
+/* machines/internal.h - commands in machines, and their output.
  *
- * Who may use a machine at all is asked of guard, and of a person where the policy says
- * so, before a command runs. Threads: safe, but for a tool_call, which belongs to one.
+ * Each asks guard whether the caller may use a machine and, if the policy says so, the
+ * user, before a command runs. Threads: safe, but for a tool_call, which belongs to one.
  * Private to the room. */
 #pragma once
 #include "calls/calls.h"
+#include "programs/programs.h"
 #include "record/record.h"
-#include "tools_api/tools_api.h"
-#include "vm/vm.h"
+#include "vm/commands.h"
 #include "json/json.h"
 
 struct tool_call;
 
-/* All machines of this process, made when first needed. NULL and *e: there is no engine. */
+/* Ceilings of one caller's machines. */
+struct vm_policy {
+    enum permission permission[2]; /* the user's policy's, the vault's; usual: always */
+    uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms,
+        idle_minutes;
+    enum permission network[2], expose[2]; /* as `permission` */
+    uint32_t network_mb, network_kbps, connections;
+};
+extern const struct policy_group machines_policy;
+/* May it be used for `call` ("vm.exec")? */
+struct permit_use machine_permission(const struct policy *p, const char *call);
+/* May its machine have a network? May a port of it be exposed? */
+struct permit_use machine_network_permission(const struct policy *p, const char *call);
+struct permit_use machine_expose_permission(const struct policy *p, const char *call);
+
+/* All machines of this process, created at first use. NULL and *e: no engine. */
 struct vms *actions_machines(struct actions *a, struct err *e);
-bool machines_installed(struct actions *a); /* is there an image? */
+/* Is one installed? false and why not. */
+bool machines_ready(struct actions *a, struct err *e);
+bool machines_installed(struct actions *a); /* whether there is an image */
 void *machines_open(struct actions *a);
 void machines_close(void *own);
 void machines_metrics(struct actions *a, struct buf *out);
-/* The owner of what this caller starts, as src/sandbox/vm knows it, and who pays for it: the
+/* The owner of the machines that this caller starts, for the room vm, and the payer: the
  * credential, whatever its sessions. */
 #define MACHINE_OWNER 65u
 void machine_owner(const struct caller *who, char out[static MACHINE_OWNER]);
 void machine_payer(const struct caller *who, char out[static MACHINE_OWNER]);
 /* Each reads the options of its host call (docs/machine.md) and writes one object. false
- * and *e: nothing ran, and no machine was made that is not told of. Keys that it does not
- * know are ERR_INVALID. */
+ * and *e: nothing ran, and no machine was made without saying so. Unknown keys are
+ * ERR_INVALID. */
 typedef bool machine_fn(const struct tool_call *c, const struct json *options,
                         struct json_writer *out, struct err *e);
-machine_fn machines_start, machines_stop;
-/* The same for a command; *success: it ran to its own end, whatever its exit code. */
+machine_fn machines_start, machines_stop, machines_expose;
+/* Runs a command; *success: it ran to its own end, whatever its exit code. */
 bool machines_exec(const struct tool_call *c, const struct json *options,
                    struct json_writer *out, bool *success, struct err *e);
 struct calling;
 
-/* The same for code, as calling_wait() wants it: waits without a thread. `c` is copied, but for
- * its arena. */
+/* The same without a thread that waits, by calling_wait(). Copies `c`, not its arena. */
 bool machines_exec_begin(struct calling *x, const struct tool_call *c,
                          const struct json *options, struct buf *out, struct err *e);
 /* An array. */
 bool machines_list(const struct tool_call *c, struct json_writer *out, struct err *e);
-/* A command was refused before it came here: for the record. */
+/* Records a command that was refused before it came here. */
 void machines_refused(const struct tool_call *c, const struct json *options,
                       enum err_code outcome);
 
 #define MACHINE_ENV_MAX 256u
 #define MACHINE_OUTPUT_MAX \
-    ((uint64_t)16 << 20) /* that may be asked for, of each stream */
+    ((uint64_t)16 << 20) /* the most that may be asked for, of each stream */
 
-/* A command as it was asked for, in the call's arena. */
+/* A command as it was asked for, in the call's arena; `most_ms`: the longest it may run. */
 struct machine_order {
     struct vm_exec exec;
     struct str machine; /* its handle; empty: the default one */
+    bool network;       /* it is to have a network */
     const char *env[MACHINE_ENV_MAX];
 };
+bool read_flag(const char *key, const struct json *v, bool *out, const char *undone,
+               struct err *e);
 bool machine_order_read(struct machine_order *o, const struct tool_call *c,
-                        const struct json *options, struct err *e);
-/* {success, stdout, stderr, exitCode, ...} as the writer's next value. `failed`: what the
- * machine failed of meanwhile, or no code. true: it ran to its own end. */
+                        uint32_t most_ms, const struct json *options, struct err *e);
+struct machine_running;
+/* Writes {success, stdout, stderr, exitCode, ...} as the next value. `failed`: why the
+ * machine failed meanwhile, or no error. true: the command ran to its own end. */
 bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
-                          const struct err *failed, struct json_writer *out);
+                          const struct err *failed, const struct machine_running *running,
+                          struct json_writer *out);
 
-/* Told to whoever waits: log messages {stream, text | base64} of the logger "vm", and of a
- * plain call progress. Characters are never cut in two. */
+/* Output sent to a client that waits: log messages {stream, offset, text | base64} of the
+ * logger "vm", and, of a plain call, progress. Characters are never split; `offset` is the
+ * number of the stream's bytes before these, also of those in messages left out. More than
+ * 80 messages a second are gathered into fewer. */
 struct machine_live {
     const struct tool_call *call;
-    struct machine_held {
-        char at[4];
-        size_t n;
-    } held[2]; /* the beginning of a character, of stdout and stderr */
-    uint64_t bytes;
+    struct buf waits[2]; /* of stdout and stderr: the beginning of a character, and what
+                          * came too often */
+    uint64_t bytes, offset[2], since_ns;
+    double left; /* messages that may be sent now */
 };
 void machine_live_output(void *live, enum vm_stream which, struct str bytes);
-void machine_live_end(struct machine_live *l); /* tells what is held */
+void machine_live_end(struct machine_live *l); /* sends what waits, and frees it */
 
-/* What was done with them, in records of the audit. */
+/* Their calls, in audit records. */
 extern const struct account_list machines_record;
 extern const struct host_call_group vm_calls;
+extern const struct route_group vm_routes;

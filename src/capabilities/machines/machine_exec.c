@@ -1,43 +1,80 @@
-/* A command in a Linux machine: permitted, begun, waited for, told of. For code it waits
+/* A command in a Linux machine: permission, start, wait, result. For code it waits
  * without a thread. */
 #include "catalogue/catalogue.h"
 #include "client/client.h"
 #include "effect/effect.h"
 #include "evaluation/evaluation.h"
 #include "machines/internal.h"
+#include "machines/machine_net.h"
 #include "machines/machine_use.h"
 #include "os/os.h"
 #include "performing/performing.h"
+#include "policy/policy.h"
 #include "script/script.h"
 
-/* What a person sees and permission.c minds of a machine. */
+/* The machine as a tool, for the question and for programs/permission.c. */
 static const struct tool shown = {.id = "vm",
                                   .name = "vm",
                                   .version = "(Linux machine)",
                                   .sha256 = "",
                                   .builtin = true};
+static const struct tool shown_network = {.id = "vm-network",
+                                          .name = "vm-network",
+                                          .version =
+                                              "(it reaches the hosts of the policy)",
+                                          .sha256 = "",
+                                          .builtin = true};
 
-static bool permitted(const struct machine_use *u, const struct json *request,
-                      struct err *e)
+static const struct tool shown_expose = {.id = "vm-expose",
+                                         .name = "vm-expose",
+                                         .version =
+                                             "(its port is reached at this computer)",
+                                         .sha256 = "",
+                                         .builtin = true};
+
+bool machine_use_exposes(const struct machine_use *u, const struct json *request,
+                         struct err *e)
 {
-    const struct tool_call *c = u->call;
-    const struct tool *one = &shown;
-    struct tool_asker asker = {.actions = c->actions,
-                               .place = c->place,
-                               .who = c->who,
-                               .evaluation = c->code,
-                               .consent = c->consent};
-    struct tool_wish wish = {
-        .tools = &one, .count = 1, .request = request, .machine = "vm.exec"};
-    return tools_permitted(&asker, &wish, e);
+    const struct tool *tool = &shown_expose;
+    struct permit_use use =
+        machine_expose_permission(u->call->place->permit.policy, "vm.expose");
+    struct tool_request wanted = {
+        .tools = &tool, .count = 1, .request = request, .uses = &use};
+    return tools_permitted(u->call, &wanted, e);
 }
 
-/* Code has until its evaluation ends; a person's time does not count. */
+bool machine_use_permitted(const struct machine_use *u, enum permission commands,
+                           bool network, const struct json *request, struct err *e)
+{
+    const struct tool_call *c = u->call;
+    const struct policy *policy = c->place->permit.policy;
+    const struct tool *tools[2];
+    struct permit_use uses[2];
+    enum permission word = PERMISSION_ALWAYS;
+    size_t count = 0;
+    uses[0] = machine_network_permission(policy, "vm.exec");
+    if (network && !permit_run(&c->place->permit, &uses[0], &word, e))
+        return false;
+    if (commands != PERMISSION_ALWAYS) {
+        uses[count] = machine_permission(policy, "vm.exec");
+        tools[count++] = &shown;
+    }
+    if (word != PERMISSION_ALWAYS) {
+        uses[count] = machine_network_permission(policy, "vm.exec");
+        tools[count++] = &shown_network;
+    }
+    struct tool_request wanted = {
+        .tools = tools, .count = count, .request = request, .uses = uses};
+    return count == 0 || tools_permitted(c, &wanted, e);
+}
+
+/* Code has until its evaluation's deadline, without waits for users. */
 static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
 {
     if (!c->code || !c->code->until_ns)
         return true;
-    uint64_t now = os_mono_ns(), until = c->code->until_ns + evaluation_stood(c->code);
+    uint64_t now = os_mono_ns(),
+             until = c->code->until_ns + evaluation_human_wait_ns(c->code);
     if (until <= now)
         return err_set(e, ERR_TIMEOUT, "the evaluation is out of time; nothing ran");
     if (x->timeout_ns > until - now)
@@ -45,9 +82,9 @@ static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e
     return true;
 }
 
-/* What stopped it, in words; no code: it ended by itself. */
-static void tell_end(const struct machine_order *o, const struct vm_result *r,
-                     struct err *e)
+/* Sets the error for what stopped it; no code: it ended by itself. */
+static void put_end_reason(const struct machine_order *o, const struct vm_result *r,
+                           struct err *e)
 {
     if (r->timed_out)
         err_set(e, ERR_TIMEOUT,
@@ -62,7 +99,7 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                         const struct vm_info *m, const struct vm_result *r,
                         enum err_code outcome)
 {
-    machine_account(u->call, &(struct machine_deed){
+    machine_account(u->call, &(struct machine_operation){
                                  .call = "vm.exec",
                                  .machine = m->handle,
                                  .command = o->exec.command,
@@ -80,24 +117,26 @@ void machines_refused(const struct tool_call *c, const struct json *options,
 {
     struct machine_order o = {0};
     struct err none = {0};
+    const struct vm_policy *policy =
+        policy_values(c->place->permit.policy, &machines_policy);
     const struct json *said = json_get(options, "command");
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 20);
+    buf_init(&text, BUF_ANSWER);
     struct json_writer w = json_writer(&text);
     struct str command = json_str(said);
-    if (machine_order_read(&o, c, options, &none)) {
+    if (machine_order_read(&o, c, policy->timeout_ms, options, &none)) {
         command = o.exec.command;
     } else if (said && !json_is(said, JSON_STRING)) {
         json_put(&w, said);
         command = buf_view(&text);
     }
     if (said)
-        machine_account(c, &(struct machine_deed){.call = "vm.exec",
-                                                  .command = command,
-                                                  .outcome = outcome});
+        machine_account(c, &(struct machine_operation){.call = "vm.exec",
+                                                       .command = command,
+                                                       .outcome = outcome});
 }
 
-/* ---- from beginning to end ----------------------------------------------------------- */
+/* ---- run ----------------------------------------------------------------------------- */
 
 struct machine_run {
     struct arena *arena; /* of the order; NULL: the call's */
@@ -105,24 +144,30 @@ struct machine_run {
     struct machine_use use;
     struct machine_order order;
     struct machine_live live;
+    struct machine_running running;
     struct vm *machine;
-    struct vm_command *command; /* NULL: none was begun */
+    struct vm_command *command; /* NULL: none was started */
 };
 
-/* Up to where it can begin; what it was told is accounted for. */
+/* Everything before its start; a failure is accounted for. */
 static bool prepare(struct machine_run *r, const struct json *options, struct err *e)
 {
     enum permission word;
     struct vm_info none = {0};
     struct machine_order *o = &r->order;
     if (!machine_use_begin(&r->use, &r->call, "vm.exec", &word, e) ||
-        !machine_order_read(o, &r->call, options, e)) {
+        !machine_order_read(o, &r->call, r->use.policy->timeout_ms, options, e)) {
         machines_refused(&r->call, options, e->code);
         return false;
     }
-    if ((word == PERMISSION_ALWAYS || permitted(&r->use, options, e)) &&
+    bool more = o->network && !machine_use_has_network(&r->use, o->machine);
+    if (machine_use_permitted(&r->use, word, more, options, e) &&
         fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
+    if (r->machine && o->network)
+        machine_net_open(machine_net_of(r->machine));
+    if (r->machine)
+        machine_net_run(machine_net_of(r->machine), &r->running, o->exec.command);
     if (!r->machine && !(r->call.consent && r->call.consent->waits))
         account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
     r->live.call = &r->call;
@@ -132,23 +177,22 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     return r->machine != NULL;
 }
 
-/* A machine that ended meanwhile is an answer: what was printed until then is worth
- * having. */
+/* A machine that ended meanwhile gives an answer: it contains the output until then. */
 static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
                  struct err *end, struct json_writer *out, bool *success, struct err *e)
 {
     struct vm_info info;
     machine_live_end(&r->live);
     if (ran)
-        tell_end(&r->order, result, end);
-    vm_look(r->machine, &info);
+        put_end_reason(&r->order, result, end);
+    vm_get_info(r->machine, &info);
     account_for(&r->use, &r->order, &info, result, end->code);
     bool told = ran || info.state != VM_STATE_RUNNING;
     int code = !end->code || result->exit_code ? result->exit_code : 137;
     if (told && code)
         outcome_fail(r->call.outcome, code, buf_view(&result->stderr_bytes));
     if (told)
-        *success = machine_result_write(result, &info, end, out);
+        *success = machine_result_write(result, &info, end, &r->running, out);
     else
         *e = *end;
     vm_result_done(result);
@@ -163,13 +207,14 @@ bool machines_exec(const struct tool_call *c, const struct json *options,
     struct err end = {0}, busy = {0};
     if (!prepare(&r, options, e))
         return false;
-    /* It may take minutes: where that can be, its worker is for others meanwhile. */
+    /* It may take minutes: if the client can wait, the worker is free meanwhile. */
     const struct client *carrier = c->code ? NULL : c->who->client;
     bool rests = carrier && client_rest(carrier, &busy);
     bool ran = vm_exec(r.machine, &r.order.exec, &result, &end);
     if (rests)
         client_resume(carrier);
     bool ok = tell(&r, ran, &result, &end, out, success, e);
+    machine_net_ran(&r.running);
     vm_release(r.machine);
     return ok;
 }
@@ -183,12 +228,13 @@ static void wake(void *task)
 
 static void run_free(struct machine_run *r)
 {
+    machine_net_ran(&r->running);
     vm_release(r->machine);
     arena_free(r->arena);
     free(r);
 }
 
-/* Who does not want its answer any more does not wait for its end either. */
+/* A call that is cancelled does not wait for the command's end either. */
 static bool look(struct calling *x, struct buf *out, struct err *e)
 {
     struct machine_run *r = x->state;
@@ -216,7 +262,7 @@ bool machines_exec_begin(struct calling *x, const struct tool_call *c,
     if (prepare(r, options, e)) {
         r->command = vm_exec_begin(r->machine, &r->order.exec, wake, x->task, e);
         struct vm_info info;
-        vm_look(r->machine, &info);
+        vm_get_info(r->machine, &info);
         if (!r->command)
             account_for(&r->use, &r->order, &info, &(struct vm_result){0}, e->code);
     }

@@ -1,14 +1,18 @@
-/* What a command prints, told to the client as it comes. */
+/* Output of a command, sent to the client as it comes. */
 #include "client/client.h"
 #include "crypto/crypto.h"
 #include "machines/internal.h"
+#include "os/os.h"
 
 #define PIECE_MAX ((size_t)32 << 10) /* bytes of one message */
 #define WORD_MAX ((size_t)160)       /* of progress */
+/* Messages: so many at once, and so many more each second. */
+#define BURST 400.0
+#define RATE 80.0
 
 static const char *const names[] = {"stdout", "stderr"};
 
-/* Bytes at the end that begin a character and do not end it: 0 to 3. */
+/* Bytes at the end of an incomplete character: 0 to 3. */
 static size_t begun(struct str s)
 {
     for (size_t back = 1; back <= 3 && back <= s.n; back++) {
@@ -21,7 +25,7 @@ static size_t begun(struct str s)
     return 0;
 }
 
-static void tell(const struct client *c, enum vm_stream which, struct str bytes)
+static void live_send(struct machine_live *l, unsigned which, struct str bytes)
 {
     scoped_buf struct buf data, coded;
     buf_init(&data, 8 * PIECE_MAX);
@@ -29,6 +33,7 @@ static void tell(const struct client *c, enum vm_stream which, struct str bytes)
     struct json_writer w = json_writer(&data);
     json_open_object(&w);
     json_pair_cstr(&w, "stream", names[which]);
+    json_pair_int(&w, "offset", (int64_t)l->offset[which]);
     if (str_is_utf8(bytes)) {
         json_pair_str(&w, "text", bytes);
     } else {
@@ -36,31 +41,56 @@ static void tell(const struct client *c, enum vm_stream which, struct str bytes)
         json_pair_str(&w, "base64", buf_view(&coded));
     }
     json_close(&w);
+    l->offset[which] += bytes.n;
     if (!data.failed && !coded.failed)
-        client_log(c, CLIENT_INFO, "vm", buf_view(&data));
+        client_log(l->call->who->client, CLIENT_INFO, "vm", buf_view(&data));
 }
 
-/* In pieces, what is held before the first of them. */
+/* Sends what waits, but for the beginning of a character. */
+static void flush(struct machine_live *l, unsigned which)
+{
+    struct buf *waits = &l->waits[which];
+    size_t kept = begun(buf_view(waits)), n = waits->n - kept;
+    if (!n)
+        return;
+    live_send(l, which, (struct str){waits->at, n});
+    memmove(waits->at, waits->at + n, kept);
+    waits->n = kept;
+}
+
+/* May one more message be sent? Fewer than the carrier lets pass. */
+static bool allowance(struct machine_live *l)
+{
+    uint64_t now_ns = os_mono_ns();
+    double more = l->since_ns ? (double)(now_ns - l->since_ns) / 1e9 * RATE : BURST;
+    l->since_ns = now_ns;
+    l->left = l->left + more > BURST ? BURST : l->left + more;
+    if (l->left < 1)
+        return false;
+    l->left -= 1;
+    return true;
+}
+
+/* What comes too often waits, and is sent with what comes later. */
 static void put_log(struct machine_live *l, enum vm_stream which, struct str bytes)
 {
-    struct machine_held *held = &l->held[which];
-    scoped_buf struct buf piece;
-    buf_init(&piece, PIECE_MAX);
+    struct buf *waits = &l->waits[which];
+    if (!waits->ceiling)
+        buf_init(waits, PIECE_MAX);
     while (bytes.n) {
-        buf_clear(&piece);
-        buf_put(&piece, held->at, held->n);
-        size_t n = bytes.n < PIECE_MAX - held->n ? bytes.n : PIECE_MAX - held->n;
-        buf_put(&piece, bytes.at, n);
+        size_t room = PIECE_MAX - waits->n, n = bytes.n < room ? bytes.n : room;
+        buf_put(waits, bytes.at, n);
         bytes = (struct str){bytes.at + n, bytes.n - n};
-        held->n = begun(buf_view(&piece));
-        memcpy(held->at, piece.at + piece.n - held->n, held->n);
-        piece.n -= held->n;
-        if (piece.n)
-            tell(l->call->who->client, which, buf_view(&piece));
+        if (waits->n == PIECE_MAX)
+            flush(l, which);
+    }
+    if (allowance(l)) {
+        flush(l, !which); /* came before */
+        flush(l, which);
     }
 }
 
-/* The last line that says something. */
+/* The last line that is not blank. */
 static struct str last_line(struct str s)
 {
     s = str_trim(s);
@@ -77,7 +107,7 @@ void machine_live_output(void *live, enum vm_stream which, struct str bytes)
         return;
     if (client_hears(c, CLIENT_INFO))
         put_log(l, which, bytes);
-    /* Code tells its own progress. */
+    /* Code reports its own progress. */
     struct str word = last_line((struct str){bytes.at, bytes.n - begun(bytes)});
     if (!l->call->code)
         client_progress(c, (double)l->bytes, 0,
@@ -86,8 +116,9 @@ void machine_live_output(void *live, enum vm_stream which, struct str bytes)
 
 void machine_live_end(struct machine_live *l)
 {
-    for (unsigned i = 0; i < LENGTH(l->held); i++)
-        if (l->held[i].n)
-            tell(l->call->who->client, (enum vm_stream)i,
-                 (struct str){l->held[i].at, l->held[i].n});
+    for (unsigned i = 0; i < LENGTH(l->waits); i++) {
+        if (l->waits[i].n)
+            live_send(l, i, buf_view(&l->waits[i]));
+        buf_done(&l->waits[i]);
+    }
 }

@@ -1,11 +1,13 @@
-/* A command for a machine as it was asked for, and how it is told of. */
+/* Options of a command, and its result. */
 #include "machines/internal.h"
+#include "machines/machine_net.h"
 #include "machines/machines.api.h"
-#include "place/place.h"
 #include "results/results.h"
 #include "tools/tools.h"
 
-/* ---- reading -------------------------------------------------------------------- */
+#define OTHERS_MAX ((size_t)16 << 10) /* bytes of a result besides its streams */
+
+/* ---- options -------------------------------------------------------------------- */
 
 static bool quote(const struct json *words, struct str *out, struct arena *a,
                   struct err *e)
@@ -39,7 +41,7 @@ static bool read_command(struct machine_order *o, const struct tool_call *c,
     } else {
         return err_set(e, ERR_INVALID,
                        "command is %s; text for the shell such as 'ls -l | wc', or an "
-                       "array of words such as ['ls', '-l'] is accepted, nothing ran",
+                       "array of words such as ['ls', '-l'] is accepted; nothing ran",
                        json_type_name(json_type(v)));
     }
     if (!str_trim(*out).n)
@@ -99,8 +101,17 @@ static bool read_text(const char *key, const struct json *v, struct str *out,
                    json_type_name(json_type(v)));
 }
 
-static bool read_number(const char *key, const struct json *v, uint64_t max,
-                        uint64_t *out, struct err *e)
+bool read_flag(const char *key, const struct json *v, bool *out, const char *undone,
+               struct err *e)
+{
+    *out = json_bool(v, false);
+    return json_is(v, JSON_BOOL) ||
+           err_set(e, ERR_INVALID, "%s is %s; true or false is accepted, %s", key,
+                   json_type_name(json_type(v)), undone);
+}
+
+static bool order_read_number(const char *key, const struct json *v, uint64_t max,
+                              uint64_t *out, struct err *e)
 {
     int64_t n = json_is_int(v) ? json_int(v, 0) : 0;
     *out = (uint64_t)n;
@@ -111,8 +122,9 @@ static bool read_number(const char *key, const struct json *v, uint64_t max,
                    key, (unsigned long long)max);
 }
 
-static bool read_one(struct machine_order *o, const struct tool_call *c, struct str key,
-                     const struct json *v, struct err *e)
+static bool order_read_option(struct machine_order *o, const struct tool_call *c,
+                              uint32_t most_ms, struct str key, const struct json *v,
+                              struct err *e)
 {
     struct vm_exec *x = &o->exec;
     struct str text;
@@ -129,11 +141,12 @@ static bool read_one(struct machine_order *o, const struct tool_call *c, struct 
         return read_text("session", v, &x->session, e);
     if (str_is(key, "machine"))
         return read_text("machine", v, &o->machine, e);
+    if (str_is(key, "network"))
+        return read_flag("network", v, &o->network, "nothing ran", e);
     if (str_is(key, "maxOutput"))
-        return read_number("maxOutput", v, MACHINE_OUTPUT_MAX, &x->output_bytes, e);
+        return order_read_number("maxOutput", v, MACHINE_OUTPUT_MAX, &x->output_bytes, e);
     if (str_is(key, "timeoutMs") || str_is(key, "timeout")) {
-        bool ok =
-            read_number("timeoutMs", v, c->place->permit.policy->vm.timeout_ms, &n, e);
+        bool ok = order_read_number("timeoutMs", v, most_ms, &n, e);
         x->timeout_ns = n * 1000000;
         return ok;
     }
@@ -141,12 +154,13 @@ static bool read_one(struct machine_order *o, const struct tool_call *c, struct 
 }
 
 bool machine_order_read(struct machine_order *o, const struct tool_call *c,
-                        const struct json *options, struct err *e)
+                        uint32_t most_ms, const struct json *options, struct err *e)
 {
-    uint64_t most = (uint64_t)c->place->permit.policy->vm.timeout_ms * 1000000;
+    uint64_t most = (uint64_t)most_ms * 1000000;
     struct json_iter it = json_iter(options);
     while (json_next(&it))
-        if (!json_is(it.value, JSON_NULL) && !read_one(o, c, it.key, it.value, e))
+        if (!json_is(it.value, JSON_NULL) &&
+            !order_read_option(o, c, most_ms, it.key, it.value, e))
             return false;
     if (!o->exec.command.at)
         return read_command(o, c, NULL, e);
@@ -155,9 +169,9 @@ bool machine_order_read(struct machine_order *o, const struct tool_call *c,
     return true;
 }
 
-/* ---- telling ---------------------------------------------------------------------- */
+/* ---- result ----------------------------------------------------------------------- */
 
-/* What is worth knowing of the way it ended; left out where there is nothing. */
+/* Members about the way it ended; left out if it was normal. */
 static void put_marks(const struct vm_result *r, struct json_writer *w)
 {
     const struct {
@@ -175,13 +189,11 @@ static void put_marks(const struct vm_result *r, struct json_writer *w)
         json_pair_cstr(w, "restarted", r->before);
 }
 
-bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
-                          const struct err *failed, struct json_writer *out)
+static void put_result(const struct vm_result *r, const struct vm_info *m,
+                       const struct err *failed, const struct machine_running *running,
+                       const struct stream *streams, struct json_writer *out)
 {
     bool ended = failed->code == ERR_NONE;
-    const struct stream streams[STREAMS] = {
-        {buf_view(&r->stdout_bytes), r->stdout_lost, r->stdout_gap},
-        {buf_view(&r->stderr_bytes), r->stderr_lost, r->stderr_gap}};
     json_open_object(out);
     json_pair_bool(out, "success", ended && r->exit_code == 0);
     streams_put(streams, out);
@@ -189,6 +201,8 @@ bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
     if (!ended)
         tool_error_write(failed, NULL, out);
     put_marks(r, out);
+    if (running)
+        machine_net_put_refused(running, out);
     streams_put_truncated(streams, out);
     json_pair_cstr(out, "machine", m->handle);
     json_key(out, "stats");
@@ -197,5 +211,41 @@ bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
     json_pair_number(out, "compute_ms", (double)r->cpu_ns / 1e6);
     json_close(out);
     json_close(out);
-    return ended;
+}
+
+/* Control characters take six bytes each: what does not fit is left out like what was
+ * more than is kept, for the command has run. */
+static void put_less(const struct vm_result *r, const struct vm_info *m,
+                     const struct err *failed, const struct machine_running *running,
+                     struct stream *streams, struct json_writer *out)
+{
+    scoped_buf struct buf first, second;
+    buf_init(&first, streams[0].bytes.n);
+    buf_init(&second, streams[1].bytes.n);
+    size_t room = out->out->ceiling - out->out->n;
+    out->out->failed = room <= OTHERS_MAX;
+    if (out->out->failed)
+        return;
+    streams_fit(streams, room - OTHERS_MAX, &first, &second);
+    put_result(r, m, failed, running, streams, out);
+}
+
+bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
+                          const struct err *failed, const struct machine_running *running,
+                          struct json_writer *out)
+{
+    struct stream streams[STREAMS] = {
+        {buf_view(&r->stdout_bytes), r->stdout_lost, r->stdout_gap},
+        {buf_view(&r->stderr_bytes), r->stderr_lost, r->stderr_gap}};
+    const struct json_writer before = *out;
+    const size_t n = out->out->n;
+    const bool has_failed = out->out->failed;
+    put_result(r, m, failed, running, streams, out);
+    if (out->out->failed && !has_failed) {
+        *out = before;
+        out->out->n = n;
+        out->out->failed = false;
+        put_less(r, m, failed, running, streams, out);
+    }
+    return failed->code == ERR_NONE;
 }

@@ -1,4 +1,4 @@
-/* A command for a machine, as it was asked for and as it is told of. */
+/* Options of a command for a machine, and its result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,31 +7,18 @@
 
 #include <cmocka.h>
 
+#include "base/arena_test.h"
 #include "machines/internal.h"
 #include "place/place.h"
-#include "tools_api/tools_api.h"
+#include "programs/programs.h"
 #include "json/json.h"
 
-static struct arena *arena;
-static struct policy policy = {.vm = {.timeout_ms = 5000}};
-static struct place place = {.permit = {.policy = &policy}};
+static struct place place;
+static uint32_t most_ms = 5000; /* what the policy allows */
 static struct machine_order order;
 static struct err e;
 
-static int begin(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)256 << 20);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-#define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define test(name) cmocka_unit_test_setup_teardown(name, make_arena, free_arena)
 
 static bool read(const char *options)
 {
@@ -39,7 +26,7 @@ static bool read(const char *options)
     e = (struct err){0};
     order = (struct machine_order){0};
     const struct json *v = json_read(str_of(options), arena, &e);
-    return v && machine_order_read(&order, &call, v, &e);
+    return v && machine_order_read(&order, &call, most_ms, v, &e);
 }
 
 static void assert_command(const char *options, const char *says)
@@ -76,10 +63,10 @@ static void time_is_the_usual_or_what_the_policy_allows(void **state)
     assert_refused("{\"command\":\"x\",\"timeoutMs\":1.5}", ERR_INVALID, "1 to 5000");
     assert_refused("{\"command\":\"x\",\"timeoutMs\":\"7\"}", ERR_INVALID, "1 to 5000");
     assert_refused("{\"command\":\"x\",\"maxOutput\":16777217}", ERR_INVALID, "16777216");
-    policy.vm.timeout_ms = 3600000;
+    most_ms = 3600000;
     assert_true(read("{\"command\":\"x\"}"));
     assert_int_equal(order.exec.timeout_ns, VM_TIMEOUT_DEFAULT_NS);
-    policy.vm.timeout_ms = 5000;
+    most_ms = 5000;
 }
 
 static void what_is_null_is_as_if_it_was_not_said(void **state)
@@ -173,17 +160,18 @@ static void assert_told(const char *const *pieces, const char *says)
     machine_live_end(&live);
     assert_string_equal(told, says);
 }
-#define T(bytes) "{\"stream\":\"stdout\",\"text\":\"" bytes "\"} "
-#define B(bytes) "{\"stream\":\"stdout\",\"base64\":\"" bytes "\"} "
+#define T(at, bytes) "{\"stream\":\"stdout\",\"offset\":" at ",\"text\":\"" bytes "\"} "
+#define B(at, bytes) "{\"stream\":\"stdout\",\"offset\":" at ",\"base64\":\"" bytes "\"} "
 
 static void no_character_is_told_in_two(void **state)
 {
     (void)state;
-    assert_told((const char *[]){"a\xc3", "\xa9", "b", NULL}, T("a") T("é") T("b"));
-    assert_told((const char *[]){"\xf0", "\x9f", "\x98", "\x80", NULL}, T("😀"));
-    assert_told((const char *[]){"\xe2\x82", NULL}, B("4oI="));
-    assert_told((const char *[]){"\xff", "ok", NULL}, B("/w==") T("ok"));
-    assert_told((const char *[]){"\xc3", "x", NULL}, B("w3g="));
+    assert_told((const char *[]){"a\xc3", "\xa9", "b", NULL},
+                T("0", "a") T("1", "é") T("3", "b"));
+    assert_told((const char *[]){"\xf0", "\x9f", "\x98", "\x80", NULL}, T("0", "😀"));
+    assert_told((const char *[]){"\xe2\x82", NULL}, B("0", "4oI="));
+    assert_told((const char *[]){"\xff", "ok", NULL}, B("0", "/w==") T("1", "ok"));
+    assert_told((const char *[]){"\xc3", "x", NULL}, B("0", "w3g="));
 }
 
 int main(void)

@@ -1,31 +1,49 @@
-/* machines/machine_use.h - one call that has to do with machines. Private to machines.c and
+/* machines/machine_use.h - the use of machines by one call. Private to machines.c and
  * machine_exec.c. */
 #pragma once
 #include "guard/guard.h"
 #include "machines/internal.h"
 
-/* Something was done with a machine: for the record and the counters. */
-struct machine_deed {
+/* One use of a machine, for the record and the counters. */
+struct machine_operation {
     const char *call;    /* a constant: "vm.exec" */
     const char *machine; /* its handle; "" or NULL: none, or the default one */
-    struct str command;  /* without a pointer: it is none */
+    struct str command;  /* no pointer: none */
     enum err_code outcome;
     int exit_code;
     uint64_t wall_ns, cpu_ns;
     uint64_t input_bytes, stdout_bytes, stderr_bytes;
 };
-void machine_account(const struct tool_call *c, const struct machine_deed *d);
+void machine_account(const struct tool_call *c, const struct machine_operation *d);
 
 struct machine_use {
     const struct tool_call *call;
-    const struct policy *policy;
+    const struct vm_policy *policy;
     struct vms *all;
     char owner[MACHINE_OWNER], payer[MACHINE_OWNER];
 };
 
-/* `call`: "vm.exec". `word`: the policy's. false and *e, as permit_machine(). */
+/* `call`: "vm.exec". `word`: the policy's. false and *e, as permit_run(). */
 bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const char *call,
                        enum permission *word, struct err *e);
-/* The one that is meant, held. NULL and *e, as vm_find(). */
+/* The machine of this handle, held; its network learns of the call's policy. NULL and *e, as
+ * vm_find(). */
 struct vm *machine_use_find(const struct machine_use *u, struct str handle,
                             struct err *e);
+/* The same of one that runs already; none is started. */
+struct vm *machine_use_running(const struct machine_use *u, struct str handle,
+                               struct err *e);
+/* Has the one that is meant a network already? */
+bool machine_use_has_network(const struct machine_use *u, struct str handle);
+/* A person is asked for what the policy does not simply allow; `commands` may be run. */
+bool machine_use_permitted(const struct machine_use *u, enum permission commands,
+                           bool network, const struct json *request, struct err *e);
+/* The same for exposing a port. */
+bool machine_use_exposes(const struct machine_use *u, const struct json *request,
+                         struct err *e);
+/* Writes {port, hostPort, address, url} as the next value. */
+void machine_port_put(const struct vm_port *p, const char *machine,
+                      struct json_writer *w);
+struct egress_proxy *machines_proxy(const struct actions *a);
+/* A connection is over. */
+void machine_count(struct actions *a, const struct vm_flow *f);

@@ -1,33 +1,37 @@
-/* Linux machines: whose they are, what the policy lets them be, starting and ending
- * them. */
+/* Linux machines: owners, limits by the policy, start and stop. */
 #include "machines/machines.h"
 
 #include <stdio.h>
 
 #include "audit/audit.h"
 #include "crypto/crypto.h"
+#include "egress/egress.h"
 #include "machines/internal.h"
+#include "machines/machine_net.h"
 #include "machines/machine_use.h"
 #include "machines/machines.api.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
 #include "place/place.h"
+#include "policy/policy.h"
 #include "services/services.h"
 
 /* ---- all of them -------------------------------------------------------------- */
 
-/* One whose default machine is being started. */
+/* A caller whose default machine is starting. */
 struct starting {
     struct starting *next;
     const char *owner;
 };
 
-/* What is theirs of a struct actions. */
+/* The capability's state. */
 struct machines {
     struct once all;      /* of struct vms */
     pthread_mutex_t lock; /* guards the list */
     struct starting *starting;
-    struct metric_family *calls;
+    struct metric_family *calls, *connections;
+    _Atomic uint64_t sent_bytes, received_bytes;
+    struct egress_proxy *proxy; /* of all machines */
 };
 
 static struct machines *own_of(const struct actions *a)
@@ -35,8 +39,9 @@ static struct machines *own_of(const struct actions *a)
     return capability_own(a, &machines_capability);
 }
 
-/* The calls of which counters tell. */
-static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop"};
+/* The calls that have counters. */
+static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop", "vm.expose"};
+static const char *const protocols[] = {"tcp", "udp"};
 
 bool machines_installed(struct actions *a)
 {
@@ -54,9 +59,13 @@ void *machines_open(struct actions *a)
     (void)a;
     struct machines *m = mem_new(sizeof *m);
     pthread_mutex_init(&m->lock, NULL);
+    m->proxy = egress_proxy_new();
     m->calls = metric_family_new("cloche_machine_calls",
                                  "Calls of Linux machines, wherever they came from.",
                                  "call", counted, LENGTH(counted));
+    m->connections = metric_family_new("cloche_machine_connections",
+                                       "Connections of Linux machines that are over.",
+                                       "protocol", protocols, LENGTH(protocols));
     return m;
 }
 
@@ -64,8 +73,10 @@ void machines_close(void *own)
 {
     struct machines *m = own;
     vms_close(once_peek(&m->all));
+    egress_proxy_free(m->proxy);
     pthread_mutex_destroy(&m->lock);
     metric_family_free(m->calls);
+    metric_family_free(m->connections);
     free(m);
 }
 
@@ -75,6 +86,12 @@ void machines_metrics(struct actions *a, struct buf *out)
     struct vms *all = once_peek(&m->all);
     struct vms_totals n = all ? vms_total(all) : (struct vms_totals){0};
     metric_family_write(m->calls, out);
+    metric_family_write(m->connections, out);
+    metric_write(out, "cloche_machine_network_bytes_total", "counter",
+                 "Bytes of connections of Linux machines that are over.",
+                 "direction=\"sent\"", (double)m->sent_bytes);
+    metric_write_more(out, "cloche_machine_network_bytes_total", "direction=\"received\"",
+                      (double)m->received_bytes);
     metric_write(out, "cloche_machines", "gauge", "Linux machines that run.", NULL,
                  n.machines);
     metric_write(out, "cloche_machine_ram_bytes", "gauge",
@@ -95,26 +112,17 @@ static char *image_folder(struct actions *a, struct err *e)
     return path;
 }
 
-/* Where images of other sizes are kept; NULL: nowhere, and those are refused. */
-static char *image_cache(void)
-{
-    struct err none = {0};
-    scoped(free) char *path = NULL;
-    scoped_fd int dir = os_cache_dir(&path, &none);
-    char *folder = NULL;
-    if (dir >= 0 && os_make_dirs(dir, "machines", &none))
-        must(asprintf(&folder, "%s/machines", path) > 0);
-    return folder;
-}
-
 static void *open_all(void *arg, struct err *e)
 {
     struct actions *a = arg;
     struct engine *engine = services_engine(a->services, e);
     scoped(free) char *image = engine ? image_folder(a, e) : NULL;
-    scoped(free) char *cache = image_cache();
-    return image ? vms_open(&(struct vms_options){
-                       .engine = engine, .image = image, .cache = cache})
+    /* Of images of other sizes; NULL: those are refused. */
+    scoped(free) char *cache = os_cache_path("machines");
+    return image ? vms_open(&(struct vms_options){.engine = engine,
+                                                  .image = image,
+                                                  .cache = cache,
+                                                  .certificates = true})
                  : NULL;
 }
 
@@ -132,14 +140,14 @@ bool machines_ready(struct actions *a, struct err *e)
 /* ---- records ------------------------------------------------------------------- */
 
 struct machine_row {
-    struct machine_deed d;
+    struct machine_operation d;
     char machine[13], command[65]; /* hashes; "": none */
 };
 
 static void put_row(const void *row, struct json_writer *w)
 {
     const struct machine_row *m = row;
-    const struct machine_deed *d = &m->d;
+    const struct machine_operation *d = &m->d;
     json_pair_cstr(w, "call", d->call);
     if (*m->machine)
         json_pair_cstr(w, "machine", m->machine);
@@ -161,7 +169,7 @@ const struct account_list machines_record = {.name = "machines",
                                              .size = sizeof(struct machine_row),
                                              .put = put_row};
 
-void machine_account(const struct tool_call *c, const struct machine_deed *d)
+void machine_account(const struct tool_call *c, const struct machine_operation *d)
 {
     struct err none = {0};
     struct account_part *p = c->place->part;
@@ -171,12 +179,12 @@ void machine_account(const struct tool_call *c, const struct machine_deed *d)
         return;
     if (d->command.at)
         crypto_sha256_hex(d->command, m.command);
-    if (d->command.at && p->keep_code) /* what it was is kept where code is */
+    if (d->command.at && p->keep_code) /* its text is recorded where code is */
         (void)trail_keep(ward_trail(p->ward), m.command, d->command, &none);
-    if (d->machine && *d->machine) /* a handle opens it */
+    if (d->machine && *d->machine) /* a handle gives access */
         crypto_hash_hex(str_of(d->machine), hex);
     (void)snprintf(m.machine, sizeof m.machine, "%.12s", hex);
-    m.d.command.at = m.d.machine = NULL; /* its caller's */
+    m.d.command.at = m.d.machine = NULL; /* pointers of the caller's */
     account_row(p, &machines_record, &m);
     for (size_t i = 0; i < LENGTH(counted); i++)
         if (!strcmp(d->call, counted[i]))
@@ -184,12 +192,12 @@ void machine_account(const struct tool_call *c, const struct machine_deed *d)
                          d->wall_ns);
 }
 
-/* ---- whose they are ------------------------------------------------------------- */
+/* ---- owners --------------------------------------------------------------------- */
 
 static void hash_names(const char *const *names, size_t n, char out[static MACHINE_OWNER])
 {
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 10);
+    buf_init(&text, BUF_TEXT);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < n; i++)
@@ -213,21 +221,24 @@ void machine_payer(const struct caller *who, char out[static MACHINE_OWNER])
     hash_names(names, LENGTH(names), out);
 }
 
-/* ---- one, for a call -------------------------------------------------------------- */
+/* ---- use by a call ---------------------------------------------------------------- */
 
 bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const char *call,
                        enum permission *word, struct err *e)
 {
-    *u = (struct machine_use){.call = c, .policy = c->place->permit.policy};
+    const struct permit *permit = &c->place->permit;
+    struct permit_use use = machine_permission(permit->policy, call);
+    *u = (struct machine_use){.call = c,
+                              .policy = policy_values(permit->policy, &machines_policy)};
     machine_owner(c->who, u->owner);
     machine_payer(c->who, u->payer);
-    if (!permit_machine(&c->place->permit, call, word, e))
+    if (!permit_run(permit, &use, word, e))
         return false;
     u->all = actions_machines(c->actions, e);
     return u->all != NULL;
 }
 
-/* The one that commands use which name none; "": none runs. */
+/* The machine for commands that name none; "": none runs. */
 struct first {
     char handle[VM_HANDLE];
 };
@@ -253,16 +264,16 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 static struct vm_options usual(const struct machine_use *u)
 {
-    const struct policy *p = u->policy;
+    const struct vm_policy *p = u->policy;
     return (struct vm_options){
-        .ram_mb = least(VM_RAM_DEFAULT_MB, least(p->vm.ram_mb, p->vm.total_ram_mb)),
-        .disk_bytes = (uint64_t)p->vm.disk_mb << 20,
-        .cpu_ns = UINT64_MAX, /* of one alone; together they have a budget */
-        .idle_ns = (uint64_t)p->vm.idle_minutes * 60 * 1000000000,
+        .ram_mb = least(VM_RAM_DEFAULT_MB, least(p->ram_mb, p->total_ram_mb)),
+        .disk_bytes = (uint64_t)p->disk_mb << 20,
+        .cpu_ns = UINT64_MAX, /* no limit for one alone; together they have a budget */
+        .idle_ns = (uint64_t)p->idle_minutes * 60 * 1000000000,
         .budget = {.payer = str_of(u->payer),
-                   .machines = p->vm.machines,
-                   .ram_mb = p->vm.total_ram_mb,
-                   .cpu_ns = (uint64_t)p->vm.cpu_seconds * 1000000000,
+                   .machines = p->machines,
+                   .ram_mb = p->total_ram_mb,
+                   .cpu_ns = (uint64_t)p->cpu_seconds * 1000000000,
                    .hint = "a person says in the policy how much (vm.machines, "
                            "vm.totalRamMB, vm.cpuSeconds)"},
         .cancel = u->call->cancel};
@@ -270,8 +281,18 @@ static struct vm_options usual(const struct machine_use *u)
 
 static bool may_any(const struct machine_use *u, struct err *e)
 {
-    return u->policy->vm.machines > 0 ||
+    return u->policy->machines > 0 ||
            err_set(e, ERR_LIMIT, "the policy allows no machines (vm.machines is 0)");
+}
+
+/* It has been found or made, with `mine`, unless it was there. */
+static struct vm *enter(const struct machine_use *u, struct vm *m,
+                        struct machine_net *mine)
+{
+    if (m)
+        machine_net_join(machine_net_of(m), vm_handle(m), &u->call->place->permit);
+    machine_net_free(mine);
+    return m;
 }
 
 struct vm *machine_use_find(const struct machine_use *u, struct str handle, struct err *e)
@@ -279,13 +300,58 @@ struct vm *machine_use_find(const struct machine_use *u, struct str handle, stru
     struct vm_options o = usual(u);
     if (!handle.n && !*first_of(u).handle && !may_any(u, e))
         return NULL;
-    return vm_find(u->all, str_of(u->owner), handle, &o, e);
+    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
+    o.network = machine_net_rules(net);
+    return enter(u, vm_find(u->all, str_of(u->owner), handle, &o, e), net);
+}
+
+static struct vm *running(const struct machine_use *u, struct str handle, struct err *e)
+{
+    struct first first = first_of(u);
+    if (!handle.n)
+        handle = str_of(first.handle);
+    if (handle.n)
+        return vm_find(u->all, str_of(u->owner), handle, NULL, e);
+    err_set(e, ERR_NOT_FOUND, "no machine of yours runs; vm_exec and vm_start start one");
+    return NULL;
+}
+
+struct vm *machine_use_running(const struct machine_use *u, struct str handle,
+                               struct err *e)
+{
+    struct vm *m = running(u, handle, e);
+    if (m)
+        machine_net_join(machine_net_of(m), vm_handle(m), &u->call->place->permit);
+    return m;
+}
+
+bool machine_use_has_network(const struct machine_use *u, struct str handle)
+{
+    struct err none = {0};
+    scoped(vm_release) struct vm *m = running(u, handle, &none);
+    return m && machine_net_is_open(machine_net_of(m));
+}
+
+struct egress_proxy *machines_proxy(const struct actions *a)
+{
+    return own_of(a)->proxy;
+}
+
+void machine_count(struct actions *a, const struct vm_flow *f)
+{
+    static const enum metric_outcome outcomes[] = {
+        [VM_FLOW_ENDED] = METRIC_SUCCESS, [VM_FLOW_RESET] = METRIC_ERROR,
+        [VM_FLOW_FAILED] = METRIC_ERROR,  [VM_FLOW_REFUSED] = METRIC_DENIED,
+        [VM_FLOW_LIMIT] = METRIC_LIMIT,   [VM_FLOW_IDLE] = METRIC_LIMIT};
+    struct machines *m = own_of(a);
+    metric_count(m->connections, f->udp, outcomes[f->end], os_mono_ns() - f->began_ns);
+    m->sent_bytes += f->sent_bytes;
+    m->received_bytes += f->received_bytes;
 }
 
 static void put_machine(const struct vm_info *m, struct json_writer *w)
 {
-    char started[25];
-    os_format_utc(m->started_ms, started);
+    const struct vm_network *n = m->network;
     json_open_object(w);
     json_pair_cstr(w, "machine", m->handle);
     json_pair_cstr(w, "state", vm_state_name(m->state));
@@ -293,7 +359,8 @@ static void put_machine(const struct vm_info *m, struct json_writer *w)
     if (*m->reason)
         json_pair_cstr(w, "reason", m->reason);
     json_pair_int(w, "ramMB", m->ram_mb);
-    json_pair_cstr(w, "started", started);
+    json_pair_bool(w, "network", n && machine_net_is_open(n->arg));
+    json_pair_time(w, "started", m->started_ms);
     json_pair_int(w, "idle_ms", (int64_t)(m->idle_ns / 1000000));
     json_pair_int(w, "idle_limit_ms", (int64_t)(m->idle_max_ns / 1000000));
     json_pair_int(w, "compute_ms", (int64_t)(m->cpu_ns / 1000000));
@@ -301,6 +368,13 @@ static void put_machine(const struct vm_info *m, struct json_writer *w)
     json_pair_int(w, "disk_bytes", (int64_t)m->disk_bytes);
     json_pair_int(w, "commands", m->execs);
     json_pair_int(w, "sessions", m->sessions);
+    if (m->port_count) {
+        json_key(w, "ports");
+        json_open_array(w);
+        for (size_t i = 0; i < m->port_count; i++)
+            machine_port_put(&m->ports[i], NULL, w);
+        json_close(w);
+    }
     json_close(w);
 }
 
@@ -323,9 +397,9 @@ _Static_assert(VM_START_RAM_MB_USUAL == VM_RAM_DEFAULT_MB &&
                "sizes are declared as they are");
 
 static bool read_options(const struct machine_use *u, const struct json *options,
-                         struct vm_options *o, struct err *e)
+                         struct vm_options *o, bool *network, struct err *e)
 {
-    const struct policy *p = u->policy;
+    const struct vm_policy *p = u->policy;
     struct json_iter it = json_iter(options);
     uint64_t n;
     while (json_next(&it)) {
@@ -333,14 +407,16 @@ static bool read_options(const struct machine_use *u, const struct json *options
         if (json_is(it.value, JSON_NULL)) {
             continue;
         } else if (str_is(it.key, "ramMB")) {
-            ok = read_size("ramMB", it.value, VM_RAM_MIN_MB, p->vm.ram_mb, &n, e);
+            ok = read_size("ramMB", it.value, VM_RAM_MIN_MB, p->ram_mb, &n, e);
             o->ram_mb = (uint32_t)n;
         } else if (str_is(it.key, "diskMB")) {
-            ok = read_size("diskMB", it.value, 1, p->vm.disk_mb, &n, e);
+            ok = read_size("diskMB", it.value, 1, p->disk_mb, &n, e);
             o->disk_bytes = n << 20;
         } else if (str_is(it.key, "cpuSeconds")) {
-            ok = read_size("cpuSeconds", it.value, 1, p->vm.cpu_seconds, &n, e);
+            ok = read_size("cpuSeconds", it.value, 1, p->cpu_seconds, &n, e);
             o->cpu_ns = n * 1000000000;
+        } else if (str_is(it.key, "network")) {
+            ok = read_flag("network", it.value, network, "nothing was started", e);
         } else {
             ok = call_option_unknown(it.key, VM_START_KEYS, "nothing was started", e);
         }
@@ -350,8 +426,7 @@ static bool read_options(const struct machine_use *u, const struct json *options
     return true;
 }
 
-/* Who starts the first machine gets the one that vm_exec uses by itself; of two that do so
- * at the same time, one does. */
+/* A caller's first machine becomes the default; of two started at once, one does. */
 static bool claim_first(struct machine_use *u, struct starting *mine)
 {
     pthread_mutex_lock(&own_of(u->call->actions)->lock);
@@ -377,18 +452,20 @@ static void give_first(struct machine_use *u, struct starting *mine)
     pthread_mutex_unlock(&own_of(u->call->actions)->lock);
 }
 
-static struct vm *start(struct machine_use *u, const struct vm_options *o, struct err *e)
+static struct vm *start(struct machine_use *u, struct vm_options *o, struct err *e)
 {
     struct starting mine;
     if (!may_any(u, e))
         return NULL;
     bool first = claim_first(u, &mine);
     struct vms *all = u->all;
+    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
+    o->network = machine_net_rules(net);
     struct vm *m = first ? vm_find(all, str_of(u->owner), STR(""), o, e)
                          : vm_start(all, str_of(u->owner), o, e);
     if (first)
         give_first(u, &mine);
-    return m;
+    return enter(u, m, net);
 }
 
 bool machines_start(const struct tool_call *c, const struct json *options,
@@ -399,17 +476,23 @@ bool machines_start(const struct tool_call *c, const struct json *options,
     uint64_t begun_ns = os_mono_ns();
     bool ok = machine_use_begin(&u, c, "vm.start", &word, e);
     struct vm_options o = ok ? usual(&u) : (struct vm_options){0};
+    bool network = false;
     scoped(vm_release) struct vm *m =
-        ok && read_options(&u, options, &o, e) ? start(&u, &o, e) : NULL;
+        ok && read_options(&u, options, &o, &network, e) &&
+                machine_use_permitted(&u, PERMISSION_ALWAYS, network, options, e)
+            ? start(&u, &o, e)
+            : NULL;
     struct vm_info info = {0};
+    if (m && network)
+        machine_net_open(machine_net_of(m));
     if (m) {
-        vm_look(m, &info);
+        vm_get_info(m, &info);
         put_machine(&info, out);
     }
-    machine_account(c, &(struct machine_deed){.call = "vm.start",
-                                              .machine = m ? info.handle : "",
-                                              .outcome = e->code,
-                                              .wall_ns = os_mono_ns() - begun_ns});
+    machine_account(c, &(struct machine_operation){.call = "vm.start",
+                                                   .machine = m ? info.handle : "",
+                                                   .outcome = e->code,
+                                                   .wall_ns = os_mono_ns() - begun_ns});
     return m != NULL && buf_check(out->out, "the answer", e);
 }
 
@@ -478,14 +561,14 @@ bool machines_stop(const struct tool_call *c, const struct json *options,
     uint64_t begun_ns = os_mono_ns();
     bool ok = machine_use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
     machine_account(
-        c, &(struct machine_deed){.call = "vm.stop",
-                                  .machine = json_cstr(json_get(options, "machine")),
-                                  .outcome = e->code,
-                                  .wall_ns = os_mono_ns() - begun_ns});
+        c, &(struct machine_operation){.call = "vm.stop",
+                                       .machine = json_cstr(json_get(options, "machine")),
+                                       .outcome = e->code,
+                                       .wall_ns = os_mono_ns() - begun_ns});
     return ok && buf_check(out->out, "the answer", e);
 }
 
-/* ---- looking ----------------------------------------------------------------------- */
+/* ---- list -------------------------------------------------------------------------- */
 
 static void list_one(void *arg, const struct vm_info *m)
 {

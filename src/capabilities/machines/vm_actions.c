@@ -1,4 +1,4 @@
-/* Linux machines as actions: vm_start, vm_exec, vm_stop, vm_list. */
+/* Linux machines as actions: vm_start, vm_exec, vm_stop, vm_expose, vm_list. */
 #include <stdio.h>
 
 #include "machines/internal.h"
@@ -13,7 +13,7 @@ static bool action_vm_exec(const struct action_call *c, struct answer *out, stru
     bool ended = false;
     if (!machines_exec(&call, c->arguments, &w, &ended, e))
         return false;
-    out->is_error = !ended; /* an exit code is an answer like any other */
+    out->is_error = !ended; /* an exit code is no error */
     return true;
 }
 
@@ -38,6 +38,14 @@ static bool action_vm_stop(const struct action_call *c, struct answer *out, stru
     return machines_stop(&call, c->arguments, &w, e);
 }
 
+static bool action_vm_expose(const struct action_call *c, struct answer *out,
+                             struct err *e)
+{
+    struct tool_call call = tool_call_of(c);
+    struct json_writer w = json_writer(&out->json);
+    return machines_expose(&call, c->arguments, &w, e);
+}
+
 static bool action_vm_list(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct tool_call call = tool_call_of(c);
@@ -50,7 +58,7 @@ static bool action_vm_list(const struct action_call *c, struct answer *out, stru
     return buf_check(&out->json, "the answer", e);
 }
 
-/* Without an image all else works: it is told, and no fault. */
+/* A missing image is reported, but no fault: all else works. */
 static void check_machine(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
@@ -64,49 +72,73 @@ static void check_machine(struct actions *a, struct check_list *l)
 
 /* ---- the rows ------------------------------------------------------------ */
 
-/* Checked where they are read, which has better words. */
+/* Checked where they are read, which has better messages. */
 static const char vm_checked[] = "{\"type\":\"object\",\"additionalProperties\":true} ";
 
 static const struct action_row rows[] = {
     {SHOWN(.name = "vm_exec", .title = "Run in Linux",
            .description =
                "Run a command in a Linux machine (Debian: bash, python3, git), "
-               "ready at once. Shell and files stay. No network, no notes.",
+               "ready at once. Shell and files stay. No notes; network: true if allowed.",
            VM_EXEC_SCHEMAS, .destructive = true),
      .run = action_vm_exec, .refused = action_vm_exec_refused, .shorten = streams_shorten,
      .checked = vm_checked, .needs = "vm.exec", .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "vm_start", .title = "Start a Linux machine",
            .description =
-               "Start a Linux machine of another size, or a further one; the first is the "
-               "one that vm_exec uses by itself, which needs none of this. Answers its "
-               "handle, good for you alone: vm_exec takes it as machine.",
+               "Start a Linux machine of another size, or a further one; the first "
+               "one is the default of vm_exec, which starts it if needed. Returns its "
+               "handle, which works only for you, for machine of vm_exec.",
            VM_START_SCHEMAS),
      .run = action_vm_start, .checked = vm_checked, .seldom = true, .needs = "vm.start",
      .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "vm_stop", .title = "Stop a Linux machine",
-           .description = "Stop a Linux machine of yours, with all that is in it, or "
-                          "end one of its sessions.",
+           .description = "Stop one of your Linux machines and discard its contents, "
+                          "or end one of its sessions.",
            VM_STOP_SCHEMAS, .destructive = true, .idempotent = true),
      .run = action_vm_stop, .checked = vm_checked, .seldom = true, .needs = "vm.stop",
      .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "vm_expose", .title = "Expose a port of a Linux machine",
+           .description =
+               "Expose a port of your Linux machine to the person: a server that "
+               "listens at 0.0.0.0 in it is then at the url that is returned, on the "
+               "person's computer, until the machine ends.",
+           VM_EXPOSE_SCHEMAS, .destructive = true),
+     .run = action_vm_expose, .checked = vm_checked, .seldom = true, .needs = "vm.expose",
+     .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "vm_list", .title = "List Linux machines",
-           .description = "Your Linux machines: state, size, what they use.",
+           .description = "Your Linux machines: state, size, resources used.",
            VM_LIST_SCHEMAS, .read_only = true, .idempotent = true),
      .run = action_vm_list, .seldom = true, .needs = "vm.list", .scope = SCOPE_EVALUATE},
 };
 static const struct action_group machines = {rows, LENGTH(rows), .order = 70};
 
+/* Programs of a shell that no command-line tool is. */
+static void machine_meant(struct actions *a, const struct place *place, unsigned vault,
+                          const struct capability_name *name, struct buf *out)
+{
+    static const char *const programs[] = {"python", "python3", "bash", "sh", "git"};
+    struct err none = {0};
+    (void)place, (void)vault;
+    for (size_t i = 0; i < LENGTH(programs); i++)
+        if (name->how == MEANT_OTHERWISE && str_is(name->text, programs[i]) &&
+            machines_ready(a, &none))
+            buf_printf(out, "vm_exec runs %s in a Linux machine", programs[i]);
+}
+
 static const struct capability_part part = {
     .is_installed = machines_installed,
-    .tells = TELLS_OF_MACHINE,
+    .tells = "vm.exec('ls | wc'): Linux; ",
     .name = "Linux machine",
-    .how = "a person adds it with 'make vm' in Cloche's own folder"};
+    .how = "a person installs it with 'make vm' in Cloche's own folder"};
 
 const struct capability machines_capability = {.calls = CALLS(&vm_calls),
                                                .actions = ACTIONS(&machines),
+                                               .routes = ROUTES(&vm_routes),
                                                .open = machines_open,
                                                .close = machines_close,
                                                .metrics = machines_metrics,
                                                .doctor = check_machine,
+                                               .meant = machine_meant,
                                                .part = &part,
-                                               .records = RECORDS(&machines_record)};
+                                               .records = RECORDS(&machines_record),
+                                               .policies = POLICIES(&machines_policy)};

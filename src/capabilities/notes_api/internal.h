@@ -1,4 +1,4 @@
-/* notes_api/internal.h - what the sources of this room share. Private to the room. */
+/* notes_api/internal.h - shared by the sources of this room. Private to the room. */
 #pragma once
 #include "evaluation/evaluation.h"
 #include "notes/notes.h"
@@ -9,16 +9,22 @@ struct calling;
 struct evaluation;
 struct json;
 
-/* The content_hash that a note was read with last, by any of its names; empty: never.
- * Threads: safe. */
+extern const struct route_group note_routes, finding_routes, change_routes, past_routes,
+    one_note_routes;
+
+/* The content_hash that the code last read of this note, by any of its names; empty:
+ * never. Threads: safe. */
 struct str seen_hash(struct evaluation *v, struct str name);
-/* The call is done: the versions that its answer tells are known from now on, by what the
- * code called the note, too. `made`: also of notes that it has made. Best effort: without it
- * the code is asked for a hash. Threads: safe. */
+/* The same of work within a script: as the script's own requests have last been told it. Until
+ * the script ends. */
+struct str work_seen(const struct work *w, struct str note);
+/* Notes the versions in the answer of a call that is done, also by the name that the code
+ * used. `made`: of notes that it created, too. Best effort: without it the code has to
+ * pass a hash. Threads: safe. */
 void seen_note(struct calling *x, bool made);
 /* The same of a change of the hierarchy: the parent's new hash. */
 void seen_relisted(struct calling *x);
-/* The options as they came, with what the code may leave out: the identifier, and the
- * hash that was read last of the note `name`. */
+/* The options with what the code may leave out: the identifier, and the hash last read of
+ * the note `name`. */
 const struct json *seen_complete(struct evaluation *v, const struct json *o,
                                  struct str name, struct arena *a, struct err *e);

@@ -1,4 +1,4 @@
-/* The plain actions: what most callers want, without code. */
+/* The actions for common requests, without code. */
 #include "notes_api/internal.h"
 #include "notes_api/note_actions.api.h"
 #include "notes_api/notes_api.h"
@@ -10,18 +10,24 @@ static bool note_answer(const struct answer *out, struct err *e)
     return buf_check(&out->json, "the answer", e);
 }
 
-/* Names the nearest, to whom may list the notes. */
-static bool refuse_unknown(const struct action_call *c, struct vault *vault,
-                           struct err *e)
+/* Names the nearest notes, if the caller may list notes. */
+static bool note_refuse(const struct action_call *c, struct vault *vault, struct err *e)
 {
     struct err none = {0};
     struct str name = json_str(json_get(c->arguments, "identifier"));
     scoped_buf struct buf near;
-    buf_init(&near, (size_t)16 << 10);
+    buf_init(&near, BUF_PAGE);
     struct json_writer w = json_writer(&near);
-    if (!right_permitted(&c->place->permit, RIGHT_LIST_NOTES, &none) ||
-        !notes_nearest(vault, name, 3, &w, &none) || near.n <= 2)
-        buf_clear(&near);
+    struct str ids[NOTES_NEAREST];
+    size_t count = 0;
+    if (right_permitted(&c->place->permit, RIGHT_LIST_NOTES, &none))
+        (void)notes_nearest(vault, name, ids, &count, c->arena, &none);
+    if (count)
+        json_open_array(&w);
+    for (size_t i = 0; i < count; i++)
+        json_put_str(&w, ids[i]);
+    if (count)
+        json_close(&w);
     return err_set(e, ERR_NOT_FOUND,
                    "no note '%.*s'; an id such as 'meeting/standup', a path or a unique "
                    "title is accepted, and search_notes finds them%s%.*s",
@@ -44,26 +50,26 @@ static bool action_get_note(const struct action_call *c, struct answer *out,
     if (!vault || !notes_get(vault, c->arguments, &w, e))
         return false;
     if (c->outcome->absent)
-        return refuse_unknown(c, vault, e);
+        return note_refuse(c, vault, e);
     return note_answer(out, e);
 }
 
-/* Why nothing was found, where the filter names what is not there; and that there may be
- * more. */
-static void put_told(const struct action_call *c, struct vault *vault,
-                     struct json_writer *w)
+/* Notices: why nothing was found, if the filter names something missing, and that there
+ * may be more. */
+static void put_notices(const struct action_call *c, struct vault *vault,
+                        struct json_writer *w)
 {
-    scoped_buf struct buf told;
+    scoped_notices struct notices told;
     scoped_buf struct buf list;
-    buf_init(&told, (size_t)16 << 10);
-    buf_init(&list, (size_t)17 << 10);
+    notices_init(&told);
+    buf_init(&list, BUF_TEXT);
     const char *name = c->row->shown.name;
     if (!c->outcome->rows)
-        unknown_tell(vault, name, c->arguments, false, &told);
-    told_limit(name, host_call_named(c->row->needs), c->arguments, c->outcome->rows,
-               &told);
-    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&told)));
-    if (told.n)
+        notice_unknown(vault, name, c->arguments, false, &told);
+    notice_limit(name, host_call_named(c->row->needs), c->arguments, c->outcome->rows,
+                 &told);
+    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&told.rows)));
+    if (told.rows.n)
         json_pair_raw(w, "warnings", buf_view(&list));
 }
 
@@ -76,7 +82,7 @@ static bool action_search_notes(const struct action_call *c, struct answer *out,
     json_key(&w, "results");
     if (!vault || !notes_search(vault, c->arguments, &w, e))
         return false;
-    put_told(c, vault, &w);
+    put_notices(c, vault, &w);
     json_close(&w);
     return note_answer(out, e);
 }
@@ -105,7 +111,7 @@ static struct permit_need action_rename_note_asks(const struct action_call *c,
                : need;
 }
 
-/* By another title, or to another type: one of the two. */
+/* Another title, or another type: one of the two. */
 static bool action_rename_note(const struct action_call *c, struct answer *out,
                                struct err *e)
 {
@@ -114,7 +120,7 @@ static bool action_rename_note(const struct action_call *c, struct answer *out,
     if (title == type)
         return err_set(e, ERR_INVALID,
                        "give new_title, or new_type, and not both; nothing was changed");
-    /* rename_note asks for notes.rename; the other half has a permission of its own. */
+    /* rename_note needs notes.rename; a change of type has a permission of its own. */
     if (type && !right_permitted(&c->place->permit, RIGHT_MOVE_NOTES, e))
         return false;
     scoped(vault_close) struct vault *vault = action_own_vault(c, e);
@@ -163,4 +169,6 @@ const struct capability notes_capability = {
     .calls = CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
                    &links_calls, &hierarchy_calls, &relationships_calls),
     .actions = ACTIONS(&plain),
-    .noted = unknown_noted};
+    .routes = ROUTES(&note_routes, &finding_routes, &change_routes, &past_routes,
+                     &one_note_routes),
+    .noted = notice_empty};

@@ -1,16 +1,17 @@
-/* What an evaluation has read of notes, so that its code need not hand hashes on. */
+/* The versions of notes that an evaluation has read, so that code need not pass
+ * hashes. */
 #include "calls/calls.h"
 #include "notes_api/internal.h"
 #include "notes_api/notes_api.h"
 
-/* The version of each note that the code has seen last: notes.update without a
- * hash of its own means that one. */
+/* The version of a note that code read last: notes.update without a hash means this
+ * one. */
 struct seen {
     struct seen *next;
     unsigned vault;             /* its number */
-    struct str id, path, asked; /* `asked`: what the code called it */
+    struct str id, path, asked; /* `asked`: the name that the code used */
     struct str hash;
-    struct str list; /* its subnotes as JSON, as the code has read them */
+    struct str list; /* its subnotes as JSON, as the code read them */
     struct relisted *relisted;
 };
 
@@ -21,8 +22,8 @@ struct relisted {
     struct str hash, list;
 };
 
-/* A copy in the evaluation's arena, or nothing where it is full. */
-static struct str keep(struct evaluation *v, struct str s)
+/* A copy in the evaluation's arena; empty if that is full. */
+static struct str seen_copy(struct evaluation *v, struct str s)
 {
     struct err full = {0};
     const char *copy = arena_copy(v->arena, s.at, s.n, &full);
@@ -32,7 +33,7 @@ static struct str keep(struct evaluation *v, struct str s)
 static void keep_new(struct evaluation *v, struct str *old, struct str now)
 {
     if (!str_eq(*old, now))
-        *old = keep(v, now);
+        *old = seen_copy(v, now);
 }
 
 static struct seen *find_seen(struct evaluation *v, struct str name)
@@ -85,8 +86,7 @@ void seen_note(struct calling *x, bool made)
     pthread_mutex_unlock(&x->v->lock);
 }
 
-/* Its parent has a new hash; what the code has read of it before stays good but for the
- * list. */
+/* The parent has a new hash; what the code has read stays valid but for the list. */
 void seen_relisted(struct calling *x)
 {
     struct err full = {0};
@@ -100,7 +100,7 @@ void seen_relisted(struct calling *x)
     if (r) {
         *r = (struct relisted){s->relisted, s->hash, s->list};
         s->relisted = r;
-        s->hash = keep(x->v, row->of.after);
+        s->hash = seen_copy(x->v, row->of.after);
     }
     pthread_mutex_unlock(&x->v->lock);
 }
@@ -114,10 +114,10 @@ struct str seen_hash(struct evaluation *v, struct str name)
     return hash;
 }
 
-/* What an update has to say besides what was given. */
+/* The members that an update's options lack. */
 struct completion {
     struct str hash;               /* empty: as given */
-    const struct json *stale_list; /* subnotes as they were before a change */
+    const struct json *stale_list; /* the subnotes before a change */
 };
 
 static struct completion complete(struct evaluation *v, const struct json *o,
@@ -140,9 +140,9 @@ static struct completion complete(struct evaluation *v, const struct json *o,
     return c;
 }
 
-/* {...note.metadata, more} of a note that was read before the hierarchy was changed
- * must not change it back. */
-static void put_metadata(struct json_writer *w, const struct json *metadata,
+/* {...note.metadata, more} of a note that was read before the hierarchy changed must not
+ * revert that change. */
+static void metadata_put(struct json_writer *w, const struct json *metadata,
                          const struct json *stale)
 {
     const struct json *list = json_get(metadata, "subnotes");
@@ -161,8 +161,8 @@ static void put_metadata(struct json_writer *w, const struct json *metadata,
     json_close(w);
 }
 
-/* The options as they came, with what the caller may leave out: the identifier
- * of notes.update(identifier, patch), and the hash that was read last. */
+/* The options with what the caller may leave out: the identifier of
+ * notes.update(identifier, patch), and the hash that was read last. */
 const struct json *seen_complete(struct evaluation *v, const struct json *o,
                                  struct str name, struct arena *a, struct err *e)
 {
@@ -185,7 +185,7 @@ const struct json *seen_complete(struct evaluation *v, const struct json *o,
             continue;
         json_key_str(&w, it.key);
         if (str_is(it.key, "metadata"))
-            put_metadata(&w, it.value, c.stale_list);
+            metadata_put(&w, it.value, c.stale_list);
         else
             json_put(&w, it.value);
     }

@@ -1,4 +1,4 @@
-/* The one list of what agents can do. */
+/* The list of all capabilities. */
 #include "code/code.h"
 #include "discovery/discovery.h"
 #include "fetch/fetch.h"

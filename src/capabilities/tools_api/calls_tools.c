@@ -1,4 +1,4 @@
-/* The host calls tools.*: command-line tools for code. What code sees of them is
+/* The host calls tools.*: command-line tools for code. Their side in the guest:
  * tools.js. */
 #include "performing/performing.h"
 #include "tools_api/tooling.h"
@@ -11,8 +11,9 @@ EMBED(tools_js, "src/capabilities/tools_api/tools.js");
 
 /* ---- running ----------------------------------------------------------------- */
 
-static bool run(struct calling *x, const struct tool_order *orders, size_t count,
-                const struct json *shared, struct json_writer *out, struct err *e)
+static bool call_run_stages(struct calling *x, const struct tool_order *orders,
+                            size_t count, const struct json *shared,
+                            struct json_writer *out, struct err *e)
 {
     struct evaluation *v = x->v;
     scoped(arena_free) struct arena *arena = arena_new(ARENA_MAX);
@@ -33,10 +34,11 @@ static bool call_run(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct str name = json_str(json_at(x->args, 0));
     if (!name.n)
-        return err_set(e, ERR_INVALID,
-                       "tools.run needs the name of a tool, such as 'jq'; tools.list() "
-                       "tells them");
-    return run(x, &(struct tool_order){name, json_at(x->args, 1)}, 1, NULL, out, e);
+        return err_set(
+            e, ERR_INVALID,
+            "tools.run needs the name of a tool, such as 'jq'; tools.list() lists them");
+    return call_run_stages(x, &(struct tool_order){name, json_at(x->args, 1)}, 1, NULL,
+                           out, e);
 }
 
 static bool call_pipe(struct calling *x, struct json_writer *out, struct err *e)
@@ -44,17 +46,17 @@ static bool call_pipe(struct calling *x, struct json_writer *out, struct err *e)
     struct tool_order orders[TOOL_STAGES_MAX];
     size_t count;
     struct err none = {0};
-    scoped(arena_free) struct arena *arena = arena_new(4096);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     const struct json *shared = json_at(x->args, 1);
     if (!json_is(shared, JSON_OBJECT))
         shared = json_read(STR("{}"), arena, &none);
     return tooling_orders(json_at(x->args, 0), orders, &count, e) &&
-           run(x, orders, count, shared, out, e);
+           call_run_stages(x, orders, count, shared, out, e);
 }
 
-/* ---- telling ------------------------------------------------------------------- */
+/* ---- list and describe --------------------------------------------------------- */
 
-static void put_row(const struct tool *t, struct json_writer *out)
+static void tool_put_row(const struct tool *t, struct json_writer *out)
 {
     json_open_object(out);
     json_pair_cstr(out, "name", t->name);
@@ -65,8 +67,8 @@ static void put_row(const struct tool *t, struct json_writer *out)
     json_close(out);
 }
 
-static bool put_list(struct actions *a, const struct place *place, struct str category,
-                     struct json_writer *out, struct err *e)
+static bool tools_put(struct actions *a, const struct place *place, struct str category,
+                      struct json_writer *out, struct err *e)
 {
     struct tool_list list;
     if (!tooling_list(a, place->vault, &list, e))
@@ -75,14 +77,14 @@ static bool put_list(struct actions *a, const struct place *place, struct str ca
     for (size_t i = 0; i < list.count; i++)
         if (tooling_offers(place->permit.policy, list.tools[i]) &&
             (!category.n || str_is(category, list.tools[i]->category)))
-            put_row(list.tools[i], out);
+            tool_put_row(list.tools[i], out);
     json_close(out);
     tooling_list_release(a, &list);
     return true;
 }
 
-static bool put_one(struct actions *a, const struct place *place, struct str name,
-                    struct json_writer *out, struct err *e)
+static bool tool_put(struct actions *a, const struct place *place, struct str name,
+                     struct json_writer *out, struct err *e)
 {
     const struct tool *t = tooling_find(a, place->vault, name, e);
     if (!t)
@@ -104,15 +106,15 @@ bool actions_tools(struct actions *a, const struct caller *who, struct str name,
                     NULL, e))
         return false;
     bool ok =
-        name.n ? put_one(a, &place, name, &w, e) : put_list(a, &place, STR(""), &w, e);
+        name.n ? tool_put(a, &place, name, &w, e) : tools_put(a, &place, STR(""), &w, e);
     place_close(&place);
     return ok && buf_check(out, "the answer", e);
 }
 
-static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
+static bool tools_list_call(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct str category = json_str(json_get(json_at(x->args, 0), "category"));
-    return put_list(x->v->actions, x->v->here, category, out, e);
+    return tools_put(x->v->actions, x->v->here, category, out, e);
 }
 
 static bool call_describe(struct calling *x, struct json_writer *out, struct err *e)
@@ -121,59 +123,25 @@ static bool call_describe(struct calling *x, struct json_writer *out, struct err
     if (!name.n)
         return err_set(e, ERR_INVALID,
                        "tools.describe needs the name of a tool, such as 'jq'");
-    return put_one(x->v->actions, x->v->here, name, out, e);
+    return tool_put(x->v->actions, x->v->here, name, out, e);
 }
 
 /* ---- the rows -------------------------------------------------------------------- */
 
-/* Types that signatures name. */
+/* Shared types that signatures name. */
 static const struct api_type types[] = {
-    {"ToolFiles",
-     "{[name: string]: string | Uint8Array | ArrayBuffer | {base64: string}}",
-     "files for a command-line tool, by their names in /work"},
-    {"ToolOptions", TOOL_OPTIONS_TYPE,
-     "what a command-line tool is run with: its own parameters by name besides these; "
-     "timeout is in ms"},
-    {"ToolResult",
-     "{success: boolean, stdout: string | Uint8Array, stderr: string, exitCode: number, "
-     "result?: any, outcome?: string, returns?: 'object', hint?: string, error?: string, errorDetails?: {type: string, code: string, "
-     "message: string, tool: string, retry: boolean}, files: {name: string, size: number, "
-     "text?: string, bytes?: Uint8Array}[], stats: {wall_ms: number, compute_ms: number, "
-     "peak_memory_bytes: number}, changed?: true, vault?: {created?: string[], "
-     "changed?: string[], deleted?: string[], more?: number}, stages?: any[], "
-     "truncated?: {[what: string]: number}}",
-     "how a command-line tool ended; stdout is bytes where it is no UTF-8, result is what "
-     "its manifest makes of it (not among the keys), outcome what an exit code other than 0 "
-     "tells that is no failure, files are those in /work that it made or changed"},
-    {"ToolRow",
-     "{name: string, version: string, category: string, description: string, "
-     "source: 'builtin' | 'user'}",
-     "a command-line tool in a list"},
-    {"ToolDescription",
-     "{name: string, description: string, category: string, version: string, "
-     "source: 'builtin' | 'user', fileAccess: 'none' | 'read' | 'write' | 'readwrite', "
-     "license?: string, homepage?: string, signer?: string, timeout: number, "
-     "memoryLimit: number, returns: 'string' | 'object', parameters: Metadata, "
-     "examples?: any[]}",
-     "a command-line tool; parameters is a JSON Schema"},
+    TOOLS_TYPES,
 };
 
 static const struct host_call rows[] = {
     {CALL(.name = "tools.run", .slow = true, .writes = true, .wrap = tools_js),
-     "(name: string, options?: ToolOptions): Promise<ToolResult>",
-     "runs a command-line tool; tools.jq(options) is tools.run('jq', options)", call_run,
-     LEVEL_FULL,
+     .signature = TOOLS_RUN_SIGNATURE,
+     .summary = "runs a command-line tool; tools.jq(options) is tools.run('jq', options)",
+     .call = call_run, .level = LEVEL_FULL,
      .details =
-         "Every enabled tool is a method by its own name: tools.jq, tools['clang-format'] or "
-         "tools.clangFormat. options are its parameters by name, args (strings, as on a "
-         "command line), stdin, files (in /work), cwd, timeout. The vault is at /vault where "
-         "the tool's fileAccess allows; what it changes there is kept as one change set when "
-         "it ends. Exit codes other than 0 are no error: look at success. Each tool is "
-         "permitted as tools.NAME in allowedAPIs.",
+         "Every enabled tool is a method by its own name: tools.jq, tools['clang-format'] or tools.clangFormat. options are its parameters by name, args (strings, as on a command line), stdin, files (in /work), cwd, timeout. The vault is at /vault if the tool's fileAccess allows it; its changes there are stored as one change set when it ends. Exit codes other than 0 are not errors: check success. Each tool is permitted as tools.NAME in allowedAPIs.",
      .errors =
-         "NotFound: no such tool; the nearest is named. PermissionDenied: the policy, "
-         "or a person, says no. InvalidInput: its parameters. Conflict: a note that "
-         "it changed was changed meanwhile.",
+         "NotFound: no such tool; the message suggests one. PermissionDenied: the policy or a person refused it. InvalidInput: its parameters. Conflict: a note that it changed was changed meanwhile.",
      .example =
          "const r = await tools.run('wc', {args: ['-w'], stdin: 'one two three'});\n"
          "return Number(r.stdout);",
@@ -182,25 +150,26 @@ static const struct host_call rows[] = {
      .asks = true},
     {CALL(.name = "tools.pipe", .slow = true, .writes = true,
           .wrap = "(call, callSync, kit) => kit.shared.pipe(call)"),
-     "(stages: (ToolOptions & {tool: string})[], shared?: " TOOLS_PIPE_TYPE
-     "): Promise<ToolResult>",
-     "runs tools side by side, each one's standard output the next one's input",
-     call_pipe, LEVEL_FULL,
+     .signature = TOOLS_PIPE_SIGNATURE,
+     .summary =
+         "runs tools concurrently, each one's standard output being the next one's input",
+     .call = call_pipe, .level = LEVEL_FULL,
      .details =
-         "At most 16. The result is the last one's; stages tells how each ended, and "
-         "failed names the first that did not end with 0.",
-     .errors = "As of tools.run.",
+         "At most 16 tools. The result is the last one's; stages says how each ended, and failed names the first that did not end with 0.",
+     .errors = "Those of tools.run.",
      .example =
          "const r = await tools.pipe([{tool: 'sort'}, {tool: 'uniq', args: ['-c']}], "
          "{stdin: 'b\\na\\nb\\n'});\nreturn r.stdout;",
      .words = "pipeline shell chain | sort uniq", .asks = true},
-    {CALL(.name = "tools.list"), "(options?: " TOOLS_LIST_TYPE "): Promise<ToolRow[]>",
-     "lists the command-line tools that there are", call_list, LEVEL_FULL, .reads = true,
+    {CALL(.name = "tools.list"), .signature = TOOLS_LIST_SIGNATURE,
+     .summary = "lists the command-line tools", .call = tools_list_call,
+     .level = LEVEL_FULL, .reads = true,
      .example = "return (await tools.list({category: 'data'})).map((t) => t.name);",
      .words = "which available installed programs commands", .asks = true},
-    {CALL(.name = "tools.describe"), "(name: string): Promise<ToolDescription>",
-     "tells all about a command-line tool: parameters, limits, licence", call_describe,
-     LEVEL_FULL, .reads = true, .errors = "NotFound: no such tool; the nearest is named.",
+    {CALL(.name = "tools.describe"), .signature = TOOLS_DESCRIBE_SIGNATURE,
+     .summary = "describes a command-line tool: parameters, limits, licence",
+     .call = call_describe, .level = LEVEL_FULL, .reads = true,
+     .errors = "NotFound: no such tool; the message suggests one.",
      .example = "return (await tools.describe('wc')).parameters;",
      .words = "help man usage options schema manifest", .asks = true},
 };

@@ -7,20 +7,10 @@
 #include "tools_api/tools.api.h"
 #include "tools_api/tools_api.h"
 
-struct tool_call tool_call_of(const struct action_call *c)
-{
-    return (struct tool_call){.actions = c->actions,
-                              .who = c->who,
-                              .place = c->place,
-                              .account = c->account,
-                              .arena = c->arena,
-                              .cancel = c->who->cancel,
-                              .outcome = c->outcome};
-}
-
-static bool run(const struct action_call *c, const struct tool_order *orders,
-                size_t count, const struct json *shared, struct answer *out,
-                struct err *e)
+static bool action_run_stages(const struct action_call *c,
+                              const struct tool_order *orders, size_t count,
+                              const struct json *shared, struct answer *out,
+                              struct err *e)
 {
     struct tool_call call = tool_call_of(c);
     struct json_writer w = json_writer(&out->json);
@@ -35,7 +25,8 @@ static bool run(const struct action_call *c, const struct tool_order *orders,
 bool action_wasm(const struct action_call *c, struct answer *out, struct err *e)
 {
     const char *name = c->row->shown.name + sizeof TOOL_PREFIX - 1;
-    return run(c, &(struct tool_order){str_of(name), c->arguments}, 1, NULL, out, e);
+    return action_run_stages(c, &(struct tool_order){str_of(name), c->arguments}, 1, NULL,
+                             out, e);
 }
 
 /* ---- run_tool ------------------------------------------------------------------- */
@@ -68,10 +59,10 @@ static bool run_pipeline(const struct action_call *c, const struct json *pipelin
     struct tool_order orders[TOOL_STAGES_MAX];
     size_t count;
     return tooling_orders(pipeline, orders, &count, e) &&
-           run(c, orders, count, c->arguments, out, e);
+           action_run_stages(c, orders, count, c->arguments, out, e);
 }
 
-/* The arguments of run_tool less the name: what the tool itself is called with. */
+/* The arguments of run_tool without the name: those of the tool itself. */
 static const struct json *without_name(const struct action_call *c, struct err *e)
 {
     return json_less(c->arguments, (const char *const[]){"name", NULL}, c->arena, e);
@@ -90,28 +81,30 @@ static bool action_run_tool(const struct action_call *c, struct answer *out,
     struct str name = json_str(json_get(c->arguments, "name"));
     if ((pipeline != NULL) == (name.n > 0))
         return err_set(e, ERR_INVALID,
-                       "give the name of a tool, or a pipeline, and not both; find_tools "
-                       "tells the names");
+                       "give the name of a tool, or a pipeline, not both; find_tools "
+                       "finds the names");
     if (pipeline)
         return run_pipeline(c, pipeline, out, e);
     if (str_starts(name, TOOL_PREFIX))
         name = (struct str){name.at + sizeof TOOL_PREFIX - 1,
                             name.n - (sizeof TOOL_PREFIX - 1)};
     const struct json *options = without_name(c, e);
-    return options && run(c, &(struct tool_order){name, options}, 1, NULL, out, e);
+    return options &&
+           action_run_stages(c, &(struct tool_order){name, options}, 1, NULL, out, e);
 }
 
 /* ---- find_tools ------------------------------------------------------------------- */
 
-/* Is it about something, and asked for by the word for that? */
+/* Whether the words are the call's subject. */
 static bool is_subject(const struct host_call *call, struct str words)
 {
     const char *subject = host_call_group_of(call)->subject;
     return subject && memmem(words.at, words.n, subject, strlen(subject));
 }
 
-/* What is asked for may be what code calls, and no tool at all. */
-static void put_code(const struct action_call *c, struct str words, struct json_writer *w)
+/* The words may be about a host call, and no tool at all. */
+static void search_put_code(const struct action_call *c, struct str words,
+                            struct json_writer *w)
 {
     struct err none = {0};
     char name[64], text[300];
@@ -137,7 +130,7 @@ static bool action_find_tools(const struct action_call *c, struct answer *out,
     json_open_object(&w);
     if (!tooling_found(c->actions, c->place, words, category, (size_t)limit, &w, e))
         return false;
-    put_code(c, words, &w);
+    search_put_code(c, words, &w);
     json_pair_cstr(
         &w, "use",
         "run_tool {name, arguments: {its parameters}}; of a command-line tool also {args: "
@@ -152,8 +145,8 @@ static bool action_find_tools(const struct action_call *c, struct answer *out,
 static const struct action_row rows[] = {
     {SHOWN(.name = "find_tools", .title = "Find tools",
            .description =
-               "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and rarer "
-               "actions; tells how to call each.",
+               "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and "
+               "rarer actions, and how to call each.",
            FIND_TOOLS_SCHEMAS, .read_only = true, .idempotent = true),
      .run = action_find_tools, .finds = true, .checked = FIND_TOOLS_CHECKED,
      .scope = SCOPE_EVALUATE},
@@ -169,15 +162,23 @@ static const struct action_group running = {rows, LENGTH(rows), .order = 60};
 
 static const struct capability_part part = {
     .is_installed = tools_installed,
-    .tells = TELLS_OF_TOOLS,
+    .tells = "tools.jq({args, stdin}) (find_tools); ",
+    .instructs =
+        "Command-line tools (jq, ripgrep, sqlite3, pdftotext and many more) are found by "
+        "find_tools and run by run_tool, or in code by `await tools.jq({args, stdin, "
+        "files})`. ",
     .name = "command-line tools",
     .how = "a person adds them with 'make tools' in Cloche's own folder"};
 
 const struct capability tools_capability = {.calls = CALLS(&tools_calls),
                                             .actions = ACTIONS(&running),
+                                            .routes = ROUTES(&tool_routes),
                                             .open = tooling_open,
                                             .close = tooling_close,
                                             .metrics = tooling_metrics,
                                             .family = &tools_family,
+                                            .meant = tooling_meant,
                                             .part = &part,
-                                            .records = RECORDS(&tools_record)};
+                                            .records = RECORDS(&tools_record),
+                                            .policies =
+                                                POLICIES(&tools_policy, &files_policy)};

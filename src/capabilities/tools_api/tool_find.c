@@ -1,16 +1,16 @@
-/* Finding what is not in the list: command-line tools, and actions that are rarely needed. */
+/* Finds what is not listed: command-line tools, and rarely needed actions. */
 #include "actions/actions.h"
 #include "tools_api/tooling.h"
 
 #define TEXTS_MAX ((size_t)64 << 10) /* of all parameters of one tool */
 #define SHORT 160u                   /* bytes of a parameter's description */
 #define TOLD 400u                    /* and of the tool's own */
-#define MORE 20u                     /* names, behind those that are described */
+#define MORE 20u                     /* names of further ones */
 
-/* ---- telling of one ------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------- */
 
-static void put_parameter(const struct tool_parameter *p, size_t most,
-                          struct json_writer *w)
+static void tool_put_parameter(const struct tool_parameter *p, size_t most,
+                               struct json_writer *w)
 {
     json_key(w, p->name);
     json_open_object(w);
@@ -29,7 +29,7 @@ static void put_parameter(const struct tool_parameter *p, size_t most,
     json_close(w);
 }
 
-static void put_parameters(const struct tool *t, size_t most, struct json_writer *w)
+static void tool_put_parameters(const struct tool *t, size_t most, struct json_writer *w)
 {
     bool any = false;
     json_key(w, "parameters");
@@ -37,7 +37,7 @@ static void put_parameters(const struct tool *t, size_t most, struct json_writer
     json_key(w, "properties");
     json_open_object(w);
     for (size_t i = 0; i < t->parameter_count; i++)
-        put_parameter(&t->parameters[i], most, w);
+        tool_put_parameter(&t->parameters[i], most, w);
     json_close(w);
     for (size_t i = 0; i < t->parameter_count; i++) {
         if (!t->parameters[i].required)
@@ -78,14 +78,14 @@ void tooling_describe(const struct tool *t, bool whole, struct json_writer *out)
         json_pair_int(out, "memoryLimit", (int64_t)t->execution.memory_bytes);
         json_pair_cstr(out, "returns", t->returns_object ? "object" : "string");
     }
-    put_parameters(t, whole ? SIZE_MAX : SHORT, out);
+    tool_put_parameters(t, whole ? SIZE_MAX : SHORT, out);
     if (whole && examples)
         json_pair(out, "examples", examples);
     else if (json_at(examples, 0))
         json_pair(out, "example", json_at(examples, 0));
 }
 
-/* ---- looking ---------------------------------------------------------------------- */
+/* ---- search ----------------------------------------------------------------------- */
 
 struct found {
     const struct tool *tool;     /* one of both */
@@ -119,11 +119,11 @@ static double worth_of_action(const struct action *a, struct str words)
     return api_worth(words, texts, LENGTH(texts));
 }
 
-/* A schema that was written over several lines is told in one. */
+/* A schema with line breaks is written on one line. */
 static void put_schema(const char *text, struct json_writer *out)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     json_pair(out, "parameters", json_read(str_of(text), arena, &none));
 }
 
@@ -158,15 +158,15 @@ static size_t add_actions(struct actions *a, struct str words, struct str catego
 {
     size_t n = 0;
     for (size_t i = 0; i < a->count; i++)
-        if (a->rows[i].seldom && parts_suffice(a, &a->rows[i]) &&
+        if (a->rows[i].seldom && parts_installed(a, &a->rows[i]) &&
             (!category.n || str_is(category, "cloche")))
             all[n++] = (struct found){.action = &a->shown[i],
                                       .score = worth_of_action(&a->shown[i], words)};
     return n;
 }
 
-/* The best first; what fits much worse than the best one is not what was meant. Of those
- * that there is no room for, the names. */
+/* Writes the best first; those that score much lower than the best are left out. Names
+ * only, where there is no room for more. */
 static void put_best(struct found *all, size_t count, size_t max, struct json_writer *out)
 {
     double least = API_FITS;

@@ -1,4 +1,4 @@
-/* One run of command-line tools, from what was asked for to the answer. */
+/* One run of command-line tools, from options to answer. */
 #include <stdio.h>
 
 #include "client/client.h"
@@ -13,7 +13,7 @@
 #define OPTIONS_MAX ((size_t)48 << 20) /* bytes of one stage's, as JSON */
 #define MOUNTS_MAX 33u                 /* the vault, and the policy's */
 
-/* All of one run. */
+/* The state of one run. */
 struct tool_run {
     const struct tool_call *call;
     struct catalogue *catalogue;
@@ -26,7 +26,7 @@ struct tool_run {
     struct tool_vault vault;
 };
 
-/* ---- what each stage takes ----------------------------------------------------- */
+/* ---- arguments of stages ------------------------------------------------------- */
 
 static bool has_parameter(const struct tool *t, const char *name)
 {
@@ -36,7 +36,7 @@ static bool has_parameter(const struct tool *t, const char *name)
     return false;
 }
 
-/* A word of ours, unless the tool happens to call a parameter so. */
+/* An option of ours, unless the tool has a parameter of that name. */
 static const struct json *option(const struct tool *t, const struct json *options,
                                  const char *key)
 {
@@ -44,8 +44,8 @@ static const struct json *option(const struct tool *t, const struct json *option
     return json_is(v, JSON_NULL) ? NULL : v;
 }
 
-/* The parameters by name, `args` and the words of tool_call_read(), in one object. `input`:
- * of a pipeline, for its first stage; NULL: none. */
+/* The parameters by name, `args` and the options of tool_call_read(), in one object.
+ * `input`: of a pipeline, for its first stage; NULL: none. */
 static bool read_arguments(struct tool_run *r, struct tool_stage *stage,
                            const struct json *options, const struct json *input,
                            struct err *e)
@@ -94,7 +94,7 @@ static bool read_stage(struct tool_run *r, const struct tool_order *order,
            tool_call_read(s->tool, s->arguments, r->call->arena, &r->world, s, e);
 }
 
-/* Of a pipeline these stand beside the stages, and would go unheard in one. */
+/* Options of a pipeline stand beside its stages; within one they would have no effect. */
 static bool check_stage(const struct tool_stage *s, const struct tool_order *order,
                         struct err *e)
 {
@@ -102,22 +102,22 @@ static bool check_stage(const struct tool_stage *s, const struct tool_order *ord
     for (size_t i = 0; i < LENGTH(beside); i++)
         if (option(s->tool, order->options, beside[i]))
             return err_set(e, ERR_INVALID,
-                           "%s: %s is the pipeline's, and stands beside its stages",
+                           "%s: %s belongs to the pipeline: give it beside its stages",
                            s->tool->name, beside[i]);
     return true;
 }
 
-/* What nobody reads would be shown to a person all the same. */
+/* Unknown members would be shown to a user, and have no effect. */
 static bool check_shared(const struct json *shared, struct err *e)
 {
     struct json_iter it = json_iter(shared);
     while (json_next(&it))
         if (!str_is(it.key, "pipeline") && !str_is_one_of(it.key, TOOLS_PIPE_KEYS))
             return err_set(
-                e, ERR_INVALID,
-                "a pipeline takes no '%.*s'; stdin, files, cwd and timeout are "
-                "accepted, arguments stand in its stages; nothing ran",
-                STR_ARGS(str_cut(it.key, 60)));
+                       e, ERR_INVALID,
+                       "a pipeline does not accept '%.*s'; stdin, files, cwd and timeout are accepted, arguments belong to its stages; nothing ran",
+                       STR_ARGS(str_cut(it.key, 60))) ||
+                   err_because(e, CAUSE_SHAPE);
     return true;
 }
 
@@ -147,7 +147,7 @@ static bool prepare(struct tool_run *r, const struct tool_order *orders, size_t 
 
 /* ---- the file tree ----------------------------------------------------------------- */
 
-/* What the stages together may do: the mounts are those of all, narrowed for each. */
+/* The access of all stages together: the mounts are shared, narrowed for each. */
 static enum tool_access widest(const struct tool_run *r)
 {
     bool reads = false, writes = false;
@@ -164,13 +164,13 @@ static enum tool_access widest(const struct tool_run *r)
 
 static bool add_policy_mounts(struct tool_run *r, struct err *e)
 {
-    const struct permit *p = &r->call->place->permit;
-    for (size_t i = 0; i < p->policy->mount_count; i++) {
-        const struct policy_mount *m = &p->policy->mounts[i];
+    struct json_iter it = json_iter(policy_mounts(r->call->place->permit.policy));
+    while (json_next(&it)) {
+        struct policy_mount m = policy_mount(it.value);
         if (r->mount_count == MOUNTS_MAX)
             return err_set(e, ERR_LIMIT, "the policy has more than %u mounts",
                            MOUNTS_MAX - 1);
-        if (!mount_open(r->call->actions, r->call->place, m, &r->mounts[r->mount_count],
+        if (!mount_open(r->call->actions, r->call->place, &m, &r->mounts[r->mount_count],
                         e))
             return false;
         r->mounts[r->mount_count].overlay |= r->call->code && r->call->code->dry;
@@ -179,20 +179,20 @@ static bool add_policy_mounts(struct tool_run *r, struct err *e)
     return true;
 }
 
-/* Permission follows the call, and so does what the call is shown: one that is given its
- * input works on that alone, unless it says where else it looks. So nothing is asked for
- * what is not to be seen, and nothing is seen that was not asked for. */
-static void look(struct tool_run *r)
+/* A call is shown, and needs permission for, no more than it uses: a tool that is given
+ * its input sees that alone, unless its arguments name paths. */
+static void run_choose_access(struct tool_run *r)
 {
-    const struct policy *p = r->call->place->permit.policy;
+    const struct json *mounts = policy_mounts(r->call->place->permit.policy);
+    struct json_iter it = json_iter(mounts);
     const char *paths[MOUNTS_MAX] = {TOOL_VAULT};
     size_t n = 1;
-    for (size_t i = 0; i < p->mount_count && n < MOUNTS_MAX; i++)
-        paths[n++] = p->mounts[i].guest;
+    while (n < MOUNTS_MAX && json_next(&it))
+        paths[n++] = policy_mount(it.value).guest;
     bool fed = false, named = false;
     const char *folder = r->world.folder;
-    /* What is wrong with the arguments is said later. */
-    bool known = p->mount_count < MOUNTS_MAX &&
+    /* Errors in the arguments are reported later. */
+    bool known = json_length(mounts) < MOUNTS_MAX &&
                  tools_look(r->stages, r->count, paths, n, &fed, &named);
     for (size_t i = 0; folder && i < n; i++)
         named |= strstr(folder, paths[i]) != NULL;
@@ -203,7 +203,7 @@ static void look(struct tool_run *r)
 static bool lay_out(struct tool_run *r, struct err *e)
 {
     enum tool_access access = widest(r);
-    /* The vault is there for other tools: to one that sees no files it is no mistake. */
+    /* With tools that see no files the folder /vault is ignored, not an error. */
     if (access == TOOL_NO_FILES && r->call->place->vault && r->world.folder &&
         !strcmp(r->world.folder, TOOL_VAULT))
         r->world.folder = NULL;
@@ -234,13 +234,13 @@ static enum err_code outcome_of(const struct tool_result *r, size_t stage)
 }
 
 struct tool_row {
-    char name[65], version[40], digest[13]; /* of its arguments */
+    char name[65], version[40], digest[13]; /* hash of its arguments */
     uint32_t exit_code;
     enum err_code outcome;
     double ms;
 };
 
-static void put_row(const void *row, struct json_writer *w)
+static void run_put_row(const void *row, struct json_writer *w)
 {
     const struct tool_row *t = row;
     json_pair_cstr(w, "tool", t->name);
@@ -255,16 +255,16 @@ static void put_row(const void *row, struct json_writer *w)
 const struct account_list tools_record = {.name = "tools",
                                           .more = "more_tools",
                                           .size = sizeof(struct tool_row),
-                                          .put = put_row};
+                                          .put = run_put_row};
 
-/* `o`: NULL where it was refused. */
+/* `o`: NULL if it was refused. */
 static void account_stage(struct account_part *p, const struct tool_stage *stage,
                           const struct tool_outcome *o, enum err_code outcome)
 {
     char hex[CRYPTO_SHA256_HEX];
     struct tool_row t = {.outcome = outcome};
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 20);
+    buf_init(&text, BUF_ANSWER);
     struct json_writer w = json_writer(&text);
     json_put(&w, stage->arguments);
     crypto_sha256_hex(buf_view(&text), hex);
@@ -289,7 +289,7 @@ static void account_all(struct tool_run *r, const struct tool_result *result,
     }
 }
 
-/* Did a tool look in vain for a file, where the call showed it none? */
+/* Whether a tool failed to open a file, and the call showed it none. */
 static bool missed_files(const struct tool_run *r, const struct tool_result *result)
 {
     static const char *const signs[] = {"o such file", "can't find", "unable to open"};
@@ -305,9 +305,9 @@ static bool missed_files(const struct tool_run *r, const struct tool_result *res
     return failed && missed;
 }
 
-/* What we say beside the tools. */
-static void put_ours(const struct tool_run *r, const struct tool_result *result,
-                     struct json_writer *w)
+/* Our notices beside the tools' output. */
+static void run_put_changes(const struct tool_run *r, const struct tool_result *result,
+                            struct json_writer *w)
 {
     if (r->vault.kept.n) {
         json_pair_bool(w, "changed", true);
@@ -319,7 +319,7 @@ static void put_ours(const struct tool_run *r, const struct tool_result *result,
                        "vault; with cwd: \"" TOOL_VAULT "\" it does");
 }
 
-static void tell_failure(const struct tool_run *r, const struct tool_result *result)
+static void run_report_failure(const struct tool_run *r, const struct tool_result *result)
 {
     size_t last = result->stage_count - 1;
     size_t failed = result->failed < last ? result->failed : last;
@@ -336,18 +336,18 @@ static bool write_answer(const struct tool_run *r, const struct tool_result *res
     buf_init(&whole, out->out->ceiling);
     struct json_writer w = json_writer(&whole);
     json_open_object(&w);
-    put_ours(r, result, &w);
+    run_put_changes(r, result, &w);
     *success = tool_result_write(result, r->stages, &w);
     json_close(&w);
     if (!*success)
-        tell_failure(r, result);
+        run_report_failure(r, result);
     if (!buf_check(&whole, "the answer", e))
         return false;
     json_put_raw(out, buf_view(&whole));
     return buf_check(out->out, "the answer", e);
 }
 
-/* All that the call says, for whoever decides. */
+/* The whole call, for the user's decision. */
 static const struct json *whole_request(const struct tool_run *r,
                                         const struct tool_order *orders,
                                         const struct json *shared, struct err *e)
@@ -371,28 +371,22 @@ static const struct json *whole_request(const struct tool_run *r,
                : NULL;
 }
 
-static bool permitted(const struct tool_run *r, const struct json *request, struct err *e)
+static bool run_is_permitted(const struct tool_run *r, const struct json *request,
+                             struct err *e)
 {
-    const struct tool_call *c = r->call;
     const struct tool *tools[TOOL_STAGES_MAX];
     for (size_t i = 0; i < r->count; i++)
         tools[i] = r->stages[i].tool;
-    struct tool_asker asker = {.actions = c->actions,
-                               .place = c->place,
-                               .who = c->who,
-                               .account = c->account,
-                               .evaluation = c->code,
-                               .consent = c->consent};
-    struct tool_wish wish = {.tools = tools,
-                             .count = r->count,
-                             .request = request,
-                             .stages = r->stages,
-                             .sees = r->mount_count > 0,
-                             .vault = r->vault.shown};
-    return tools_permitted(&asker, &wish, e);
+    struct tool_request wanted = {.tools = tools,
+                                  .count = r->count,
+                                  .request = request,
+                                  .stages = r->stages,
+                                  .sees = r->mount_count > 0,
+                                  .vault = r->vault.shown};
+    return tools_permitted(r->call, &wanted, e);
 }
 
-static bool tell_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
+static bool report_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
 {
     const struct tool_run *r = arg;
     char text[160];
@@ -402,21 +396,22 @@ static bool tell_compiling(void *arg, const char *tool, unsigned seconds, bool s
     return !r->call->cancel || !cancel_fired(r->call->cancel);
 }
 
-static bool run(struct tool_run *r, struct json_writer *out, bool *success, struct err *e)
+static bool run_stages(struct tool_run *r, struct json_writer *out, bool *success,
+                       struct err *e)
 {
-    const struct tool_watch watch = {tell_compiling, r};
+    const struct tool_watch watch = {report_compiling, r};
     r->world.watch = &watch;
     struct tool_result result = {0};
     const struct evaluation *code = r->call->code;
     tool_vault_begin(&r->vault);
-    if (code && code->until_ns) /* by now: a person may have been asked */
-        r->world.until_ns = code->until_ns + evaluation_stood(r->call->code);
+    if (code && code->until_ns) /* the time left: a user may have been asked */
+        r->world.until_ns = code->until_ns + evaluation_human_wait_ns(r->call->code);
     bool ok = tools_run(r->catalogue, &r->world, r->stages, r->count, &result, e) &&
               tool_vault_keep(&r->vault, e);
     if (ok && !write_answer(r, &result, out, success, e))
-        ok = err_wrap(e, "it ran%s",
-                      r->vault.kept.n ? ", and what it changed in the vault was kept"
-                                      : "");
+        ok =
+            err_wrap(e, "it ran%s",
+                     r->vault.kept.n ? ", and its changes of the vault were stored" : "");
     account_all(r, &result, ok ? ERR_NONE : e->code);
     tool_result_end(&result);
     return ok;
@@ -443,12 +438,12 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
         (struct tool_world){.cancel = c->cancel, .ended = tree_ended, .ended_arg = &r};
     bool ok = prepare(&r, orders, count, shared, e);
     if (ok)
-        look(&r);
+        run_choose_access(&r);
     ok = ok && lay_out(&r, e);
     const struct json *request = ok ? whole_request(&r, orders, shared, e) : NULL;
-    /* What a person takes to answer is no time of the call's. */
+    /* The wait for a user does not count. */
     uint64_t asked_ns = os_mono_ns();
-    bool may = request && permitted(&r, request, e);
+    bool may = request && run_is_permitted(&r, request, e);
     if (may && r.world.until_ns)
         r.world.until_ns += os_mono_ns() - asked_ns;
     if (request && !may && c->consent && c->consent->waits) {
@@ -457,7 +452,7 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
         account_all(&r, &(struct tool_result){0}, e->code);
         ok = false;
     } else {
-        ok = request && run(&r, out, success, e);
+        ok = request && run_stages(&r, out, success, e);
     }
     clean_up(&r);
     return ok;

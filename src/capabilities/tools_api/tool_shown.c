@@ -1,17 +1,18 @@
-/* The command-line tools that a client's list shows. */
+/* The command-line tools in a client's list. */
 #include <stdio.h>
 
+#include "caller/caller.h"
 #include "tools_api/tooling.h"
 
 #define SCHEMA_MAX ((size_t)1 << 20)
-/* OpenAI's API refuses a tool whose description has more characters. */
+/* OpenAI's API refuses longer descriptions. */
 #define DESCRIPTION_MAX ((size_t)1024)
 
 static bool shows_tool(const struct policy *p, const struct tool *t)
 {
+    struct action_exposure shown = tools_exposure(p);
     return tooling_offers(p, t) && tool_suits_clients(t) &&
-           (p->tools.exposure == EXPOSE_ALL ||
-            policy_names_tool(&p->tools.listed, t->name));
+           (shown.which == EXPOSE_ALL || policy_names_have(&shown.listed, t->name));
 }
 
 static bool show_tool(const struct tool *t, action_shown_fn *fn, void *arg, struct err *e)
@@ -39,8 +40,8 @@ static bool show_tool(const struct tool *t, action_shown_fn *fn, void *arg, stru
            buf_check(&description, "a tool's description", e) && fn(arg, &shown, e);
 }
 
-/* By name, as the catalogue has them: a page goes on wherever the last one ended, also
- * when that tool is gone. */
+/* By name, in the catalogue's order: a page goes on after the last name, even if that
+ * tool is gone. */
 static void show_tools(struct actions *a, unsigned vault, const struct policy *p,
                        struct str after, action_shown_fn *fn, void *arg, struct err *e)
 {
@@ -62,4 +63,5 @@ const struct action_family tools_family = {.prefix = TOOL_PREFIX,
                                            .named = tooling_action,
                                            .row = tooling_row,
                                            .show = show_tools,
+                                           .exposure = tools_exposure,
                                            .version = tooling_version};

@@ -1,5 +1,5 @@
-/* Command-line tools as methods of `tools`: what api.describe tells of one, and their
- * TypeScript declarations. */
+/* Command-line tools as methods of `tools`: api.describe of one, and TypeScript
+ * declarations. */
 #include <ctype.h>
 
 #include "services/services.h"
@@ -18,13 +18,13 @@ bool tooling_is_name(struct str name)
 
 /* ---- types ----------------------------------------------------------------- */
 
-static const char *type_of(enum tool_type t)
+static const char *type_name(enum tool_type t)
 {
     static const char *const names[] = {"string", "number", "boolean", "any[]"};
     return names[t];
 }
 
-static bool is_identifier(const char *s)
+static bool name_is_identifier(const char *s)
 {
     bool ok = !isdigit((unsigned char)*s);
     for (; *s && ok; s++)
@@ -32,12 +32,12 @@ static bool is_identifier(const char *s)
     return ok;
 }
 
-static void put_key(const char *name, struct buf *out)
+static void member_put_key(const char *name, struct buf *out)
 {
-    buf_printf(out, is_identifier(name) ? "%s" : "'%s'", name);
+    buf_printf(out, name_is_identifier(name) ? "%s" : "'%s'", name);
 }
 
-static void put_type(const struct tool_parameter *p, struct buf *out)
+static void parameter_put_type(const struct tool_parameter *p, struct buf *out)
 {
     struct json_iter it = json_iter(p->choices);
     bool any = false;
@@ -50,28 +50,28 @@ static void put_type(const struct tool_parameter *p, struct buf *out)
     if (any)
         return;
     if (p->type == TOOL_ARRAY)
-        buf_printf(out, "%s[]", type_of(p->items));
+        buf_printf(out, "%s[]", type_name(p->items));
     else
-        buf_cstr(out, type_of(p->type));
+        buf_cstr(out, type_name(p->type));
 }
 
 /* "(options?: ToolOptions & {filter?: string}): Promise<ToolResult>": with `args` nothing
  * else is required. */
-static void put_signature(const struct tool *t, struct buf *out)
+static void tool_put_signature(const struct tool *t, struct buf *out)
 {
     buf_cstr(out, "(options?: ToolOptions & {");
     for (size_t i = 0; i < t->parameter_count; i++) {
         buf_cstr(out, i ? ", " : "");
-        put_key(t->parameters[i].name, out);
+        member_put_key(t->parameters[i].name, out);
         buf_cstr(out, "?: ");
-        put_type(&t->parameters[i], out);
+        parameter_put_type(&t->parameters[i], out);
     }
     buf_cstr(out, "}): Promise<ToolResult>");
 }
 
 /* ---- declarations ------------------------------------------------------------ */
 
-/* A comment cannot be ended from within. */
+/* Escapes what would end the comment. */
 static void put_about(struct str text, struct buf *out)
 {
     for (size_t i = 0; i < text.n; i++)
@@ -95,14 +95,14 @@ static void put_method(const struct tool *t, struct buf *out)
     buf_cstr(out, "  /** ");
     put_about(str_cut(str_of(t->description), ABOUT_MAX), out);
     buf_cstr(out, " */\n  ");
-    put_key(t->name, out);
-    put_signature(t, out);
+    member_put_key(t->name, out);
+    tool_put_signature(t, out);
     buf_cstr(out, ";\n");
     if (!strchr(t->name, '-'))
         return;
     buf_cstr(out, "  ");
     put_camel(t->name, out);
-    put_signature(t, out);
+    tool_put_signature(t, out);
     buf_cstr(out, ";\n");
 }
 
@@ -110,7 +110,7 @@ void tooling_write_types(struct buf *out)
 {
     struct err none = {0};
     struct tool_list list;
-    scoped(free) char *guests = actions_guest_dir(&none);
+    scoped(free) char *guests = services_guest_dir(&none);
     scoped(catalogue_close) struct catalogue *c =
         guests ? catalogue_open(&(struct catalogue_options){.guest_dir = guests}) : NULL;
     if (!c || !tool_list(c, STR(""), &list, &none))
@@ -134,7 +134,7 @@ bool tooling_describe_call(struct actions *a, const struct place *place, struct 
     scoped_buf struct buf signature;
     buf_init(&signature, PARAMETERS_MAX);
     buf_printf(&signature, strchr(t->name, '-') ? "tools['%s']" : "tools.%s", t->name);
-    put_signature(t, &signature);
+    tool_put_signature(t, &signature);
     json_open_object(out);
     json_pair_str(out, "signature", buf_view(&signature));
     tooling_describe(t, true, out);

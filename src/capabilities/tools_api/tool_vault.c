@@ -3,22 +3,21 @@
 #include <errno.h>
 #include <time.h>
 
-#include "notes/notes.h"
+#include "notes/copies.h"
 #include "os/os.h"
 #include "tools_api/tooling.h"
 #include "tools_api/tools_api.h"
 #include "vfs/vfs.h"
 
 #define KEPT_MAX ((size_t)256 << 10)
-#define PATHS_TOLD_MAX 200u /* paths that the answer names */
+#define PATHS_NAMED_MAX 200u /* paths named in the answer */
 #define FILES_MAX 65536u
-#define BYTES_MAX \
-    ((size_t)300 << 20) /* of what was changed; the tree has a lower limit */
+#define BYTES_MAX ((size_t)300 << 20) /* of changed files; the tree has a lower limit */
 
-/* ---- may it? ------------------------------------------------------------------ */
+/* ---- permission --------------------------------------------------------------- */
 
-/* The policy's word about notes, whatever the call's own allowedAPIs say: those name
- * tools, and what a tool may do with files its manifest says. */
+/* The policy on notes, whatever the call's allowedAPIs say: those name tools, and the
+ * manifest says what a tool may do with files. */
 static bool lets(const struct place *place, struct permit_need need, struct err *e)
 {
     struct permit whole = place->permit;
@@ -32,24 +31,25 @@ static struct permit_need need_of(enum right r)
     return host_call_need(host_call_of_right(r));
 }
 
-static bool lets_quietly(const struct place *place, enum right r)
+static bool allows_silently(const struct place *place, enum right r)
 {
     struct err ignored = {0};
     return lets(place, need_of(r), &ignored);
 }
 
-static bool may_read(const struct place *p)
+static bool vault_may_read(const struct place *p)
 {
-    return lets_quietly(p, RIGHT_READ_NOTES) && lets_quietly(p, RIGHT_LIST_NOTES);
+    return allows_silently(p, RIGHT_READ_NOTES) && allows_silently(p, RIGHT_LIST_NOTES);
 }
 
 static bool may_write(const struct place *p)
 {
-    return lets_quietly(p, RIGHT_CREATE_NOTES) || lets_quietly(p, RIGHT_CHANGE_NOTES) ||
-           lets_quietly(p, RIGHT_DELETE_NOTES);
+    return allows_silently(p, RIGHT_CREATE_NOTES) ||
+           allows_silently(p, RIGHT_CHANGE_NOTES) ||
+           allows_silently(p, RIGHT_DELETE_NOTES);
 }
 
-/* Is the place in the tree taken by a mount of the policy? */
+/* Whether a mount of the policy has this place in the tree. */
 static bool is_taken(const struct vfs_mount *mounts, size_t count)
 {
     size_t n = sizeof TOOL_VAULT - 1;
@@ -61,7 +61,7 @@ static bool is_taken(const struct vfs_mount *mounts, size_t count)
     return false;
 }
 
-static int64_t now_ns(void)
+static int64_t wall_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -73,7 +73,7 @@ static struct dry *dry_of(const struct tool_call *c)
     return c->code ? c->code->dry : NULL;
 }
 
-/* Where the notes are that the tool is shown; NULL: nowhere, or *e. */
+/* The folder of the notes that the tool is shown; NULL: none, or *e. */
 static char *folder_of(const struct tool_call *c, bool writes, struct err *e)
 {
     unsigned vault = c->place->vault;
@@ -93,7 +93,7 @@ bool tool_vault_open(struct tool_vault *t, const struct tool_call *c,
     scoped(free) char *path = folder_of(c, writes, e);
     if (e->code)
         return false;
-    if (!path || is_taken(mounts, *count) || (reads && !may_read(c->place)) ||
+    if (!path || is_taken(mounts, *count) || (reads && !vault_may_read(c->place)) ||
         (!reads && !writes))
         return true;
     int dir = os_dir_open(path, e);
@@ -109,10 +109,10 @@ bool tool_vault_open(struct tool_vault *t, const struct tool_call *c,
     return true;
 }
 
-/* A person may have been asked meanwhile. */
+/* A user may have been asked meanwhile. */
 void tool_vault_begin(struct tool_vault *t)
 {
-    t->since_ns = now_ns();
+    t->since_ns = wall_ns();
 }
 
 void tool_vault_close(struct tool_vault *t)
@@ -122,20 +122,20 @@ void tool_vault_close(struct tool_vault *t)
     free(t->files);
 }
 
-/* ---- what was changed ------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------- */
 
 static const enum right rights[] = {RIGHT_CREATE_NOTES, RIGHT_CHANGE_NOTES,
                                     RIGHT_DELETE_NOTES};
 static const char *const words[] = {"created", "changed", "deleted"};
 
-static enum notes_file_change kind_of(const struct vfs_change *c)
+static enum notes_file_change change_kind(const struct vfs_change *c)
 {
     return c->what == VFS_MADE      ? NOTES_MADE
            : c->what == VFS_CHANGED ? NOTES_CHANGED
                                     : NOTES_REMOVED;
 }
 
-/* Folders that were only touched are none. */
+/* A folder with a new time only is unchanged. */
 static bool counts(const struct vfs_change *c)
 {
     return c->type != VFS_FOLDER || c->what != VFS_CHANGED;
@@ -171,7 +171,7 @@ static bool take_one(struct tool_vault *t, size_t others, const struct vfs_chang
     if (t->count == FILES_MAX)
         return err_set(e, ERR_LIMIT, "more than %u files; nothing was changed",
                        FILES_MAX);
-    struct notes_file f = {.change = kind_of(c),
+    struct notes_file f = {.change = change_kind(c),
                            .folder = c->type == VFS_FOLDER,
                            .owner_only = t->owner_only,
                            .inode = c->before.inode,
@@ -198,7 +198,7 @@ void tool_vault_take(struct tool_vault *t, struct vfs *tree)
     if (!t->arena)
         t->arena = arena_new(BYTES_MAX);
     int failed = vfs_changes(tree, TOOL_VAULT, &changes, &n);
-    if (failed && failed != ENOENT) /* not there: a stage that sees no files */
+    if (failed && failed != ENOENT) /* missing: a stage that sees no files */
         err_set(&t->why, ERR_LIMIT,
                 "what the tool changed in the vault is too much to be kept (%s), and "
                 "nothing was changed",
@@ -217,17 +217,17 @@ static void put_path(const struct notes_file *f, struct json_writer *w)
     json_put_str(w, buf_view(&text));
 }
 
-/* What the question shows to a person, and what the answer tells. A folder ends in '/'. */
+/* The paths, for the question and the answer. A folder ends in '/'. */
 static void put_paths(const struct notes_file *files, size_t count, struct json_writer *w)
 {
-    size_t told = 0, left = 0;
+    size_t named = 0, left = 0;
     json_open_object(w);
     for (size_t k = 0; k < LENGTH(words); k++) {
         bool open = false;
         for (size_t i = 0; i < count; i++) {
             if (files[i].change != k)
                 continue;
-            if (told == PATHS_TOLD_MAX) {
+            if (named == PATHS_NAMED_MAX) {
                 left++;
                 continue;
             }
@@ -236,7 +236,7 @@ static void put_paths(const struct notes_file *files, size_t count, struct json_
                 json_open_array(w);
             }
             open = true;
-            told++;
+            named++;
             put_path(&files[i], w);
         }
         if (open)
@@ -247,7 +247,7 @@ static void put_paths(const struct notes_file *files, size_t count, struct json_
     json_close(w);
 }
 
-/* Of what each file would hold: a word is for that, and for nothing else. */
+/* A hash of each file's new content: a decision covers exactly these. */
 static void put_digest(const struct tool_vault *t, char out[static CRYPTO_HASH_HEX])
 {
     scoped_buf struct buf text;
@@ -263,7 +263,7 @@ static void put_digest(const struct tool_vault *t, char out[static CRYPTO_HASH_H
     crypto_hash_hex(buf_view(&text), out);
 }
 
-/* Asked of the policy as if code made each change by a call of its own. */
+/* Asks the policy as if code made each change by a call of its own. */
 static bool check(const struct tool_vault *t, const struct json *shown, struct err *e)
 {
     const struct tool_call *c = t->call;
@@ -271,7 +271,7 @@ static bool check(const struct tool_vault *t, const struct json *shown, struct e
         .actions = c->actions, .place = c->place, .who = c->who, .evaluation = c->code};
     char digest[CRYPTO_HASH_HEX];
     put_digest(t, digest);
-    const struct confirm_changes exact = {.lines = STR("[]"), .digest = digest};
+    const struct confirm_changes exact = {.digest = digest};
     for (size_t k = 0; k < LENGTH(rights); k++) {
         struct permit_need need = need_of(rights[k]);
         bool any = false;
@@ -287,7 +287,7 @@ static bool check(const struct tool_vault *t, const struct json *shown, struct e
 bool tool_vault_keep(struct tool_vault *t, struct err *e)
 {
     if (t->why.code)
-        return err_set(e, t->why.code, "%s", t->why.msg);
+        return err_pass(e, &t->why);
     if (!t->count)
         return true;
     struct json_writer w = json_writer(&t->kept);
@@ -303,6 +303,6 @@ bool tool_vault_keep(struct tool_vault *t, struct err *e)
     if (!own || !check(t, shown, e) ||
         !notes_put_files(own, t->files, t->count, t->since_ns, e))
         return false;
-    t->call->outcome->changed = true; /* if only folders */
+    t->call->outcome->changed = true; /* also if only folders changed */
     return true;
 }

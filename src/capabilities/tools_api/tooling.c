@@ -1,4 +1,4 @@
-/* Which command-line tools there are for a caller, and the actions they are called by. */
+/* The command-line tools of a caller, and their actions. */
 #include "tools_api/tooling.h"
 
 #include <ctype.h>
@@ -7,7 +7,6 @@
 #include "actions/actions.h"
 #include "metrics/metrics.h"
 #include "services/services.h"
-#include "tools_api/permission.h"
 #include "tools_api/tools_api.h"
 
 #define RUN_NAMES_MAX 256u
@@ -15,16 +14,15 @@
 
 /* ---- the catalogue --------------------------------------------------------- */
 
-/* What is theirs of a struct actions. */
+/* The capability's state. */
 struct tooling {
     struct once catalogue;
-    struct once glance; /* at which there are, without an engine to run them */
-    struct granted *granted;
+    struct once glance;          /* the list, read without an engine */
     pthread_mutex_t lock;        /* guards the next two */
-    struct tool_action *actions; /* made when first called */
+    struct tool_action *actions; /* created at the first call */
     size_t action_count;
-    /* Of the runs: tools built in by name, and all others together; made when the first one
-     * runs. */
+    /* Counters of runs: built-in tools by name, all others together; created at the
+     * first. */
     struct once runs;
     char *run_names[RUN_NAMES_MAX];
     size_t run_count;
@@ -39,7 +37,6 @@ void *tooling_open(struct actions *a)
 {
     (void)a;
     struct tooling *own = mem_new(sizeof *own);
-    own->granted = granted_new();
     pthread_mutex_init(&own->lock, NULL);
     return own;
 }
@@ -79,13 +76,8 @@ uint64_t tooling_version(struct actions *a)
     return c ? catalogue_version(c) : 0;
 }
 
-struct granted *tooling_granted(struct actions *a)
-{
-    return own_of(a)->granted;
-}
-
-/* As a name that JavaScript can write behind a dot stands for one that it cannot:
- * "clangFormat" and "clang_format" are clang-format. */
+/* Code may spell a name as an identifier: "clangFormat" and "clang_format" are
+ * clang-format. */
 static struct str spelt(struct str name, char out[static TOOL_NAME_MAX * 2])
 {
     size_t n = 0;
@@ -98,7 +90,7 @@ static struct str spelt(struct str name, char out[static TOOL_NAME_MAX * 2])
     return (struct str){out, n};
 }
 
-/* For agents: what does that, or how to find it. */
+/* For agents: what to call instead, or how to find it. */
 static void refuse_name(struct actions *a, unsigned vault, struct str name,
                         const struct err *why, struct err *e)
 {
@@ -109,12 +101,12 @@ static void refuse_name(struct actions *a, unsigned vault, struct str name,
     if (meant.n)
         err_set(e, ERR_NOT_FOUND, "there is no tool '%.*s'; %s",
                 STR_ARGS(str_cut(name, 60)), buf_cz(&meant));
-    else if (strstr(why->msg, " that are there"))
+    else if (why->cause == CAUSE_NO_TOOL)
         err_set(e, ERR_NOT_FOUND,
                 "there is no tool '%.*s'; find_tools finds tools by what they do",
                 STR_ARGS(str_cut(name, 60)));
     else
-        err_set(e, why->code, "%s", why->msg);
+        err_pass(e, why);
 }
 
 const struct tool *tooling_find(struct actions *a, unsigned vault, struct str name,
@@ -153,17 +145,15 @@ void tooling_list_release(struct actions *a, struct tool_list *l)
 
 bool tooling_offers(const struct policy *p, const struct tool *t)
 {
-    struct permit_tool facts = tool_facts(t);
-    const char *from;
-    return p && t->enabled && !policy_names_tool(&p->tools.disabled, t->name) &&
-           policy_permission(p, &facts, &from) != PERMISSION_NEVER;
+    struct tool_standing s = p ? tool_standing(p, t) : (struct tool_standing){0};
+    return p && t->enabled && !s.is_disabled && s.permission != PERMISSION_NEVER;
 }
 
-/* ---- as actions -------------------------------------------------------------- */
+/* ---- actions ----------------------------------------------------------------- */
 
 #define TOOL_ACTIONS_MAX 4096u /* names ever called, over the life of the process */
 
-/* Of one name, made when it is first called; what tool that is then, is asked anew. */
+/* The action of one name, created at its first call; each call looks up the tool. */
 struct tool_action {
     struct action shown;
     struct action_row row;
@@ -193,7 +183,8 @@ static const struct tool_action *add_action(struct tooling *own, struct str name
     t->row = (struct action_row){.shown = t->shown,
                                  .run = action_wasm,
                                  .scope = SCOPE_EVALUATE,
-                                 .unchecked = true, /* its manifest says what it takes */
+                                 /* its manifest describes the arguments */
+                                 .unchecked = true,
                                  .counted_as = "run_tool"};
     t->next = own->actions;
     own->actions = t;
@@ -207,11 +198,10 @@ static bool exists_in(struct actions *a, unsigned vault, struct str tool)
     const struct tool *t = tooling_find(a, vault, tool, &why);
     if (t)
         tool_release(once_peek(&own_of(a)->catalogue), t);
-    return t ||
-           why.code == ERR_DENIED; /* one that is disabled says so when it is called */
+    return t || why.code == ERR_DENIED; /* a disabled one exists: the call says so */
 }
 
-/* In any vault that can be reached? Whether it is the caller's is asked at the call. */
+/* Whether any vault has it; the call checks whether its caller may use that vault. */
 static bool exists(struct actions *a, struct str tool)
 {
     unsigned count = vault_set_count(a->vaults);
@@ -259,7 +249,6 @@ void tooling_close(void *arg)
     }
     catalogue_close(once_peek(&own->catalogue));
     catalogue_close(once_peek(&own->glance));
-    granted_free(own->granted);
     metric_family_free(once_peek(&own->runs));
     for (size_t i = 0; i < own->run_count; i++)
         free(own->run_names[i]);

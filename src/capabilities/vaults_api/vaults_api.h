@@ -1,5 +1,5 @@
-/* vaults_api/vaults_api.h - the vaults for code: vaults.*; what they are stands in place.
- */
+/* vaults_api/vaults_api.h - the capability vaults.* in code; the vaults themselves are
+ * the room place's. */
 #pragma once
 #include "capability/capability.h"
 

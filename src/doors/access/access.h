@@ -63,9 +63,10 @@ struct access_options {
      * connection's thread, so it must not wait. NULL: nobody is. */
     void (*refused)(void *arg, const char *caller, const char *why);
     void *arg; /* of refused() */
-    /* A path (and all below, and "/") where a person comes in by other means: no token is
-     * asked for there of this machine, and none is looked at. NULL: there is none; a literal. */
-    const char *persons_path;
+    /* Paths (and all below, and "/") where a person comes in by other means: no token is
+     * asked for there of this machine, and none is looked at. Ends with NULL, or NULL: there
+     * is none; static. A slash at the end is fine. */
+    const char *const *persons_paths;
     /* A path where no token is asked for of anybody; NULL: there is none; a literal. */
     const char *public_path;
     struct access_oauth oauth;

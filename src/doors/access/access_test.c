@@ -1,4 +1,4 @@
-/* Tokens in their file, in a server, and what one caller may have. */
+/* Tokens in their file and in a server, and limits of one caller. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void make(const struct token_wish *w, char text[static TOKEN_TEXT])
         fail_msg("%s", e.msg);
 }
 
-/* What a server with this store says to that text. */
+/* The verdict of a server with this store on that text. */
 static enum verdict ask(struct store *s, const char *text, struct bearer *b)
 {
     struct verifier v = store_verifier(s);
@@ -154,7 +154,7 @@ static void a_revoked_token_is_refused_by_a_server_that_runs(void **state)
     assert_true(v.changed(v.arg));
     assert_false(v.changed(v.arg));
     assert_false(v.stands(v.arg, &b));
-    /* What a request holds on to stays whole until it ends. */
+    /* Data that a request borrows stays whole until it ends. */
     assert_string_equal(b.grant.principal, "token leaving");
     let_go(&b);
     assert_false(token_revoke("leaving", name, &e));
@@ -248,7 +248,7 @@ static void a_file_that_cannot_be_believed_lets_nobody_in(void **state)
     store_close(s);
 }
 
-/* Whoever has one link into the folder could point it elsewhere unseen. */
+/* A user with one link in the folder could point it elsewhere unseen. */
 static void a_link_in_place_of_the_file_lets_nobody_in(void **state)
 {
     (void)state;
@@ -406,7 +406,7 @@ static void callers_are_bounded_and_idle_ones_make_room(void **state)
     }
     assert_false(one_more(l, "oauth another", SECOND));
     limits_end(l, "oauth 7");
-    /* Its bucket is not full yet: forgetting it would be a gift. */
+    /* Its bucket is not full yet, so it must not be forgotten. */
     assert_false(one_more(l, "oauth another", SECOND));
     assert_true(one_more(l, "oauth another", 2 * SECOND));
     limits_free(l);
@@ -444,7 +444,7 @@ static void wrong_tokens_are_slowed_down_by_address(void **state)
         assert_int_equal(wrong(f, "192.0.2.1", SECOND), 0);
     assert_true(wrong(f, "192.0.2.1", SECOND) > 0);
     assert_int_equal(wrong(f, "192.0.2.2", SECOND), 0);
-    /* However long it goes on: a minute or so later one may try again. */
+    /* However long the attack: a minute or so later one may try again. */
     for (int i = 0; i < 10000; i++)
         assert_true(wrong(f, "192.0.2.1", SECOND) <= 13);
     assert_int_equal(wrong(f, "192.0.2.1", 14 * SECOND), 0);
@@ -462,7 +462,7 @@ static void addresses_of_one_customer_are_one(void **state)
     }
     assert_true(wrong(f, "2001:db8:1:2:ffff::1", SECOND) > 0);
     assert_int_equal(wrong(f, "2001:db8:1:3::1", SECOND), 0);
-    /* IPv4 that came by an IPv6 socket is that IPv4. */
+    /* IPv4 over an IPv6 socket is the same IPv4 address. */
     for (int i = 0; i < 10; i++)
         assert_int_equal(wrong(f, i % 2 ? "::ffff:198.51.100.1" : "198.51.100.1", SECOND),
                          0);

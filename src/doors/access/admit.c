@@ -120,8 +120,8 @@ static bool refuse_token(struct access *a, struct http_request *rq,
                          struct http_response *rs, enum verdict verdict)
 {
     const char *why = verdict == VERDICT_EXPIRED
-                          ? "the token has expired; another is needed, from whoever "
-                            "issued it, or made with: cloche token create NAME"
+                          ? "the token has expired; get another from its issuer, or "
+                            "create one with: cloche token create NAME"
                           : "the token is not, or no longer, one of this server's";
     bool first;
     uint64_t now_ns = os_mono_ns();
@@ -143,8 +143,8 @@ static const char *why_needed(enum http_whence whence)
         return ", since this comes from another account of this computer than the "
                "server's";
     case HTTP_UNKNOWN_ACCOUNT:
-        return ", since the system does not tell which account of this computer this "
-               "comes from";
+        return ", because the system does not report which account of this computer "
+               "opened the connection";
     default:
         return "";
     }
@@ -257,14 +257,20 @@ static bool admission_count(struct access *a, struct http_request *rq,
     return true;
 }
 
-/* On the person's path, or below it? */
+/* On one of the person's paths, or below it? */
 static bool is_persons(const struct access *a, const struct http_request *rq)
 {
     struct str path = http_path(rq);
-    size_t n = a->o.persons_path ? strlen(a->o.persons_path) : 0;
-    if (n && str_is(path, "/"))
+    if (a->o.persons_paths && str_is(path, "/"))
         return true;
-    return n && str_starts(path, a->o.persons_path) && (path.n == n || path.at[n] == '/');
+    for (const char *const *p = a->o.persons_paths; p && *p; p++) {
+        struct str one = str_of(*p);
+        one.n -= str_ends(one, "/");
+        if (path.n >= one.n && !memcmp(path.at, one.at, one.n) &&
+            (path.n == one.n || path.at[one.n] == '/'))
+            return true;
+    }
+    return false;
 }
 
 static bool is_public(const struct access *a, const struct http_request *rq)

@@ -47,14 +47,6 @@ void token_hash(struct str text, char out[static CRYPTO_HASH_HEX])
     crypto_hash_hex(text, out);
 }
 
-static bool is_hex(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (!((s.at[i] >= '0' && s.at[i] <= '9') || (s.at[i] >= 'a' && s.at[i] <= 'f')))
-            return false;
-    return true;
-}
-
 struct str token_id(struct str text)
 {
     size_t prefix = strlen(TOKEN_PREFIX);
@@ -62,7 +54,7 @@ struct str token_id(struct str text)
         text.at[prefix + TOKEN_ID] != '_')
         return STR("");
     struct str id = {text.at + prefix, TOKEN_ID};
-    return is_hex(id) ? id : STR("");
+    return str_is_hex(id) ? id : STR("");
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -119,7 +111,7 @@ static bool token_read(const struct json *v, struct arena *a, struct token *t)
                         .name = json_str(json_get(v, "name")),
                         .hash = json_str(json_get(v, "hash"))};
     struct str level = json_str(json_get(v, "level"));
-    return t->id.n == TOKEN_ID && is_hex(t->id) &&
+    return t->id.n == TOKEN_ID && str_is_hex(t->id) &&
            str_is_name(t->name, "._-", TOKEN_NAME_MAX) &&
            level_named(level.at, &t->level) &&
            token_read_scopes(json_get(v, "scopes"), &t->scopes) &&
@@ -128,7 +120,7 @@ static bool token_read(const struct json *v, struct arena *a, struct token *t)
            token_read_time(json_get(v, "expires"), &t->expires_ms) &&
            token_read_time(json_get(v, "revoked"), &t->revoked_ms) &&
            (t->revoked_ms ? t->hash.n == 0
-                          : t->hash.n == CRYPTO_HASH_HEX - 1 && is_hex(t->hash));
+                          : t->hash.n == CRYPTO_HASH_HEX - 1 && str_is_hex(t->hash));
 }
 
 static bool tokens_read_list(const struct json *file, struct arena *a, struct tokens *out,
@@ -145,7 +137,7 @@ static bool tokens_read_list(const struct json *file, struct arena *a, struct to
     struct json_iter it = json_iter(rows);
     for (; json_next(&it); out->count++) {
         char place[40];
-        (void)snprintf(place, sizeof place, "token %zu is none", out->count + 1);
+        (void)snprintf(place, sizeof place, "token %zu is invalid", out->count + 1);
         if (!token_read(it.value, a, &out->all[out->count]))
             return tokens_are_damaged(place, e);
     }
@@ -166,7 +158,7 @@ bool tokens_read(int dir, struct arena *a, struct tokens *out, struct err *e)
     if (fd < 0 || !os_stat_fd(fd, &st, &why))
         return tokens_are_damaged(why.msg, e);
     if (!st.is_file)
-        return tokens_are_damaged("it is no regular file", e);
+        return tokens_are_damaged("it is not a regular file", e);
     if (!os_is_own(dir, ".", &why) || !os_is_own(fd, TOKENS_FILE, &why))
         return tokens_are_damaged(why.msg, e);
     const struct json *file =
@@ -306,8 +298,7 @@ static void make_text(char text[static TOKEN_TEXT])
     unsigned char id[TOKEN_ID / 2];
     char digits[TOKEN_ID + 1], secret[CRYPTO_TOKEN];
     os_random(id, sizeof id);
-    for (size_t i = 0; i < sizeof id; i++)
-        (void)snprintf(digits + 2 * i, 3, "%02x", id[i]);
+    hex_write(id, sizeof id, digits);
     crypto_token(secret);
     (void)snprintf(text, TOKEN_TEXT, TOKEN_PREFIX "%s_%s", digits, secret);
     explicit_bzero(secret, sizeof secret);
@@ -350,7 +341,7 @@ bool token_revoke(const char *which, char name[static TOKEN_NAME_MAX + 1], struc
             t = &c.list.all[i];
     if (!t || t->revoked_ms)
         return err_set(e, ERR_NOT_FOUND,
-                       "there is no token '%.60s'%s; 'cloche token list' shows them all",
+                       "there is no token '%.60s'%s; 'cloche token list' lists them",
                        which, t ? " any more: it is revoked already" : "");
     t->revoked_ms = c.now_ms;
     t->hash = STR("");
@@ -366,7 +357,7 @@ void token_touch(int state, struct str id, int64_t now_ms)
     struct err none = {0};
     char name[sizeof USED_DIR + 1 + TOKEN_ID + 1], text[25];
     (void)snprintf(name, sizeof name, USED_DIR "/%.*s", STR_ARGS(id));
-    os_format_utc(now_ms, text);
+    date_format(now_ms, text);
     if (state >= 0 &&
         !os_write_file(state, name, str_of(text), OS_SOON, 0600, NULL, &none) &&
         none.code == ERR_NOT_FOUND) {
@@ -393,14 +384,11 @@ static void put_used(int state, struct str id, struct json_writer *w)
 
 static void token_put_date(struct json_writer *w, const char *key, int64_t ms)
 {
-    char text[25];
     json_key(w, key);
-    if (!ms) {
+    if (ms)
+        json_put_time(w, ms);
+    else
         json_put_null(w);
-        return;
-    }
-    os_format_utc(ms, text);
-    json_put_cstr(w, text);
 }
 
 bool tokens_list(struct json_writer *out, struct err *e)

@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "access/oauth.h"
+#include "os/os.h"
 
 #define PUBLIC_URL_MAX 380u      /* bytes, so that a challenge holds it */
 #define REFRESH_NS 600000000000u /* between fetches that succeed */
@@ -177,7 +177,8 @@ static bool keys_refresh(struct oauth *o)
     pthread_mutex_unlock(&o->lock);
     if (failed && !was && !silent)
         log_line(LOG_WARN, "the keys of %s cannot be fetched%s: %s%s", o->o.issuer,
-                 none ? ", so its tokens let nobody in yet" : "; the old ones are kept",
+                 none ? ", so its tokens are not accepted yet"
+                      : "; the old ones are kept",
                  why.msg, ERR_ORIGIN(&why));
     else if (!failed && was)
         log_line(LOG_WARN, "the keys of %s are there now", o->o.issuer);
@@ -188,11 +189,8 @@ static bool keys_refresh(struct oauth *o)
 static void wait_for_turn(struct oauth *o, uint64_t ns)
 {
     uint64_t until_ns = os_mono_ns() + ns;
-    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
-                             .tv_nsec = (long)(until_ns % 1000000000u)};
-    bool late = false;
-    while (!o->stopping && !o->wanted && !late)
-        late = pthread_cond_clockwait(&o->wake, &o->lock, CLOCK_MONOTONIC, &until) != 0;
+    while (!o->stopping && !o->wanted && os_cond_wait(&o->wake, &o->lock, until_ns))
+        continue;
     o->wanted = false;
     o->fetching = true;
 }
@@ -332,7 +330,7 @@ static void put_words(struct json_writer *w, const char *key, const char *const 
 void oauth_tell(struct oauth *o, struct http_request *rq, struct http_response *rs)
 {
     if (!oauth_is_public(rq)) {
-        http_refuse(rq, rs, 405, "GET tells who may let you in");
+        http_refuse(rq, rs, 405, "GET returns the authorization servers");
         (void)http_set_header(rs, "Allow", "GET, HEAD");
         return;
     }
@@ -402,7 +400,7 @@ struct oauth *oauth_open(const struct access_oauth *with, struct err *e)
     /* Signals are for the thread that waits for them. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    must(pthread_create(&o->thread, NULL, keep_keys, o) == 0);
+    must(os_thread_start(&o->thread, "oauth-keys", 0, keep_keys, o));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return o;
 }

@@ -21,7 +21,7 @@ static bool is_loopback(struct str url)
             str_is(u.host, "[::1]"));
 }
 
-static bool is_plain(struct str url)
+static bool issuer_is_plain(struct str url)
 {
     for (size_t i = 0; i < url.n; i++)
         if (url.at[i] <= ' ' || url.at[i] > '~' || strchr("\"\\<>@?#", url.at[i]))
@@ -33,7 +33,7 @@ bool issuer_check(const char *url, struct err *e)
 {
     struct uri u;
     struct str all = str_of(url);
-    if (all.n <= ISSUER_MAX && is_plain(all) && uri_read(all, &u) &&
+    if (all.n <= ISSUER_MAX && issuer_is_plain(all) && uri_read(all, &u) &&
         (is_loopback(all) || str_is(u.scheme, "https")))
         return true;
     return err_set(e, ERR_INVALID,
@@ -73,7 +73,7 @@ const char *issuer_keys_url(const char *issuer, struct str metadata, struct aren
                keys = json_str(json_get(v, "jwks_uri"));
     bool local = is_loopback(str_of(issuer));
     if (!str_is(said, issuer))
-        err_set(e, ERR_INVALID, "its metadata is of another issuer, '%.*s'",
+        err_set(e, ERR_INVALID, "its metadata names another issuer, '%.*s'",
                 STR_ARGS(str_cut(said, 100)));
     else if (!str_starts(keys, "https://") && !(local && is_loopback(keys)))
         err_set(e, ERR_INVALID, "its metadata names no https jwks_uri");

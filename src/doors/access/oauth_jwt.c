@@ -71,7 +71,7 @@ static const struct {
                   {"EdDSA", JWT_EDDSA},
                   {"Ed25519", JWT_EDDSA}}; /* RFC 9864 */
 
-static bool read_alg(const struct json *header, enum jwt_alg *out, struct err *e)
+static bool token_read_alg(const struct json *header, enum jwt_alg *out, struct err *e)
 {
     struct str alg = json_str(json_get(header, "alg"));
     for (size_t i = 0; i < LENGTH(algorithms); i++) {
@@ -81,7 +81,7 @@ static bool read_alg(const struct json *header, enum jwt_alg *out, struct err *e
         return true;
     }
     return err_set(e, ERR_INVALID,
-                   "the token's algorithm is none of RS256, PS256, ES256 and EdDSA");
+                   "the token's algorithm is not one of RS256, PS256, ES256 and EdDSA");
 }
 
 /* An id token, or what was signed for another purpose, is no access token. */
@@ -97,7 +97,7 @@ static bool is_access_token(struct str typ)
 static bool read_header(const struct json *header, struct jwt *out, struct err *e)
 {
     static const char *const refused[] = {"crit", "b64", "cty", "zip", "enc"};
-    if (!read_alg(header, &out->alg, e))
+    if (!token_read_alg(header, &out->alg, e))
         return false;
     for (size_t i = 0; i < LENGTH(refused); i++)
         if (json_get(header, refused[i]))
@@ -106,7 +106,7 @@ static bool read_header(const struct json *header, struct jwt *out, struct err *
         return err_set(e, ERR_INVALID, "the token's type is neither at+jwt nor JWT");
     const struct json *kid = json_get(header, "kid");
     if (kid && !json_is(kid, JSON_STRING))
-        return err_set(e, ERR_INVALID, "the token's kid is no string");
+        return err_set(e, ERR_INVALID, "the token's kid is not a string");
     out->kid = kid ? json_str(kid) : (struct str){0};
     return true;
 }
@@ -228,7 +228,8 @@ static bool read_level(const struct json *body, enum level *out, struct err *e)
             return true;
         }
     return !v || err_set(e, ERR_INVALID,
-                         "the token's cloche_level is none of full, limited and zero");
+                         "the token's cloche_level is not one of full, limited and "
+                         "zero");
 }
 
 static bool read_vaults(const struct json *body, struct policy_names otherwise,
@@ -241,7 +242,7 @@ static bool read_vaults(const struct json *body, struct policy_names otherwise,
         return true;
     if (!json_is(v, JSON_ARRAY) || n > TOKEN_VAULTS_MAX)
         return err_set(e, ERR_INVALID,
-                       "the token's cloche_vaults is no list of at most %u",
+                       "the token's cloche_vaults is not a list of at most %u",
                        TOKEN_VAULTS_MAX);
     const char **names = arena_get(a, (n + 1) * sizeof *names, e);
     if (!names)
@@ -258,7 +259,7 @@ static bool read_vaults(const struct json *body, struct policy_names otherwise,
 /* ---- who it is ---------------------------------------------------------- */
 
 /* No '~', which stands in none but those that were shortened; no blank, no slash. */
-static bool is_plain(char c)
+static bool jwt_is_plain(char c)
 {
     return isalnum((unsigned char)c) || (c && strchr("._-@|:+", c));
 }
@@ -270,9 +271,9 @@ static void name_principal(struct str sub, char out[static PRINCIPAL_MAX])
     char first[13] = "", hash[CRYPTO_HASH_HEX];
     bool plain = sub.n <= SUB_AS_IT_IS;
     for (size_t i = 0; i < sub.n; i++) {
-        plain &= is_plain(sub.at[i]);
+        plain &= jwt_is_plain(sub.at[i]);
         if (i + 1 < sizeof first)
-            first[i] = (char)(is_plain(sub.at[i]) ? sub.at[i] : '_');
+            first[i] = (char)(jwt_is_plain(sub.at[i]) ? sub.at[i] : '_');
     }
     crypto_hash_hex(sub, hash);
     if (plain)

@@ -122,7 +122,7 @@ static bool is_for_signatures(const struct json *jwk)
     return verifies && (!use || str_is(json_str(use), "sig"));
 }
 
-static bool read_alg(struct key *k, const struct json *jwk)
+static bool key_read_alg(struct key *k, const struct json *jwk)
 {
     const struct json *v = json_get(jwk, "alg");
     struct str alg = json_str(v);
@@ -164,7 +164,7 @@ static bool read_key(struct key *k, const struct json *jwk, struct arena *a)
     if (!json_is(jwk, JSON_OBJECT) || !is_for_signatures(jwk) ||
         gnutls_pubkey_init(&k->public) != 0)
         return false;
-    if (import(k, jwk) && read_alg(k, jwk) && read_kid(k, jwk, a)) {
+    if (import(k, jwk) && key_read_alg(k, jwk) && read_kid(k, jwk, a)) {
         mark_key(k, jwk);
         return true;
     }

@@ -1,4 +1,5 @@
-/* Access tokens of an issuer: reading them, their claims, its keys, and where those are. */
+/* Access tokens of an issuer: parsing, claims, the issuer's keys, and where they are
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "capability/capability.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "functions_api/functions_api.h"
+#include "evaluating/evaluating.h"
 #include "performing/performing.h"
 #include "json/json.h"
 
@@ -102,7 +102,7 @@ static bool tell_vault(struct actions *actions, struct str name, struct buf *out
             ? action_ask(actions, "describe_api", "name", name.n ? name : space, a, e)
             : action_ask(actions, "search_api", "query", name, a, e);
     if (said && !all && !one && !json_length(json_get(said, "results")))
-        return actions_api(ACTIONS_API_WORDS, name, out, e); /* which says so */
+        return api_write_document(API_DOCUMENT_WORDS, name, out, e); /* which says so */
     if (one && said)
         put_method(said, out);
     else if (said)
@@ -114,9 +114,9 @@ static bool declare_vault(struct actions *actions, struct buf *out, struct err *
 {
     struct caller terminal = {.name = "terminal"};
     struct work *w = work_begin(actions, &terminal, STR(""), "cloche api --types", e);
-    bool ok = w && actions_api(ACTIONS_API_TYPES, STR(""), out, e);
+    bool ok = w && api_write_document(API_DOCUMENT_TYPES, STR(""), out, e);
     buf_char(out, '\n');
-    ok = ok && work_functions(w, WORK_FUNCTIONS_TYPES, out, e);
+    ok = ok && custom_tell(w, true, out, e);
     if (w)
         work_end(w, ok ? NULL : e);
     return ok;
@@ -131,19 +131,19 @@ static bool is_of_the_api(struct actions *actions, struct str name)
            action_ask(actions, "describe_api", "name", name, a, &none);
 }
 
-static bool api_print(const char *vault, enum actions_api what, struct str name,
+static bool api_print(const char *vault, enum api_document what, struct str name,
                       struct buf *out, struct err *e)
 {
     const char *const vaults[] = {vault, NULL};
     if (!vault)
-        return actions_api(what, name, out, e);
+        return api_write_document(what, name, out, e);
     scoped(actions_close) struct actions *a =
         actions_open(&(struct actions_options){.vaults = vaults}, e);
     if (!a)
         return false;
-    if (what == ACTIONS_API_TYPES)
+    if (what == API_DOCUMENT_TYPES)
         return declare_vault(a, out, e);
-    return is_of_the_api(a, name) ? actions_api(what, name, out, e)
+    return is_of_the_api(a, name) ? api_write_document(what, name, out, e)
                                   : tell_vault(a, name, out, e);
 }
 
@@ -175,11 +175,11 @@ int command_api(int argc, char **argv)
     scoped_buf struct buf text;
     buf_init(&name, BUF_PAGE);
     buf_init(&text, TEXT_MAX);
-    enum actions_api what = types       ? ACTIONS_API_TYPES
-                            : reference ? ACTIONS_API_REFERENCE
-                                        : ACTIONS_API_WORDS;
+    enum api_document what = types       ? API_DOCUMENT_TYPES
+                             : reference ? API_DOCUMENT_REFERENCE
+                                         : API_DOCUMENT_WORDS;
     if (vaults[0] && reference) {
-        err_set(&e, ERR_INVALID, "--reference is of the API alone; leave --vault out");
+        err_set(&e, ERR_INVALID, "--reference is about the API only; leave --vault out");
         return cli_fail(&e);
     }
     if (types + reference + (use.given > 0) > 1) {

@@ -64,7 +64,7 @@ static bool approvals_print(struct approvals_command *c, struct err *e)
         print_entry(it.value, false);
     }
     if (json_length(all) == 0)
-        printf("nothing waits for your word\n");
+        printf("no request waits for your approval\n");
     else
         printf("\ncloche approvals allow ID [--remember session|always], or deny ID\n");
     return true;
@@ -187,10 +187,11 @@ int command_approvals(int argc, char **argv)
     };
     struct option_use use = {
         .usage =
-            "cloche approvals [list | allow ID | deny ID | link] [OPTIONS]\n\n"
-            "What agents have asked for and the policy leaves to you "
-            "(docs/policy.md).\nWho waits hears your word at once; afterwards it is "
-            "good for ten minutes, for the\nvery same request. link: to the page of your server, good once.",
+            "cloche approvals [list | allow ID | deny ID | link] "
+            "[OPTIONS]\n\nRequests of agents that need your approval "
+            "(docs/policy.md). A waiting call gets\nyour decision at once; after that "
+            "the decision is valid for ten minutes, for exactly\nthe same request. "
+            "link: prints a link to the page of your server; it works once.",
         OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = 2,

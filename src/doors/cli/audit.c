@@ -187,7 +187,7 @@ static bool audit_follow(struct audit_command *c, struct err *e)
     return ok;
 }
 
-static void print_finding(const struct json *v)
+static void verdict_print(const struct json *v)
 {
     const struct json *bad = json_get(v, "bad"), *missing = json_get(v, "missing");
     bool ok = json_bool(json_get(v, "ok"), false);
@@ -258,7 +258,7 @@ static bool audit_verify(struct audit_command *c, struct err *e)
     if (c->json)
         cli_put_line(buf_view(&out));
     while (!c->json && json_next(&it))
-        print_finding(it.value);
+        verdict_print(it.value);
     if (!c->json && json_get(found, "history"))
         print_history(json_get(found, "history"));
     return sound || err_set(e, ERR_CONFLICT, "the audit trail was modified");
@@ -519,27 +519,26 @@ int command_audit(int argc, char **argv)
     struct audit_command c = {0};
     const struct option_row rows[] = {
         OPTION_VALUE("--vault", &c.vault, "DIR",
-                     "of what was done there (the current vault)"),
+                     "the trail of this vault (the current one)"),
         OPTION_FLAG("--own", &c.own,
-                    "of what had no vault: tokens, the policy, who was not let in"),
+                    "the trail without a vault: tokens, the policy, refused log-ins"),
         OPTION_VALUE("--limit", &c.limit, "N", "the last N records (20)"),
-        OPTION_FLAG("--follow", &c.follow, "and those that come"),
+        OPTION_FLAG("--follow", &c.follow, "and print new ones as they come"),
         OPTION_FLAG("--verify", &c.verify, "check that nothing was changed or cut"),
-        OPTION_VALUE("--file", &c.file, "FILE", "with --verify: what was exported"),
+        OPTION_VALUE("--file", &c.file, "FILE", "with --verify: an exported file"),
         OPTION_VALUE("--before", &c.before, "DATE",
                      "export: files whose records are all older (2026-07-28)"),
         OPTION_VALUE("--out", &c.out, "FILE",
                      "export: a new file for the records (stdout)"),
-        OPTION_FLAG("--remove", &c.remove,
-                    "export: and take them out of the trail, which goes on"),
+        OPTION_FLAG("--remove", &c.remove, "export: and remove them from the trail"),
         OPTION_FLAG("--json", &c.json, "print the records as they are, JSON a line"),
         OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
-            "cloche audit [show ID | export] [OPTIONS]\n\n"
-            "What was done, by whom and with what result (docs/auditing.md). ID is a\n"
-            "record's number, or the beginning of its mac.",
+            "cloche audit [show ID | export] [OPTIONS]\n\nShows the audit records: "
+            "calls, callers and results (docs/auditing.md). ID is a\nrecord's number, "
+            "or the beginning of its mac.",
         OPTION_ROWS(rows, &c.help),
         OPTION_WORDS(c.words),
     };

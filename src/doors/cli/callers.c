@@ -181,12 +181,12 @@ static bool callers_check_name(struct ward *ward, const char *caller, struct err
     const char *near = str_nearest(str_of(caller), names, count);
     return e->code ? false
            : near  ? err_set(e, ERR_INVALID,
-                             "no caller is '%.80s', and nobody was paused; did you mean "
-                             "'%.80s'?",
+                             "there is no caller '%.80s', and nobody was paused; did "
+                             "you mean '%.80s'?",
                              caller, near)
                    : err_set(e, ERR_INVALID,
-                             "no caller is '%.80s', and nobody was paused; 'cloche "
-                             "callers' lists those that came to this vault",
+                             "there is no caller '%.80s', and nobody was paused; "
+                             "'cloche callers' lists the callers of this vault",
                              caller);
 }
 
@@ -220,10 +220,10 @@ int command_callers(int argc, char **argv)
     };
     struct option_use use = {
         .usage =
-            "cloche callers [list | pause NAME | resume NAME] [OPTIONS]\n\n"
-            "Callers whose calls are refused until you let them go on, and those whose\n"
-            "calls are in the audit, with the programs that they say they are. NAME is\n"
-            "the caller of 'cloche audit', such as stdio or 'http 127.0.0.1'.",
+            "cloche callers [list | pause NAME | resume NAME] [OPTIONS]\n\nLists "
+            "paused callers, whose calls are refused until you resume them, and "
+            "callers\nin the audit, with the programs that they claim to be. NAME is "
+            "a caller in\n'cloche audit', such as stdio or 'http 127.0.0.1'.",
         OPTION_ROWS(rows, &c.help),
         OPTION_WORDS(c.words),
     };

@@ -5,7 +5,7 @@
 #include "json/json.h"
 
 /* "plan.js:3:7: warning: notes.update is not awaited ... [unawaited-call]" */
-static void print_finding(const char *file, const struct json *f)
+static void finding_print(const char *file, const struct json *f)
 {
     struct str suggestion = json_str(json_get(f, "suggestion"));
     printf("%s:%lld:%lld: %.*s: %.*s [%.*s]\n", file,
@@ -62,7 +62,7 @@ static void print_findings(const char *file, const struct json *answer)
     long long type_warnings = print_types(file, answer);
     struct json_iter it = json_iter(json_get(answer, "findings"));
     while (json_next(&it))
-        print_finding(file, it.value);
+        finding_print(file, it.value);
     long long types = json_int(json_get(answer, "typeErrors"), 0);
     printf("%s: ", file);
     if (types)

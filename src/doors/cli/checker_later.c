@@ -11,7 +11,7 @@
 void cli_build_checker(void)
 {
     struct err none = {0};
-    scoped(free) char *guests = actions_guest_dir(&none);
+    scoped(free) char *guests = services_guest_dir(&none);
     char script[4096];
     pid_t child;
     if (!guests || (size_t)snprintf(script, sizeof script, "%s/../../dev/checker-later",

@@ -8,6 +8,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2 };
 
 /* Each reads its own words from argv[2] on and answers the exit code. */
 int command_eval(int argc, char **argv);
+int command_connect(int argc, char **argv);
 int command_reindex(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_api(int argc, char **argv);
@@ -21,6 +22,14 @@ int command_policy(int argc, char **argv);
 int command_tool(int argc, char **argv);
 int command_fn(int argc, char **argv);
 int command_vm(int argc, char **argv);
+int command_search(int argc, char **argv);
+int command_get(int argc, char **argv);
+int command_ls(int argc, char **argv);
+int command_log(int argc, char **argv);
+int command_undo(int argc, char **argv);
+int command_history(int argc, char **argv);
+int command_restore(int argc, char **argv);
+int command_trash(int argc, char **argv);
 struct cli_extras;
 int command_mcp(int argc, char **argv, const struct cli_extras *extras);
 int command_serve(int argc, char **argv, const struct cli_extras *extras);

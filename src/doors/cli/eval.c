@@ -15,7 +15,7 @@ struct eval {
     const char *lang, *timeout, *compute, *memory, *level, *allow, *context, *session,
         *code;
     const char *workspace, *fuel; /* of a script */
-    bool help, network, files, trace, check, as_json;
+    bool help, network, files, trace, check, as_json, raw;
     const char *file;
     enum cloche_level trust;
 };
@@ -194,6 +194,24 @@ static bool is_refused(struct str answer, struct err *e)
     return true;
 }
 
+/* The result alone: a string as it is, all else as JSON. */
+static bool put_raw(struct str answer, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    scoped_buf struct buf text = buf_of((size_t)1 << 30);
+    const struct json *result = json_get(json_read(answer, a, e), "result");
+    struct json_writer w = json_writer(&text);
+    if (json_is(result, JSON_STRING)) {
+        cli_put(json_str(result));
+        return true;
+    }
+    json_put(&w, result);
+    if (!buf_check(&text, "the result", e))
+        return false;
+    cli_put_line(buf_view(&text));
+    return true;
+}
+
 static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
 {
     int failed = 0;
@@ -219,7 +237,10 @@ static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
     /* The code has run: its answer is printed whatever becomes of this. */
     if (cloche_keep_vault(c, terminal, e))
         (void)cli_fail_library(e);
-    cli_put_line(answer);
+    if (!o->raw || failed)
+        cli_put_line(answer);
+    else if (!put_raw(answer, &wrong))
+        return cli_fail(&wrong);
     if (fflush(stdout) != 0)
         return EXIT_FAILED;
     return failed ? EXIT_FAILED : EXIT_DONE;
@@ -228,10 +249,8 @@ static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
 static int eval_run(struct eval *o)
 {
     struct err e = {0};
-    scoped_buf struct buf code;
-    scoped_buf struct buf arguments;
-    buf_init(&code, CODE_MAX);
-    buf_init(&arguments, 8 * CODE_MAX);
+    scoped_buf struct buf code = buf_of(CODE_MAX);
+    scoped_buf struct buf arguments = buf_of(8 * CODE_MAX);
     if (!check_context(o->context, &e) || !eval_read_code(o, &code, &e) ||
         !write_arguments(o, buf_view(&code), &arguments, &e))
         return cli_fail(&e);
@@ -266,14 +285,14 @@ int command_eval(int argc, char **argv)
         OPTION_FLAG("--files", &o.files, "fs: files in memory, for this evaluation"),
         OPTION_FLAG("--network", &o.network,
                     "fetch is there, for the hosts that the policy allows"),
-        OPTION_FLAG("--trace", &o.trace, "tell every host call that was made"),
+        OPTION_FLAG("--trace", &o.trace, "report every host call"),
         OPTION_VALUE("--workspace", &o.workspace, "ID",
                      "run it as a script over the REST routes, for this vault"),
         OPTION_VALUE("--fuel", &o.fuel, "N",
                      "with --workspace: computing that it may use"),
-        OPTION_FLAG(
-            "--check", &o.check,
-            "do not run it: print what a linter finds; exit 1 where that is an error"),
+        OPTION_FLAG("--check", &o.check,
+                    "check the code without running it; exit 1 if there is an error"),
+        OPTION_FLAG("--raw", &o.raw, "print only the result, a string without quotes"),
         OPTION_FLAG("--json", &o.as_json, "with --check: the findings as JSON"),
         OPTION_FLAG("--help", &o.help, "this list"),
     };

@@ -11,30 +11,31 @@ static const struct subcommand subcommands[] = {
     {"list", "[WORDS...]", "which there are", fn_list},
     {"show", "NAME [--version N] [--source]", "one, with its code", fn_show},
     {"add", "FILE.ts | FILE.json", "register one: checked and tested first", fn_add},
-    {"update", "NAME [FILE] [--rename NEW]", "change one: a new version", fn_update},
-    {"new", "NAME --template T", "register one that is made of a template", fn_new},
+    {"update", "NAME [FILE] [--rename NEW]", "change one (makes a new version)",
+     fn_update},
+    {"new", "NAME --template T", "register one from a template", fn_new},
     {"templates", "", "which templates there are", fn_templates},
-    {"validate", "FILE", "look for what is wrong, register nothing", fn_validate},
-    {"test", "NAME [ARGS]", "run it dry, or its examples", fn_test},
-    {"delete", "NAME...", "take some away; their versions stay", fn_delete},
+    {"validate", "FILE", "check a definition, register nothing", fn_validate},
+    {"test", "NAME [ARGS]", "run it as a dry run, or its examples", fn_test},
+    {"delete", "NAME...", "delete functions; their versions stay", fn_delete},
     {"duplicate", "NAME NEW", "a copy under another name", fn_duplicate},
-    {"versions", "NAME", "who changed it when", fn_versions},
+    {"versions", "NAME", "its versions", fn_versions},
     {"diff", "NAME FROM [TO]", "what changed between two versions", fn_diff},
     {"rollback", "NAME VERSION", "make an older version the current one", fn_rollback},
     {"stats", "[NAME]", "how they are used, what could be better", fn_stats},
     {"export", "[NAME...] [--output FILE]", "a file for another vault", fn_export},
-    {"import", "FILE [--conflict HOW]", "take functions over from a file", fn_import},
+    {"import", "FILE [--conflict HOW]", "import functions from a file", fn_import},
     {"backup", "", "keep a copy of all as they are now", fn_backup},
     {"backups", "", "which copies there are", fn_backups},
-    {"restore", "[BACKUP]", "put all back to a copy", fn_restore},
-    {"migrate", "", "check all again against today's API", fn_migrate},
+    {"restore", "[BACKUP]", "restore all from a copy", fn_restore},
+    {"migrate", "", "check all against the current API", fn_migrate},
 };
 
 int command_fn(int argc, char **argv)
 {
     static const struct subcommands all = {
         .of = "fn",
-        .about = "Functions that agents and you keep in a vault, for code to call as "
+        .about = "Functions stored in a vault, which code calls as "
                  "customFunctions.NAME().",
         .note = "; all take --vault DIR and --json",
         .rows = subcommands,
@@ -172,7 +173,7 @@ void fn_print_breaking(const struct json *answer)
         printf("%.*s: changed with it\n", SPELT_ARGS(json_str(followed.value)));
 }
 
-static void print_value(const char *what, const struct json *v)
+static void fn_print_value(const char *what, const struct json *v)
 {
     scoped_buf struct buf text = buf_of(FN_MEMORY);
     struct json_writer w = json_writer(&text);
@@ -194,10 +195,10 @@ static void print_difference(const struct json *result)
         fn_print(message);
         putchar('\n');
     }
-    print_value("expected", json_get(d, "expected"));
-    print_value("got", json_get(d, "got"));
-    print_value("expected error", json_get(result, "expectedError"));
-    print_value("result", json_get(result, "result"));
+    fn_print_value("expected", json_get(d, "expected"));
+    fn_print_value("got", json_get(d, "got"));
+    fn_print_value("expected error", json_get(result, "expectedError"));
+    fn_print_value("result", json_get(result, "result"));
     if (json_get(result, "hint")) {
         fputs("    ", stdout);
         fn_print(json_str(json_get(result, "hint")));
@@ -254,7 +255,7 @@ bool fn_options(struct fn *f, const char *usage, const struct option_row *rows,
         return true;
     struct err e = {0};
     const char *line = strchr(usage, '\n');
-    err_set(&e, ERR_INVALID, "a word is missing; accepted is: %.*s",
+    err_set(&e, ERR_INVALID, "an argument is missing; usage: %.*s",
             (int)(line ? line - usage : (long)strlen(usage)), usage);
     *exit = cli_fail(&e);
     return false;

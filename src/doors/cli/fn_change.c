@@ -22,7 +22,7 @@ static const struct json *read_definition(struct fn *f, const char *path,
     if (!tool_read_file(path, "a file of a function", &text, e))
         return NULL;
     if (!str_is_utf8(buf_view(&text))) {
-        err_set(e, ERR_INVALID, "%.200s is no UTF-8", path);
+        err_set(e, ERR_INVALID, "%.200s is not UTF-8", path);
         return NULL;
     }
     const struct json *read = str_ends(str_of(path), ".json")
@@ -38,9 +38,10 @@ static const struct json *read_definition(struct fn *f, const char *path,
                 "%.200s holds more than one definition; 'cloche fn import' takes it",
                 path);
     if (!e->code && others.n)
-        (void)fprintf(
-            stderr, "cloche: %s has other functions as well: %s; --name NAME takes one\n",
-            path, buf_cz(&others));
+        (void)fprintf(stderr,
+                      "cloche: %s has other functions as well: %s; --name NAME selects "
+                      "one\n",
+                      path, buf_cz(&others));
     return e->code ? NULL : read;
 }
 
@@ -56,13 +57,25 @@ static void change_put_fields(struct fn *f, const struct json *definition, bool 
     }
 }
 
+/* Begins a call with the definition in a file. false: *exit, and why is printed. */
+static bool begin_with_file(struct fn *f, const char *path, const char *name, int *exit)
+{
+    struct err e = {0};
+    fn_begin(f);
+    const struct json *definition = read_definition(f, path, name, &e);
+    if (definition)
+        change_put_fields(f, definition, true);
+    else
+        *exit = cli_fail(&e);
+    return definition != NULL;
+}
+
 struct how {
     bool force, dry;
 };
 #define HOW_OPTIONS(h, what)                   \
     {"--force", NULL, &(h).force, NULL, what}, \
-        {"--dry-run", NULL, &(h).dry, NULL,    \
-         "tell what would come of it, change nothing"}
+        {"--dry-run", NULL, &(h).dry, NULL, "report the result, change nothing"}
 
 static void put_how(struct fn *f, const struct how *h)
 {
@@ -108,19 +121,14 @@ int fn_add(int argc, char **argv)
     int exit;
     if (!fn_options(
             &f,
-            "cloche fn add FILE [OPTIONS]\n\n"
-            "Registers a custom function. FILE.ts holds the function; the comment\n"
-            "before it tells what it does (@param, @returns, @tags, @example as in\n"
-            "'cloche fn show NAME --source'). FILE.json holds a definition. - is\n"
-            "standard input.",
+            "cloche fn add FILE [OPTIONS]\n\nRegisters a custom function. FILE.ts "
+            "contains the function; the comment\nbefore it describes it (@param, "
+            "@returns, @tags, @example as in\n'cloche fn show NAME --source'). "
+            "FILE.json contains a definition. - is\nstandard input.",
             rows, LENGTH(rows), argc, argv, words, 1, 1, &exit))
         return exit;
-    struct err e = {0};
-    fn_begin(&f);
-    const struct json *definition = read_definition(&f, words[0], name, &e);
-    if (!definition)
-        return cli_fail(&e);
-    change_put_fields(&f, definition, true);
+    if (!begin_with_file(&f, words[0], name, &exit))
+        return exit;
     put_how(&f, &how);
     return fn_call(&f, "register_custom_function", &exit) ? print_kept(&f, exit) : exit;
 }
@@ -239,17 +247,12 @@ int fn_validate(int argc, char **argv)
     int exit;
     if (!fn_options(
             &f,
-            "cloche fn validate FILE [OPTIONS]\n\n"
-            "Looks for what is wrong with a custom function. FILE is as for 'cloche fn\n"
-            "add'. Exit 1 where there is an error.",
+            "cloche fn validate FILE [OPTIONS]\n\nChecks a custom function. FILE is "
+            "as for 'cloche fn add'. Exit 1 if there\nis an error.",
             rows, LENGTH(rows), argc, argv, words, 1, 1, &exit))
         return exit;
-    struct err e = {0};
-    fn_begin(&f);
-    const struct json *definition = read_definition(&f, words[0], name, &e);
-    if (!definition)
-        return cli_fail(&e);
-    change_put_fields(&f, definition, true);
+    if (!begin_with_file(&f, words[0], name, &exit))
+        return exit;
     if (!fn_call(&f, "validate_custom_function", &exit))
         return exit;
     bool valid = json_bool(json_get(f.answered, "valid"), false);
@@ -275,7 +278,7 @@ int fn_test(int argc, char **argv)
     const struct option_row rows[] = {
         OPTION_VALUE("--timeout", &timeout, "MS",
                      "time of a run, waiting included (5000)"),
-        OPTION_FLAG("--keep", &keep, "what it writes is kept, as if it had been called"),
+        OPTION_FLAG("--keep", &keep, "keep what it writes, as in a normal call"),
         FN_OPTIONS(f),
     };
     int exit;
@@ -292,11 +295,10 @@ int fn_test(int argc, char **argv)
     const struct json *args = words[1] ? json_read(str_of(words[1]), f.arena, &e) : NULL;
     if (e.code) {
         struct err why = {0};
-        err_set(
-            &why, ERR_INVALID,
-            "ARGS '%.80s' is no JSON: an array, '[\"2026-01-31\", 3]', or an object by "
-            "name, '{\"date\": \"2026-01-31\"}', is accepted; nothing was run",
-            words[1]);
+        err_set(&why, ERR_INVALID,
+                "ARGS '%.80s' is not JSON: an array, '[\"2026-01-31\", 3]', or an object "
+                "by name, '{\"date\": \"2026-01-31\"}', is accepted; nothing was run",
+                words[1]);
         return cli_fail(&why);
     }
     json_pair_cstr(&f.w, "name", words[0]);

@@ -75,7 +75,7 @@ int fn_import(int argc, char **argv)
         OPTION_VALUE("--conflict", &conflict, "HOW",
                      "where a name is taken: skip (so else), rename, replace or version"),
         OPTION_VALUE("--name", names, "NAME...", "only this one; may be repeated"),
-        OPTION_FLAG("--dry-run", &dry, "tell what would come of it, change nothing"),
+        OPTION_FLAG("--dry-run", &dry, "report the result, change nothing"),
         FN_OPTIONS(f),
     };
     int exit;

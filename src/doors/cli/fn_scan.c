@@ -11,11 +11,6 @@ char scan_peek(const struct scan *s, size_t n)
     return s->at + n < s->text.n ? s->text.at[s->at + n] : '\0';
 }
 
-bool scan_is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
 static void scan_skip_to(struct scan *s, const char *end)
 {
     size_t n = strlen(end);
@@ -62,8 +57,8 @@ struct str scan_next(struct scan *s)
     char c = scan_peek(s, 0);
     if (s->at >= s->text.n)
         return (struct str){0};
-    if (scan_is_word(c))
-        while (scan_is_word(scan_peek(s, 0)))
+    if (char_is_word(c))
+        while (char_is_word(scan_peek(s, 0)))
             s->at++;
     else if (c == '"' || c == '\'' || c == '`' ||
              (c == '/' && (!s->last || strchr("(,=:[!&|?{};+-*%<>~^", s->last))))
@@ -130,10 +125,10 @@ static bool read_parameter_name(struct scan *s, struct found *f, struct err *e)
         s->at += 2;
         name = scan_next(s);
     }
-    if (!name.n || !scan_is_word(name.at[0]) || i == PARAMETERS_MAX)
+    if (!name.n || !char_is_word(name.at[0]) || i == PARAMETERS_MAX)
         return err_set(e, ERR_INVALID,
-                       "line %u: '%.*s' is no parameter of a custom function: names with "
-                       "types are, such as date?: string",
+                       "line %u: '%.*s' is not a parameter of a custom function; "
+                       "names with types are accepted, such as date?: string",
                        line, STR_ARGS(str_cut(name, 20)));
     f->parameters[f->count++].name = name;
     return true;
@@ -302,7 +297,7 @@ bool scan_find(struct str code, struct str name, struct found *out, struct err *
     }
     return any ||
            err_set(e, ERR_INVALID,
-                   "there is no function%s%.*s in it; 'async function name(...)' at "
-                   "the top level is one",
+                   "the file has no function%s%.*s; 'async function name(...)' at the "
+                   "top level is accepted",
                    name.n ? " " : "", STR_ARGS(str_cut(name, 60)));
 }

@@ -14,7 +14,6 @@ struct scan {
     struct str comment;
 };
 char scan_peek(const struct scan *s, size_t n);
-bool scan_is_word(char c);
 void scan_skip_blank(struct scan *s); /* and comments */
 /* The next token: a word, something quoted, or one character; empty: the end. */
 struct str scan_next(struct scan *s);

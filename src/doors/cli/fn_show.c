@@ -9,7 +9,7 @@
 
 /* ---- list ------------------------------------------------------------------------------- */
 
-static void print_rows(const struct json *rows)
+static void functions_print(const struct json *rows)
 {
     struct json_iter it = json_iter(rows);
     while (json_next(&it)) {
@@ -62,15 +62,15 @@ int fn_list(int argc, char **argv)
         OPTION_VALUE("--used-since", &since, "DATE", "called since then"),
         OPTION_VALUE("--unused-since", &idle, "DATE", "not called since then"),
         OPTION_VALUE("--limit", &limit, "N", "rows (1000)"),
-        OPTION_VALUE("--cursor", &cursor, "NAME", "go on behind this one"),
+        OPTION_VALUE("--cursor", &cursor, "NAME", "continue after this one"),
         FN_OPTIONS(f),
     };
     int exit;
     if (!fn_options(
             &f,
-            "cloche fn list [WORDS...] [OPTIONS]\n\n"
-            "The custom functions of a vault; with words, those that have them in\n"
-            "their name, description or tags.",
+            "cloche fn list [WORDS...] [OPTIONS]\n\nLists the custom functions of a "
+            "vault; with words, those that have the words\nin their name, description "
+            "or tags.",
             rows, LENGTH(rows), argc, argv, words, 0, WORDS_MAX, &exit))
         return exit;
     fn_begin(&f);
@@ -93,7 +93,7 @@ int fn_list(int argc, char **argv)
         !fn_put_number(&f, "limit", limit ? limit : "1000", &exit) ||
         !fn_call(&f, "list_custom_functions", &exit) || !fn_goes_on(&f, &exit))
         return exit;
-    print_rows(json_get(f.answered, "functions"));
+    functions_print(json_get(f.answered, "functions"));
     struct str next = json_str(json_get(f.answered, "nextCursor"));
     if (next.n)
         printf("... and more: --cursor %.*s\n", SPELT_ARGS(next));
@@ -131,7 +131,7 @@ int fn_show(int argc, char **argv)
     const char *words[1] = {0}, *version = NULL, *output = NULL;
     bool source = false;
     const struct option_row rows[] = {
-        OPTION_VALUE("--version", &version, "N", "as it was then"),
+        OPTION_VALUE("--version", &version, "N", "that version"),
         OPTION_FLAG("--source", &source, "as a file that 'cloche fn add' takes"),
         OPTION_VALUE("--output", &output, "FILE", "with --source: write it there"),
         FN_OPTIONS(f),

@@ -213,7 +213,7 @@ static void put_type_text(struct str type, struct str generics, struct buf *out)
             is = is || (depth == 1 && strchr("<,", last) && str_eq(p, t));
             depth += scan_opens(p);
         }
-        if (!is || !scan_is_word(t.at[0]))
+        if (!is || !char_is_word(t.at[0]))
             continue;
         buf_put(out, type.at + copied, (size_t)(t.at - type.at) - copied);
         buf_cstr(out, "any");
@@ -235,7 +235,7 @@ static struct str documented_name(struct str comment, size_t place)
         if (str_is(name, "["))
             name = scan_next(&s);
         if (scan_peek(&s, 0) != '.' && place-- == 0)
-            return name.n && scan_is_word(name.at[0]) ? name : (struct str){0};
+            return name.n && char_is_word(name.at[0]) ? name : (struct str){0};
     }
     return (struct str){0};
 }

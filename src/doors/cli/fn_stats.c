@@ -147,10 +147,10 @@ int fn_stats(int argc, char **argv)
     int exit;
     if (!fn_plain(
             &f,
-            "cloche fn stats [NAME] [OPTIONS]\n\n"
-            "How custom functions are used, and what could be better: of all, with\n"
-            "totals and metrics, or of one, with its errors, versions, days and last\n"
-            "runs; --json tells all figures.",
+            "cloche fn stats [NAME] [OPTIONS]\n\nShows how custom functions are used, "
+            "with suggestions: for all functions, with\ntotals and metrics, or for "
+            "one, with its errors, versions, days and last runs;\n--json prints all "
+            "figures.",
             argc, argv, words, 0, 1, &exit))
         return exit;
     if (words[0])

@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "os/os.h"
 #include "services/services.h"
-#include "vm/vm.h"
+#include "vm/commands.h"
 
 /* ---- words ---------------------------------------------------------------------- */
 
@@ -21,9 +21,13 @@ size_t machine_rows(struct machine_words *w, bool timeout,
     const struct option_row rows[MACHINE_ROWS] = {
         OPTION_VALUE("--ram", &w->ram, "MB", "its memory, 64 to 1024 instead of 512"),
         OPTION_VALUE("--disk", &w->disk, "MB",
-                     "what it may write to its disk, at most 2048"),
+                     "size of its writes to disk, at most 2048"),
         OPTION_VALUE("--cwd", &w->cwd, "DIR", "where the command begins"),
         OPTION_VALUE("--env", w->env, "NAME=VALUE...", "a variable of its environment"),
+        OPTION_FLAG("--network", &w->network, "it reaches the hosts of the policy"),
+        OPTION_VALUE("--allow-host", w->allow, "HOST...", "it reaches this one, too"),
+        OPTION_VALUE("--publish", w->publish, "[[ADDRESS:]PORT:]PORT...",
+                     "its second port is reached at the first one of this computer"),
         OPTION_FLAG("--help", &w->help, "this list"),
         OPTION_VALUE("--timeout", &w->timeout, "MS",
                      "ends the command, with exit code 124"),
@@ -78,7 +82,7 @@ static bool is_builtin(const char *word)
 }
 
 /* A program stands in the shell's place: it alone decides what a signal does. */
-static void put_words(struct buf *out, char **words, int count)
+static void machine_put_words(struct buf *out, char **words, int count)
 {
     if (count > 0 && !is_builtin(words[0]))
         buf_cstr(out, "exec --");
@@ -101,7 +105,7 @@ bool machine_read(struct machine_words *w, const char *usage, bool timeout, int 
     if (argc - first == 1 && !as_words)
         buf_cstr(&w->command, argv[first]);
     else
-        put_words(&w->command, argv + first, argc - first);
+        machine_put_words(&w->command, argv + first, argc - first);
     if (buf_check(&w->command, "the command", &e) && read_numbers(w, &e))
         return true;
     *exit = cli_fail(&e);
@@ -115,33 +119,26 @@ void machine_words_done(struct machine_words *w)
 
 /* ---- the machine ------------------------------------------------------------------ */
 
-/* Where machines of other sizes are kept; without a place for that they are refused. */
-static char *cache_folder(void)
-{
-    struct err none = {0};
-    scoped(free) char *path = NULL;
-    char *folder = NULL;
-    scoped_fd int dir = os_cache_dir(&path, &none);
-    if (dir >= 0 && os_make_dirs(dir, "machines", &none))
-        must(asprintf(&folder, "%s/machines", path) > 0);
-    return folder;
-}
-
 bool machine_box_open(struct machine_box *b, const struct machine_words *w, struct err *e)
 {
-    b->guests = actions_guest_dir(e);
+    struct vm_options options = w->options;
+    b->guests = services_guest_dir(e);
     if (!b->guests)
         return false;
+    b->network = machine_network_open(w, e);
+    if (!b->network)
+        return false;
+    options.network = machine_network_of(b->network);
     must(asprintf(&b->ahead, "%s/ahead", b->guests) > 0);
     must(asprintf(&b->image, "%s/../vm", b->guests) > 0);
-    b->cache = cache_folder();
+    b->cache = os_cache_path("machines");
     b->engine = engine_open(&(struct engine_options){.ahead = b->ahead}, e);
     if (!b->engine)
         return false;
-    b->all = vms_open(
-        &(struct vms_options){.engine = b->engine, .image = b->image, .cache = b->cache});
-    b->machine = vm_start(b->all, STR("terminal"), &w->options, e);
-    return b->machine != NULL;
+    b->all = vms_open(&(struct vms_options){
+        .engine = b->engine, .image = b->image, .cache = b->cache, .certificates = true});
+    b->machine = vm_start(b->all, STR("terminal"), &options, e);
+    return b->machine && machine_publish(b->machine, w->publish, e);
 }
 
 void machine_box_close(struct machine_box *b)
@@ -151,6 +148,8 @@ void machine_box_close(struct machine_box *b)
     vm_release(b->machine);
     vms_close(b->all);
     engine_close(b->engine);
+    machine_network_report(b->network);
+    machine_network_close(b->network);
     free(b->guests);
     free(b->ahead);
     free(b->image);
@@ -184,10 +183,10 @@ int command_vm(int argc, char **argv)
 {
     const struct subcommands s = {
         .of = "vm",
-        .about =
-            "A Linux machine in WebAssembly, ready at once: Debian's bash, python3 and\n"
-            "git. It sees no file and no network of this computer, lives as long as the\n"
-            "command does, and leaves nothing. Servers have machines of their own.",
+        .about = "A Linux machine in WebAssembly that starts in milliseconds: Debian's "
+                 "bash, python3\nand git. It sees no file of this computer, and only the "
+                 "hosts that you name; it ends\nwith the command, and keeps nothing. "
+                 "Servers have their own machines.",
         .note = "; docs/machine.md all",
         .rows = rows,
         .count = LENGTH(rows),

@@ -2,7 +2,7 @@
  * process and for one command. Private to cli. */
 #pragma once
 #include "cli/options.h"
-#include "vm/vm.h"
+#include "vm/commands.h"
 
 /* Each reads its own words from argv[2] on and answers the exit code: the command's. */
 int machine_exec(int argc, char **argv);
@@ -14,14 +14,16 @@ int machine_shell(int argc, char **argv);
 
 struct machine_words {
     const char *env[OPTION_REPEAT + 1];
+    const char *allow[OPTION_REPEAT + 1];
+    const char *publish[OPTION_REPEAT + 1];
     const char *cwd, *ram, *disk, *timeout;
-    bool help;
+    bool help, network;
     struct vm_options options;
     uint64_t timeout_ns;
     struct buf command; /* for bash; empty: none was given */
 };
 /* The rows of the options; `timeout` where a command may have one. */
-#define MACHINE_ROWS 6u
+#define MACHINE_ROWS 9u
 size_t machine_rows(struct machine_words *w, bool timeout,
                     struct option_row out[static MACHINE_ROWS]);
 /* Reads the words: behind "--" they are one command's words, as they are; without it one
@@ -31,8 +33,42 @@ bool machine_read(struct machine_words *w, const char *usage, bool timeout, int 
 void machine_words_done(struct machine_words *w);
 #define scoped_machine_words __attribute__((cleanup(machine_words_done)))
 
+/* ---- whom it may reach (machine_network.c) ----------------------------------------- */
+
+/* As --network and --allow-host say; without both nothing is allowed. `w` outlives it. NULL and
+ * *e: the policy cannot be read, or names no host; an entry is none. */
+struct machine_network;
+struct machine_network *machine_network_open(const struct machine_words *w,
+                                             struct err *e);
+void machine_network_close(struct machine_network *n); /* NULL is fine */
+SCOPED(machine_network, machine_network_close);
+const struct vm_network *machine_network_of(const struct machine_network *n);
+/* Once its machine has ended: one line to standard error about the first name or address that was
+ * refused, if any was, with the option that allows it. NULL is fine. */
+void machine_network_report(const struct machine_network *n);
+
+/* ---- what of it is reached (machine_publish.c) --------------------------------------- */
+
+/* Exposes the ports of --publish, and prints where they are. false and *e: ERR_INVALID, or as
+ * vm_expose(). */
+bool machine_publish(struct vm *m, const char *const *publish, struct err *e);
+
+/* The first that was refused (machine_refused.c). */
+struct machine_refusal {
+    bool off;            /* neither --network nor --allow-host was given */
+    bool never;          /* no option allows it */
+    char what[BUF_NAME]; /* as --allow-host takes it; "": nothing was refused */
+};
+void machine_refused_name(struct machine_refusal *r, const char *name);
+/* false: it is not the first. */
+bool machine_refused_peer(struct machine_refusal *r, const struct vm_peer *p);
+void machine_refused_report(const struct machine_refusal *r);
+
+/* ---- the machine -------------------------------------------------------------------- */
+
 /* A machine of this process alone. */
 struct machine_box {
+    struct machine_network *network;
     char *guests, *ahead, *image, *cache;
     struct engine *engine;
     struct vms *all;

@@ -66,11 +66,11 @@ int machine_exec(int argc, char **argv)
     scoped_machine_words struct machine_words w = {0};
     if (!machine_read(
             &w,
-            "cloche vm exec [OPTIONS] -- COMMAND [WORDS...]\n"
-            "       cloche vm exec [OPTIONS] 'SHELL TEXT'\n\n"
-            "Runs a command in a Linux machine of its own, with our standard streams, and ends\n"
-            "with its exit code: 124 out of time, 125 no machine or it failed. Behind -- all\n"
-            "words are the command's, as they are; one word without it is text for bash.",
+            "cloche vm exec [OPTIONS] -- COMMAND [WORDS...]\n       cloche vm exec "
+            "[OPTIONS] 'SHELL TEXT'\n\nRuns a command in its own Linux machine, with "
+            "the terminal's standard streams, and\nends with its exit code: 124 out "
+            "of time, 125 no machine or it failed. All words\nafter -- belong to the "
+            "command, unchanged; one word without it is text for bash.",
             true, argc, argv, &exit))
         return exit;
     if (!w.command.n) {

@@ -35,8 +35,8 @@ static bool make_raw(struct err *e)
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     if (tcgetattr(STDIN_FILENO, &before) != 0)
         return err_set(e, ERR_INVALID,
-                       "standard input is no terminal; 'cloche vm exec' runs a command "
-                       "without one");
+                       "standard input is not a terminal; 'cloche vm exec' runs a "
+                       "command without one");
     for (size_t i = 0; i < LENGTH(deaths); i++)
         (void)signal(deaths[i], died);
     (void)atexit(put_back);

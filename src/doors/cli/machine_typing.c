@@ -189,8 +189,8 @@ struct typing *typing_begin(bool terminal, struct err *e)
     cancel_init(&t->cancel);
     pthread_mutex_init(&t->lock, NULL);
     if (hear_signals(t, e) &&
-        (pthread_create(&t->thread, NULL, typing_main, t) == 0 ||
-         err_set(e, ERR_IO, "there is no thread for what is typed")))
+        (os_thread_start(&t->thread, "typing", 0, typing_main, t) ||
+         err_set(e, ERR_IO, "no thread could be started for terminal input")))
         return t;
     os_close(t->signals);
     os_close(t->wake);

@@ -110,7 +110,7 @@ bool options_number(const char *name, const char *text, long long min, long long
                    text, min, max);
 }
 
-static void print_help(const struct option_use *use)
+static void options_print(const struct option_use *use)
 {
     printf("usage: %s\n\n", use->usage);
     for (size_t i = 0; i < use->count; i++) {
@@ -131,7 +131,7 @@ bool options_begin(struct option_use *use, int argc, char **argv, int *exit)
         return false;
     }
     if (*use->help) {
-        print_help(use);
+        options_print(use);
         *exit = EXIT_DONE;
     }
     return !*use->help;

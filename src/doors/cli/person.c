@@ -8,21 +8,24 @@
 #include "calls/calls.h"
 #include "catalogue/catalogue.h"
 #include "desk/desk.h"
+#include "embed/embed.h"
 #include "guard/guard.h"
 #include "services/services.h"
 #include "uri/uri.h"
 
-void person_open(struct person *p)
+void person_open(struct person *p, struct cloche *c)
 {
     struct err e = {0};
-    struct guard_options options = actions_guard_options();
+    struct guard_options options = host_call_guard_options();
     *p = (struct person){.guard = guard_open(&options), .approvals = approvals_open(&e)};
-    p->guest_dir = p->approvals ? actions_guest_dir(&e) : NULL;
+    p->guest_dir = p->approvals ? services_guest_dir(&e) : NULL;
     if (p->guest_dir)
         p->catalogue = catalogue_open(&(struct catalogue_options){
             .guest_dir = p->guest_dir, .taken = actions_name_taken});
-    struct desk_options desk = {
-        .guard = p->guard, .approvals = p->approvals, .catalogue = p->catalogue};
+    struct desk_options desk = {.guard = p->guard,
+                                .approvals = p->approvals,
+                                .catalogue = p->catalogue,
+                                .actions = embed_actions(c)};
     if (p->catalogue)
         p->desk = desk_open(&desk, &e);
     if (!p->desk)

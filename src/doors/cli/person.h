@@ -11,8 +11,9 @@ struct person {
     char *guest_dir;
     struct desk *desk; /* NULL: there is no page, and the log said why */
 };
+struct cloche;
 /* Never fails: where there is no folder for it, a server serves without a page. */
-void person_open(struct person *p);
+void person_open(struct person *p, struct cloche *c);
 void person_close(struct person *p); /* its server is closed */
 /* Prints a link to the page on stderr, once the server listens. */
 void person_greet(struct person *p, const char *url);

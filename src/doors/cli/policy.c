@@ -59,7 +59,7 @@ static void name_folder(const char *given, struct err *e)
 
 struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
 {
-    struct guard_options options = actions_guard_options();
+    struct guard_options options = host_call_guard_options();
     scoped(free) char *path = cli_vault_path(vault);
     scoped(guard_close) struct guard *g = guard_open(&options);
     scoped_fd int dir = path ? os_dir_open(path, e) : -1;
@@ -76,7 +76,7 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
 
 /* ---- show --------------------------------------------------------------- */
 
-static void print_value(const struct json *v)
+static void policy_print_value(const struct json *v)
 {
     scoped_buf struct buf text = buf_of(TEXT_MAX);
     struct json_writer w = json_writer(&text);
@@ -102,10 +102,10 @@ static void print_shown(const struct json *shown)
     while (json_next(&it)) {
         printf("%-26.*s %-8.*s ", SPELT_ARGS(json_str(json_get(it.value, "key"))),
                SPELT_ARGS(json_str(json_get(it.value, "from"))));
-        print_value(json_get(it.value, "value"));
+        policy_print_value(json_get(it.value, "value"));
         if (json_get(it.value, "and")) {
             printf(" and, from the vault, ");
-            print_value(json_get(it.value, "and"));
+            policy_print_value(json_get(it.value, "and"));
         }
         printf("\n");
     }
@@ -182,9 +182,9 @@ static bool set(void *command, struct err *e)
 
 static bool schema(void *command, struct err *e)
 {
-    (void)command;
+    const struct policy_command *c = command;
     scoped_buf struct buf out = buf_of(TEXT_MAX);
-    return guard_schema(&out, e) && printf("%s", buf_cz(&out)) >= 0;
+    return guard_schema(c->guard, &out, e) && printf("%s", buf_cz(&out)) >= 0;
 }
 
 static const struct verb verbs[] = {
@@ -204,16 +204,15 @@ int command_policy(int argc, char **argv)
     struct policy_command c = {0};
     const struct option_row rows[] = {
         OPTION_VALUE("--vault", &c.vault, "DIR",
-                     "a vault: its policy too; set and unset change that one"),
+                     "also apply a vault's policy; set and unset change that one"),
         OPTION_FLAG("--json", &c.json, "print JSON"),
         OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
-        .usage =
-            "cloche policy (show | check [FILE] | set KEY VALUE... | unset KEY | schema) "
-            "[OPTIONS]\n\n"
-            "What callers may do (docs/policy.md): the values in force and where each comes\n"
-            "from; what is wrong with the files, or with FILE; changing a key of yours.",
+        .usage = "cloche policy (show | check [FILE] | set KEY VALUE... | unset KEY | "
+                 "schema) [OPTIONS]\n\nShows what callers may do (docs/policy.md): the "
+                 "values in force and their origin;\nchecks the files, or FILE; changes "
+                 "keys of your policy.",
         OPTION_ROWS(rows, &c.help),
         .words = c.words,
         .max = WORDS_MAX,

@@ -135,7 +135,7 @@ static bool tell_health(void *none, struct http_request *rq, struct http_respons
     if (str_is(http_method(rq), "GET")) {
         http_say(rs, 200, "ok");
     } else {
-        http_say(rs, 405, "GET tells whether the server answers");
+        http_say(rs, 405, "GET says whether the server runs");
         http_set_header(rs, "Allow", "GET, HEAD");
     }
     return true;
@@ -149,11 +149,11 @@ static bool tell_metrics(void *arg, struct http_request *rq, struct http_respons
     struct err e = {0};
     (void)work;
     if (!str_is(http_method(rq), "GET")) {
-        http_say(rs, 405, "GET tells the metrics");
+        http_say(rs, 405, "GET returns the metrics");
         http_set_header(rs, "Allow", "GET");
     } else if (!may_read_metrics(rq, rs)) {
         return true;
-    } else if (actions_metrics(arg, &rs->body, &e)) {
+    } else if (telemetry_metrics(arg, &rs->body, &e)) {
         rs->type = "text/plain; version=0.0.4; charset=utf-8";
     } else {
         http_say(rs, 500, "%s", e.msg);
@@ -181,8 +181,8 @@ static bool read_public_url(struct service *s, struct err *e)
     if (!uri_read(str_of(s->public_url), &u) || !str_is(u.scheme, "https") ||
         (u.rest.n && u.rest.at[0] != '/'))
         return err_set(e, ERR_INVALID,
-                       "--public-url '%.100s' is none; https://HOST, with a port and a "
-                       "path where they are needed, is accepted",
+                       "--public-url '%.100s' is invalid; https://HOST, with a port "
+                       "and a path if needed, is accepted",
                        s->public_url);
     if (u.authority.n >= sizeof s->public_host)
         return err_set(e, ERR_INVALID,
@@ -203,8 +203,8 @@ static bool service_check_names(const struct service *s, struct err *e)
     for (const char *const *name = s->hosts; *name; name++)
         if (!**name || strpbrk(*name, "/*?#@, "))
             return err_set(e, ERR_INVALID,
-                           "--allow-host '%.100s' is no name; one as it stands in Host, "
-                           "such as notes.example.org, is accepted",
+                           "--allow-host '%.100s' is not a valid name; one as it "
+                           "stands in Host, such as notes.example.org, is accepted",
                            *name);
     for (const char *const *origin = s->origins; *origin; origin++) {
         struct uri u;
@@ -261,7 +261,7 @@ static bool open_access(struct service *s, struct err *e)
                                      .per_second = (unsigned)per_second,
                                      .running = (unsigned)running,
                                      .refused = serve_record_refusal,
-                                     .persons_path = DESK_PATH,
+                                     .persons_paths = desk_paths,
                                      .public_path = HEALTH_PATH,
                                      .arg = s};
     if (!read_oauth(s, &options.oauth, e))
@@ -288,17 +288,14 @@ static bool service_run(struct service *s, struct err *e)
     struct mcp *mcp = embed_mcp(s->cloche, e);
     if (!mcp)
         return false;
-    struct http_route routes[3 + REST_ROUTES + ACCESS_ROUTES + 2] = {
+    struct http_route routes[3 + REST_ROUTES + ACCESS_ROUTES + DESK_ROUTES] = {
         mcp_route(mcp),
         {.path = "/metrics", .arg = actions, .begin = tell_metrics},
         {.path = HEALTH_PATH, .head = true, .begin = tell_health}};
-    size_t count = 3 + REST_ROUTES;
-    rest_routes(embed_workspaces(s->cloche), routes + 3);
+    size_t count = 3 + rest_routes(actions, routes + 3);
     count += access_routes(s->access, routes + count);
-    if (s->person.desk) {
-        routes[count++] = desk_route(s->person.desk);
-        routes[count++] = desk_root_route();
-    }
+    if (s->person.desk)
+        count += desk_routes(s->person.desk, routes + count);
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
                                    .n_routes = count,
@@ -352,12 +349,12 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         OPTION_VALUE("--tls-key", &s.tls_key, "FILE", "and its key"),
         OPTION_FLAG("--require-token", &s.require_token,
                     "ask programs of this machine for a token, too"),
-        OPTION_FLAG(
-            "--behind-proxy", &s.behind_proxy,
-            "all comes through your proxy, which has TLS and tells the client's address"),
+        OPTION_FLAG("--behind-proxy", &s.behind_proxy,
+                    "all requests come through your proxy, which has TLS and reports the "
+                    "client's address"),
         OPTION_VALUE("--public-url", &s.public_url, "URL", "how clients reach the proxy"),
         OPTION_VALUE("--oauth-issuer", &s.oauth_issuer, "URL",
-                     "let in who has a token (JWT) of this OAuth issuer, too"),
+                     "also accept tokens (JWT) of this OAuth issuer"),
         OPTION_VALUE(
             "--oauth-vault", s.oauth_vaults, "ID...",
             "the vaults of its tokens that name none; '*': all; may be repeated"),
@@ -386,7 +383,7 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
     (void)signal(SIGPIPE, SIG_IGN);
     bool ok = open_access(&s, &e) && service_open(&s, extras, &e);
     if (ok) {
-        person_open(&s.person);
+        person_open(&s.person, s.cloche);
         ok = service_run(&s, &e);
         person_close(&s.person);
     }

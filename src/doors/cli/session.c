@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "cli/subcommand.h"
 #include "guard/guard.h"
-#include "os/os.h"
 #include "session/session.h"
 #include "json/json.h"
 
@@ -50,10 +49,6 @@ static bool find_all(struct found *f, struct err *e)
 static void session_put_row(const struct session_info *x, uint64_t idle_ms,
                             struct json_writer *w)
 {
-    char created[25], used[25], expires[25];
-    os_format_utc(x->created_ms, created);
-    os_format_utc(x->used_ms, used);
-    os_format_utc(x->used_ms + (int64_t)idle_ms, expires);
     json_open_object(w);
     json_pair_str(w, "name", x->name);
     json_pair_str(w, "handle", x->handle);
@@ -61,9 +56,9 @@ static void session_put_row(const struct session_info *x, uint64_t idle_ms,
     json_pair_str(w, "vault", x->vault);
     json_pair_int(w, "calls", (int64_t)x->calls);
     json_pair_int(w, "bytes", (int64_t)x->bytes);
-    json_pair_cstr(w, "created", created);
-    json_pair_cstr(w, "used", used);
-    json_pair_cstr(w, "expires", expires);
+    json_pair_time(w, "created", x->created_ms);
+    json_pair_time(w, "used", x->used_ms);
+    json_pair_time(w, "expires", x->used_ms + (int64_t)idle_ms);
     json_close(w);
 }
 
@@ -92,7 +87,7 @@ static bool list_sessions(void *command, struct err *e)
     for (size_t i = 0; i < f->count; i++) {
         const struct session_info *x = &f->all[i];
         char used[25];
-        os_format_utc(x->used_ms, used);
+        date_format(x->used_ms, used);
         printf("%-16.*s %-14.*s %s %5llu KB  %.*s\n", SPELT_ARGS(x->name),
                SPELT_ARGS(x->caller), used, (unsigned long long)(x->bytes >> 10),
                SPELT_ARGS(x->handle));
@@ -112,8 +107,8 @@ static bool close_one(const struct found *f, const char *name, struct err *e)
         if (named)
             return err_set(
                 e, ERR_INVALID,
-                "several callers have a session '%.40s'; give the handle of one, "
-                "as cloche session list tells it",
+                "several callers have a session '%.40s'; give the handle of one, from "
+                "cloche session list",
                 name);
         named = x;
     }
@@ -160,16 +155,12 @@ int command_session(int argc, char **argv)
         OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
-        .usage = "cloche session (list | close NAME | close --all) [OPTIONS]\n\n"
-                 "Shows and ends the sessions of cloche eval and of agents.",
+        .usage = "cloche session (list | close NAME | close --all) [OPTIONS]\n\nLists "
+                 "and ends the sessions of cloche eval and of agents.",
         OPTION_ROWS(rows, &c.help),
         OPTION_WORDS(c.words),
     };
-    int exit;
-    if (!options_begin(&use, argc, argv, &exit))
-        return exit;
-    struct err e = {0};
-    bool ok = verbs_run("session", verbs, LENGTH(verbs), &use, &c, &e);
+    int exit = verbs_command("session", verbs, LENGTH(verbs), &use, &c, argc, argv);
     found_done(&c.found);
-    return ok ? EXIT_DONE : cli_fail(&e);
+    return exit;
 }

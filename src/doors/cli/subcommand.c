@@ -13,7 +13,7 @@ static int longer(int n, const char *text)
     return length > n ? length : n;
 }
 
-static int print_help(const struct subcommands *s, int exit)
+static int subcommands_print(const struct subcommands *s, int exit)
 {
     FILE *to = exit ? stderr : stdout;
     int name = 0, words = 0;
@@ -33,20 +33,20 @@ int subcommands_run(const struct subcommands *s, int argc, char **argv)
 {
     const char *name = argc > 2 ? argv[2] : "";
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-        return print_help(s, EXIT_DONE);
+        return subcommands_print(s, EXIT_DONE);
     /* "cloche tool help run" is "cloche tool run --help". */
     char *help[] = {argv[0], argc > 3 ? argv[3] : NULL, (char[]){"--help"}, NULL};
     if (!strcmp(name, "help")) {
         for (size_t i = 0; i < s->count && argc > 3; i++)
             if (!strcmp(argv[3], s->rows[i].name))
                 return s->rows[i].run(3, help);
-        return print_help(s, EXIT_DONE);
+        return subcommands_print(s, EXIT_DONE);
     }
     for (size_t i = 0; i < s->count; i++)
         if (!strcmp(name, s->rows[i].name))
             return s->rows[i].run(argc - 1, argv + 1);
     if (!*name)
-        return print_help(s, EXIT_WRONG);
+        return subcommands_print(s, EXIT_WRONG);
     struct err e = {0};
     const char *names[SUBCOMMANDS_MAX];
     must(s->count <= LENGTH(names));
@@ -100,6 +100,16 @@ bool verbs_run(const char *of, const struct verb *rows, size_t count,
     size_t words = use->given ? use->given - 1 : 0;
     if (words < v->least || words > v->most)
         return err_set(e, ERR_INVALID, "cloche %s %s is followed by %s", of, v->name,
-                       v->takes ? v->takes : "no other word");
+                       v->takes ? v->takes : "no further argument");
     return v->run(command, e);
+}
+
+int verbs_command(const char *of, const struct verb *rows, size_t count,
+                  struct option_use *use, void *command, int argc, char **argv)
+{
+    int exit;
+    struct err e = {0};
+    if (!options_begin(use, argc, argv, &exit))
+        return exit;
+    return verbs_run(of, rows, count, use, command, &e) ? EXIT_DONE : cli_fail(&e);
 }

@@ -34,3 +34,6 @@ struct verb {
  * and *e: ERR_INVALID, or what it failed with. */
 bool verbs_run(const char *of, const struct verb *rows, size_t count,
                const struct option_use *use, void *command, struct err *e);
+/* The same for a command that needs nothing before: it also reads the options. The exit code. */
+int verbs_command(const char *of, const struct verb *rows, size_t count,
+                  struct option_use *use, void *command, int argc, char **argv);

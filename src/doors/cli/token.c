@@ -44,8 +44,8 @@ static bool read_expiry(const char *text, int64_t *out, struct err *e)
         return true;
     }
     return err_set(e, ERR_INVALID,
-                   "--expires '%.40s' is no time; 30d, 12h or 90m (at most 3650d) and "
-                   "'never' are accepted",
+                   "--expires '%.40s' is not a time; 30d, 12h or 90m (at most 3650d) "
+                   "and 'never' are accepted",
                    text);
 }
 
@@ -216,16 +216,12 @@ int command_token(int argc, char **argv)
     };
     struct option_use use = {
         .usage =
-            "cloche token (create NAME | list | revoke NAME) [OPTIONS]\n\n"
-            "Tokens let programs in over HTTP (docs/serving.md). One is shown once, when it\n"
-            "is made; without --vault it is for all vaults. A revoked one is refused at once.",
+            "cloche token (create NAME | list | revoke NAME) [OPTIONS]\n\nTokens "
+            "admit programs over HTTP (docs/serving.md). A token is shown once, when "
+            "it\nis created; without --vault it is for all vaults. A revoked token is "
+            "refused at once.",
         OPTION_ROWS(rows, &c.help),
         OPTION_WORDS(c.words),
     };
-    int exit;
-    if (!options_begin(&use, argc, argv, &exit))
-        return exit;
-    struct err e = {0};
-    bool ok = verbs_run("token", verbs, LENGTH(verbs), &use, &c, &e);
-    return ok ? EXIT_DONE : cli_fail(&e);
+    return verbs_command("token", verbs, LENGTH(verbs), &use, &c, argc, argv);
 }

@@ -14,18 +14,17 @@
 
 static const struct subcommand subcommands[] = {
     {"run", "[OPTIONS] NAME [ARGS...]", "run a tool as a program", tool_run},
-    {"permit", "NAME always|ask|never|usual", "may agents run it?", tool_permit},
+    {"permit", "NAME always|ask|never|usual", "whether agents may run it", tool_permit},
     {"list", "[--vault ID] [--json]", "all tools, built in and installed", tool_listed},
     {"show", "NAME [--json]", "one tool, with its parameters", tool_shown},
     {"install", "ZIP [--update] [--vault ID]", "install a tool from a ZIP", tool_kept},
     {"update", "ZIP [--vault ID]", "replace an installed tool", tool_kept},
-    {"remove", "NAME [--vault ID]", "take an installed tool away", tool_kept},
+    {"remove", "NAME [--vault ID]", "remove an installed tool", tool_kept},
     {"enable", "NAME [--vault ID]", "let agents see a tool again", tool_kept},
     {"disable", "NAME [--vault ID]", "hide a tool from agents", tool_kept},
-    {"check", "MANIFEST.json | ZIP", "look for what is wrong, install nothing",
-     tool_kept},
-    {"propose", "ZIP", "let a person decide whether it is installed", tool_kept},
-    {"sign", "ZIP --key FILE", "put your signature into a ZIP", tool_signed},
+    {"check", "MANIFEST.json | ZIP", "check a package, install nothing", tool_kept},
+    {"propose", "ZIP", "ask a person to install it", tool_kept},
+    {"sign", "ZIP --key FILE", "sign a ZIP", tool_signed},
     {"trust", "add NAME KEY | list | remove NAME", "whose signatures count", tool_trusts},
 };
 
@@ -33,8 +32,8 @@ int command_tool(int argc, char **argv)
 {
     static const struct subcommands all = {
         .of = "tool",
-        .about = "Command-line tools in Wasm: each sees the files it is given, and "
-                 "nothing else.",
+        .about = "Command-line tools in WebAssembly: each sees only the files that it "
+                 "is given.",
         .note = "",
         .rows = subcommands,
         .count = LENGTH(subcommands),
@@ -58,7 +57,7 @@ const struct tool_watch tool_progress = {tell_compiling, NULL};
 
 bool toolbox_open(struct toolbox *t, struct err *e)
 {
-    *t = (struct toolbox){.guest_dir = actions_guest_dir(e)};
+    *t = (struct toolbox){.guest_dir = services_guest_dir(e)};
     if (!t->guest_dir)
         return false;
     must(asprintf(&t->ahead, "%s/ahead", t->guest_dir) > 0);

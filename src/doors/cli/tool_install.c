@@ -33,7 +33,7 @@ bool tool_read_file(const char *path, const char *what, struct buf *out, struct 
     if (fd < 0)
         return err_set(e, ERR_NOT_FOUND, "cannot open %.200s: %m", path);
     if (own && (!os_stat_fd(fd, &st, e) ||
-                (!st.is_file && !err_set(e, ERR_INVALID, "%.200s is no file", path))))
+                (!st.is_file && !err_set(e, ERR_INVALID, "%.200s is not a file", path))))
         return false;
     if (own && st.size > out->ceiling)
         return err_set(e, ERR_LIMIT, "%s exceeds maximum size of %zu MB", what,
@@ -135,24 +135,24 @@ static bool propose(const struct install_command *c, struct err *e)
     struct json_writer w = json_writer(&shown);
     tool_proposal_shown(c->box->catalogue, p, &w);
     const char *name = tool_package_tool(p)->name;
-    struct approval_wish wish = {.kind = "install",
-                                 .caller = "terminal",
-                                 .asker = "terminal",
-                                 .digest = tool_package_sha256(p),
-                                 .tools = &name,
-                                 .tool_count = 1,
-                                 .shown = buf_view(&shown),
-                                 .keep_ms = PROPOSAL_KEEP_MS};
-    struct approval_word word;
+    struct approval_request request = {.kind = "install",
+                                       .caller = "terminal",
+                                       .asker = "terminal",
+                                       .digest = tool_package_sha256(p),
+                                       .tools = &name,
+                                       .tool_count = 1,
+                                       .shown = buf_view(&shown),
+                                       .keep_ms = PROPOSAL_KEEP_MS};
+    struct approval_decision decision;
     if (!buf_check(&shown, "what is shown of it", e) ||
         !tool_propose(p, buf_view(&zip), e) ||
-        !approvals_ask(a, &wish, &(struct approval_wait){0}, &word, e))
+        !approvals_ask(a, &request, &(struct approval_wait){0}, &decision, e))
         return false;
-    printf("%s\n", word.id);
+    printf("%s\n", decision.id);
     fprintf(stderr,
             "cloche: nothing is installed yet: a person decides with 'cloche approvals "
             "allow %s'\n",
-            word.id);
+            decision.id);
     return true;
 }
 
@@ -197,30 +197,49 @@ static const struct tool_deed {
     bool has_update, has_vault;
     bool (*run)(const struct install_command *c, struct err *e);
 } deeds[] = {
-    {"install",
-     "cloche tool install ZIP [OPTIONS]\n\nInstalls a tool of your own: a ZIP with a "
-     "manifest.json and a .wasm\n(docs/tools.md). '-' reads it from standard input.",
-     "a ZIP", true, true, install_run},
-    {"update",
-     "cloche tool update ZIP [OPTIONS]\n\nReplaces an installed tool; what was decided "
-     "about it stays.",
-     "a ZIP", false, true, install_run},
-    {"remove", "cloche tool remove NAME [OPTIONS]\n\nTakes an installed tool away.",
-     "a tool's name", false, true, remove_tool},
-    {"enable", "cloche tool enable NAME [OPTIONS]\n\nLets agents see a tool again.",
-     "a tool's name", false, true, install_switch_tool},
-    {"disable",
-     "cloche tool disable NAME [OPTIONS]\n\nHides a tool, built in or installed, from "
-     "agents.",
-     "a tool's name", false, true, install_switch_tool},
-    {"check",
-     "cloche tool check MANIFEST.json | ZIP\n\nTells all that is wrong with a manifest or "
-     "a package. Installs nothing.",
-     "a manifest.json or a ZIP", false, false, install_check},
-    {"propose",
-     "cloche tool propose ZIP\n\nChecks a tool's ZIP and lets a person decide ('cloche "
-     "approvals') whether it is\ninstalled. Good for a day.",
-     "a ZIP", false, false, propose},
+    {.name = "install",
+     .usage =
+         "cloche tool install ZIP [OPTIONS]\n\nInstalls a tool of your own: a ZIP with a "
+         "manifest.json and a .wasm\n(docs/tools.md). '-' reads it from standard input.",
+     .needs = "a ZIP",
+     .has_update = true,
+     .has_vault = true,
+     .run = install_run},
+    {.name = "update",
+     .usage =
+         "cloche tool update ZIP [OPTIONS]\n\nReplaces an installed tool; your settings for it stay.",
+     .needs = "a ZIP",
+     .has_vault = true,
+     .run = install_run},
+    {.name = "remove",
+     .usage = "cloche tool remove NAME [OPTIONS]\n\nTakes an installed tool away.",
+     .needs = "a tool's name",
+     .has_vault = true,
+     .run = remove_tool},
+    {.name = "enable",
+     .usage = "cloche tool enable NAME [OPTIONS]\n\nLets agents see a tool again.",
+     .needs = "a tool's name",
+     .has_vault = true,
+     .run = install_switch_tool},
+    {.name = "disable",
+     .usage =
+         "cloche tool disable NAME [OPTIONS]\n\nHides a tool, built in or installed, from "
+         "agents.",
+     .needs = "a tool's name",
+     .has_vault = true,
+     .run = install_switch_tool},
+    {.name = "check",
+     .usage =
+         "cloche tool check MANIFEST.json | ZIP\n\nTells all that is wrong with a manifest or "
+         "a package. Installs nothing.",
+     .needs = "a manifest.json or a ZIP",
+     .run = install_check},
+    {.name = "propose",
+     .usage =
+         "cloche tool propose ZIP\n\nChecks a tool's ZIP and lets a person decide ('cloche "
+         "approvals') whether it is\ninstalled. Good for a day.",
+     .needs = "a ZIP",
+     .run = propose},
 };
 
 static bool deed_begin(const struct tool_deed *d, struct install_command *c, int argc,

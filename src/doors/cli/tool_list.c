@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/tool.h"
 #include "guard/guard.h"
+#include "programs/programs.h"
 #include "json/json.h"
 
 #define LIST_BYTES ((size_t)64 << 20)
@@ -20,33 +21,18 @@ struct standing {
     const struct policy *policy; /* NULL: cannot be read */
 };
 
-static struct permit_tool facts_of(const struct tool *t)
-{
-    enum tool_access access = t->execution.access;
-    return (struct permit_tool){.name = t->name,
-                                .builtin = t->builtin,
-                                .is_signed = t->signer != NULL,
-                                .reads = access == TOOL_READ || access == TOOL_READWRITE,
-                                .writes =
-                                    access == TOOL_WRITE || access == TOOL_READWRITE};
-}
-
 static bool asks_for_files(const struct standing *s, const struct tool *t)
 {
-    struct permit_tool facts = facts_of(t);
-    return s->policy && policy_asks_for_files(s->policy, &facts);
+    return s->policy && tool_standing(s->policy, t).asks_for_files;
 }
 
 static const char *permission_of(const struct standing *s, const struct tool *t)
 {
-    struct permit_tool facts = facts_of(t);
-    const struct policy *p = s->policy;
-    if (!p)
+    if (!s->policy)
         return "unknown";
-    if (policy_names_tool(&p->tools.disabled, t->name) ||
-        (p->tools.require_signature && !t->builtin && !t->signer))
-        return permission_name(PERMISSION_NEVER);
-    return permission_name(policy_permission(p, &facts, NULL));
+    struct tool_standing is = tool_standing(s->policy, t);
+    return permission_name(is.is_disabled || is.lacks_signature ? PERMISSION_NEVER
+                                                                : is.permission);
 }
 
 static void tool_put_time(struct json_writer *w, const char *key, int64_t ms)
@@ -101,7 +87,7 @@ static void print_cell(const char *text, int width, size_t max)
     printf("%-*s ", width, buf_cz(&plain));
 }
 
-static void print_row(const struct standing *s, const struct tool *t)
+static void tool_print_row(const struct standing *s, const struct tool *t)
 {
     print_cell(t->name, 15, TOOL_NAME_MAX);
     print_cell(t->version, 12, 24);
@@ -130,20 +116,28 @@ static void print_list(const struct list_command *c, const struct standing *s,
         if (c->json)
             tool_put_row(&w, s, l->tools[i], false);
         else
-            print_row(s, l->tools[i]);
+            tool_print_row(s, l->tools[i]);
     }
     json_close(&w);
     if (c->json)
         cli_put_line(buf_view(&text));
 }
 
+/* The tools of the vault that is given, else those of every vault. */
+static bool tools_listed(const struct list_command *c, struct toolbox *box,
+                         struct str *vault, struct tool_list *l, struct err *e)
+{
+    *vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
+    return tool_vault_known(box, c->vault[0], c->unregistered, e) &&
+           tool_list(box->catalogue, *vault, l, e);
+}
+
 static bool tools_print(const struct list_command *c, struct toolbox *box,
                         const struct standing *s, struct err *e)
 {
+    struct str vault;
     struct tool_list l;
-    struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
-    if (!tool_vault_known(box, c->vault[0], c->unregistered, e) ||
-        !tool_list(box->catalogue, vault, &l, e))
+    if (!tools_listed(c, box, &vault, &l, e))
         return false;
     print_list(c, s, &l);
     struct buf problems = {.at = (char *)(uintptr_t)l.problems, .n = strlen(l.problems)};
@@ -193,7 +187,7 @@ static void print_tool(const struct standing *s, const struct tool *t)
     print_pair("homepage", t->homepage ? t->homepage : "not said");
     print_pair("source", t->builtin ? "builtin" : "user");
     print_pair("vault", t->vault ? t->vault : "all");
-    print_pair("signer", t->signer ? t->signer : "nobody whose key is trusted");
+    print_pair("signer", t->signer ? t->signer : "a key that is not trusted");
     print_pair("state", t->enabled ? "enabled" : "disabled");
     print_pair("agents", permission_of(s, t));
     print_pair("fileAccess", tool_access_name(t->execution.access));
@@ -221,10 +215,9 @@ static const struct tool *list_find_tool(const struct tool_list *l, const char *
 static bool tool_show(const struct list_command *c, struct toolbox *box,
                       const struct standing *s, struct err *e)
 {
+    struct str vault;
     struct tool_list l;
-    struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
-    if (!tool_vault_known(box, c->vault[0], c->unregistered, e) ||
-        !tool_list(box->catalogue, vault, &l, e))
+    if (!tools_listed(c, box, &vault, &l, e))
         return false;
     const struct tool *t = list_find_tool(&l, c->words[0]);
     if (t && c->json) {
@@ -266,7 +259,7 @@ int tool_listed(int argc, char **argv)
     struct list_command c = {0};
     const struct option_row rows[] = {
         OPTION_VALUE("--vault", c.vault, "ID", "as this vault's calls see them"),
-        {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
+        {.name = "--unregistered", .flag = &c.unregistered, .help = UNREGISTERED_HELP},
         OPTION_FLAG("--json", &c.json, "print JSON"),
         OPTION_FLAG("--help", &c.help, "this list"),
     };
@@ -286,7 +279,7 @@ int tool_shown(int argc, char **argv)
     struct err e = {0};
     const struct option_row rows[] = {
         OPTION_VALUE("--vault", c.vault, "ID", "as this vault's calls see it"),
-        {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
+        {.name = "--unregistered", .flag = &c.unregistered, .help = UNREGISTERED_HELP},
         OPTION_FLAG("--json", &c.json, "print JSON, with the manifest"),
         OPTION_FLAG("--help", &c.help, "this list"),
     };

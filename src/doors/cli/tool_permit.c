@@ -27,7 +27,7 @@ int tool_permit(int argc, char **argv)
     bool help = false;
     const struct option_row rows[] = {
         OPTION_VALUE("--vault", &vault, "DIR",
-                     "in this vault's policy, which can only take away"),
+                     "in this vault's policy, which can only restrict"),
         OPTION_FLAG("--help", &help, "this list"),
     };
     struct option_use use = {

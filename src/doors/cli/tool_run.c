@@ -170,7 +170,7 @@ static void help_with_files(const struct tool_call *c, const struct tool *t)
             c->name, file);
     else if (file)
         fprintf(stderr,
-                "cloche: %s sees only what is mounted; for '%.200s', give it the folder "
+                "cloche: %s sees only mounted folders; for '%.200s', add the folder "
                 "with --mount /work=.:ro (or :rw)\n",
                 c->name, file);
 }
@@ -240,14 +240,14 @@ int tool_run(int argc, char **argv)
         OPTION_VALUE("--timeout", &c.timeout, "MS",
                      "time that it computes or sleeps, instead of its own limit"),
         OPTION_VALUE("--memory", &c.memory, "MB", "memory, instead of its own limit"),
-        OPTION_FLAG("--stats", &c.stats, "say on stderr what it took"),
+        OPTION_FLAG("--stats", &c.stats, "print time and memory on stderr"),
         OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
         .usage =
-            "cloche tool run [OPTIONS] NAME [ARGS...]\n\n"
-            "Runs a tool with our standard streams, and ends with its exit code. It\n"
-            "sees what is mounted, and nothing else.",
+            "cloche tool run [OPTIONS] NAME [ARGS...]\n\nRuns a tool with the "
+            "terminal's standard streams, and ends with its exit code. It\nsees only "
+            "mounted folders.",
         OPTION_ROWS(rows, &c.help),
         .words = &c.name,
         .max = 1,
@@ -258,7 +258,7 @@ int tool_run(int argc, char **argv)
     struct err e = {0};
     struct toolbox box = {0};
     if (!c.name) {
-        err_set(&e, ERR_INVALID, "give the tool's name; 'cloche tool list' tells them");
+        err_set(&e, ERR_INVALID, "give the tool's name; 'cloche tool list' lists them");
         return cli_fail(&e);
     }
     c.args = (const char *const *)argv + name + 1;

@@ -42,7 +42,7 @@ static bool make_key(const char *path, struct err *e)
     return false;
 }
 
-static bool read_key(const char *path, unsigned char *secret, struct err *e)
+static bool sign_read_key(const char *path, unsigned char *secret, struct err *e)
 {
     struct stat st;
     struct err none = {0};
@@ -67,7 +67,7 @@ static bool read_key(const char *path, unsigned char *secret, struct err *e)
     explicit_bzero(text.at, text.n);
     return ok ||
            err_set(e, ERR_INVALID,
-                   "%.200s is no key's file; 'cloche tool sign --new-key' makes one",
+                   "%.200s is not a key file; 'cloche tool sign --new-key' makes one",
                    path);
 }
 
@@ -91,7 +91,7 @@ static bool package_sign(const struct sign_command *c, struct err *e)
     buf_init(&zip, TOOL_ZIP_MAX);
     buf_init(&out, TOOL_ZIP_MAX);
     if (!tool_read_file(c->words[0], "ZIP file", &zip, e) ||
-        (c->make && !make_key(c->key[0], e)) || !read_key(c->key[0], secret, e))
+        (c->make && !make_key(c->key[0], e)) || !sign_read_key(c->key[0], secret, e))
         return false;
     bool ok = tool_sign(buf_view(&zip), secret, &out, key, e);
     explicit_bzero(secret, sizeof secret);
@@ -175,7 +175,6 @@ static const struct verb verbs[] = {
 int tool_trusts(int argc, char **argv)
 {
     struct sign_command c = {0};
-    struct err e = {0};
     const struct option_row rows[] = {
         OPTION_FLAG("--json", &c.json, "list: print JSON"),
         OPTION_FLAG("--help", &c.help, "this list"),
@@ -188,9 +187,5 @@ int tool_trusts(int argc, char **argv)
         OPTION_ROWS(rows, &c.help),
         OPTION_WORDS(c.words),
     };
-    int exit;
-    if (!options_begin(&use, argc, argv, &exit))
-        return exit;
-    bool ok = verbs_run("tool trust", verbs, LENGTH(verbs), &use, &c, &e);
-    return ok ? EXIT_DONE : cli_fail(&e);
+    return verbs_command("tool trust", verbs, LENGTH(verbs), &use, &c, argc, argv);
 }

@@ -24,19 +24,33 @@ static void print_pairs(const struct json *object)
     }
 }
 
-static int reindex(const struct upkeep *o)
+/* Opens the vault and asks it. NULL: *exit, and why is printed. The caller frees. */
+static struct cloche_text *upkeep_ask(const struct upkeep *o, bool reindex, int *exit)
 {
-    struct err broken = {0};
     scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
     scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
     scoped(cloche_options_free) struct cloche_options *options =
         cli_options(o->vault, NULL);
     scoped(cloche_close) struct cloche *c = cloche_open(options, e);
+    if (!c) {
+        *exit = cli_fail_open(e);
+        return NULL;
+    }
+    if (reindex ? cloche_reindex(c, o->scratch, out, e) : cloche_doctor(c, out, e)) {
+        *exit = cli_fail_library(e);
+        return NULL;
+    }
+    return take(out);
+}
+
+static int reindex(const struct upkeep *o)
+{
+    int exit;
+    struct err broken = {0};
     scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
-    if (!c)
-        return cli_fail_open(e);
-    if (cloche_reindex(c, o->scratch, out, e))
-        return cli_fail_library(e);
+    scoped(cloche_text_free) struct cloche_text *out = upkeep_ask(o, true, &exit);
+    if (!out)
+        return exit;
     if (o->json)
         cli_put_line(str_of(cloche_text_at(out)));
     else
@@ -49,7 +63,7 @@ int command_reindex(int argc, char **argv)
     struct upkeep o = {0};
     const struct option_row rows[] = {
         OPTION_VALUE("--vault", o.vault, "DIR", "the folder of notes"),
-        OPTION_FLAG("--scratch", &o.scratch, "forget the index and make it anew"),
+        OPTION_FLAG("--scratch", &o.scratch, "rebuild the index from scratch"),
         OPTION_FLAG("--json", &o.json, "print JSON"),
         OPTION_FLAG("--help", &o.help, "this list"),
     };
@@ -82,8 +96,8 @@ static void put_accounts(struct json_writer *w)
     if (http_tells_accounts(&e))
         (void)snprintf(
             detail, sizeof detail,
-            "over HTTP those of this account and of root need no token; who "
-            "forwards for others (ssh -L, docker-proxy, socat) is one of them");
+            "over HTTP, programs of this account and of root need no token; this "
+            "includes forwarders (ssh -L, docker-proxy, socat)");
     else
         (void)snprintf(detail, sizeof detail,
                        "over HTTP all need a token, or a socket (serve --listen "
@@ -114,19 +128,14 @@ static void put_all(const struct json *found, struct buf *out)
 
 static int doctor(const struct upkeep *o)
 {
+    int exit;
     struct err broken = {0};
     if (!lazy_load_all(&broken))
         return cli_fail(&broken);
-    scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
-    scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
-    scoped(cloche_options_free) struct cloche_options *options =
-        cli_options(o->vault, NULL);
-    scoped(cloche_close) struct cloche *c = cloche_open(options, e);
     scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
-    if (!c)
-        return cli_fail_open(e);
-    if (cloche_doctor(c, out, e))
-        return cli_fail_library(e);
+    scoped(cloche_text_free) struct cloche_text *out = upkeep_ask(o, false, &exit);
+    if (!out)
+        return exit;
     const struct json *found = json_read(str_of(cloche_text_at(out)), arena, &broken);
     scoped_buf struct buf all = buf_of(BUF_LIST);
     put_all(found, &all);

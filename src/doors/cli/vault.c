@@ -126,16 +126,12 @@ int command_vault(int argc, char **argv)
         OPTION_FLAG("--help", &c.help, "this list"),
     };
     struct option_use use = {
-        .usage = "cloche vault (list | add DIR | use ID | remove ID) [OPTIONS]\n\n"
-                 "Keeps the list of your vaults, which commands use that are given no "
-                 "--vault.\nRemoving one from the list touches none of its files.",
+        .usage = "cloche vault (list | add DIR | use ID | remove ID) "
+                 "[OPTIONS]\n\nManages the list of your vaults, which commands "
+                 "without --vault use. Removing a\nvault from the list does not touch "
+                 "its files.",
         OPTION_ROWS(rows, &c.help),
         OPTION_WORDS(c.words),
     };
-    int exit;
-    if (!options_begin(&use, argc, argv, &exit))
-        return exit;
-    struct err e = {0};
-    bool ok = verbs_run("vault", verbs, LENGTH(verbs), &use, &c, &e);
-    return ok ? EXIT_DONE : cli_fail(&e);
+    return verbs_command("vault", verbs, LENGTH(verbs), &use, &c, argc, argv);
 }

@@ -37,7 +37,7 @@ bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permissio
     char key[32 + 64];
     const char *word = permission_name(p);
     if (snprintf(key, sizeof key, "tools.permissions.%s", tool) >= (int)sizeof key)
-        return err_set(e, ERR_INVALID, "'%.64s...' is no name of a tool", tool);
+        return err_set(e, ERR_INVALID, "'%.64s...' is not the name of a tool", tool);
     return ward_set(w, in_vault, key, &word, p == PERMISSION_USUAL ? 0 : 1, by, e);
 }
 

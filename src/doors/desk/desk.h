@@ -2,8 +2,8 @@
  *
  * The same deeds for the terminal and for the page that `cloche serve` shows, each
  * recorded. The page is a person's alone: it is opened by a link that is good once, made
- * by a process of the user, then held by a cookie and a key that the page itself keeps;
- * both are needed. Neither tokens nor anything that an agent can send reach it: it is
+ * by a process of the user, then held by a cookie of the browser and a key that the page asks
+ * for; both are needed. Neither tokens nor anything that an agent can send reach it: it is
  * served to browsers of this machine alone, and evaluated code cannot come here (egress).
  *
  * Threads: safe.
@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "guard/guard.h"
+#include "http/http.h"
 
 /* ---- deciding -------------------------------------------------------------- */
 
@@ -43,9 +44,10 @@ bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package
 
 /* ---- links ------------------------------------------------------------------ */
 
-#define DESK_LINK_S 600u   /* for how long one is good, and for one use */
-#define DESK_SEAT_S 43200u /* for how long who came by it may stay */
-#define DESK_SEATS_MAX 8u  /* of one server; the oldest makes room */
+#define DESK_LINK_S 600u /* for how long one is good, and for one use */
+#define DESK_SEAT_S \
+    2592000u               /* for how long a browser that came by it may stay: 30 days */
+#define DESK_SEATS_MAX 16u /* browsers of one user; the oldest makes room */
 #define DESK_LINK_MAX 300u /* bytes, with the NUL */
 
 /* Makes a link to the page of the server at `url`; NULL: the one that was started last.
@@ -57,18 +59,22 @@ bool desk_link(const char *url, char out[static DESK_LINK_MAX], struct err *e);
 #define DESK_PATH "/person"
 
 struct desk;
+struct actions;
 struct desk_options { /* all borrowed */
     struct guard *guard;
     struct approvals *approvals;
     struct catalogue *catalogue; /* NULL: the page shows no tools */
+    struct actions *actions;
 };
 struct desk *desk_open(const struct desk_options *o, struct err *e);
 void desk_close(struct desk *d); /* NULL is fine; its server is closed */
 SCOPED(desk, desk_close);
-struct http_route;
-/* "/", which leads to the page. */
-struct http_route desk_root_route(void);
-/* The route for an HTTP server, DESK_PATH and all below. */
-struct http_route desk_route(struct desk *d);
+
+/* The paths of its routes but "/": for each no token is asked for, nor any let in by one.
+ * Ends with NULL. */
+extern const char *const desk_paths[];
+#define DESK_ROUTES 11u
+/* The routes for an HTTP server: views, their files, and DESK_PATH with all below. */
+size_t desk_routes(struct desk *d, struct http_route out[static DESK_ROUTES]);
 /* The server is there: links lead to it from now on, until desk_close(). */
 void desk_listens(struct desk *d, const char *url);

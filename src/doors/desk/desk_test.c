@@ -12,7 +12,10 @@
 #include <cmocka.h>
 
 #include "base/home_test.h"
+#include "calls/calls.h"
+#include "catalogue/catalogue.h"
 #include "os/os.h"
+#include "programs/programs.h"
 #include "json/json.h"
 
 #define URL "http://127.0.0.1:7070"
@@ -30,7 +33,8 @@ static int begin(void **state)
     e = (struct err){0};
     if (!home_make(home))
         return -1;
-    guard = guard_open(&(struct guard_options){0});
+    const struct guard_options options = host_call_guard_options();
+    guard = guard_open(&options);
     approvals = approvals_open(&e);
     arena = arena_new((size_t)64 << 20);
     links = links_open(&e);
@@ -149,32 +153,33 @@ static void links_lead_to_the_server_that_was_started_last(void **state)
 
 static enum permission permission_of(const char *tool)
 {
-    const char *from;
     struct ward *w = guard_ward(guard, NULL, &e);
     const struct policy *p = ward_policy(w, &e);
     if (!p)
         fail_msg("%s", e.msg);
-    enum permission word = policy_permission(
-        p, &(struct permit_tool){.name = tool, .builtin = true, .reads = true}, &from);
+    const struct tool t = {
+        .name = tool, .builtin = true, .execution = {.access = TOOL_READ}};
+    enum permission word = tool_standing(p, &t).permission;
     policy_release(p);
     return word;
 }
 
-static struct approval_word ask(const char *kind, const char *const *tools, size_t count)
+static struct approval_decision ask(const char *kind, const char *const *tools,
+                                    size_t count)
 {
-    struct approval_word word;
-    struct approval_wish wish = {.kind = kind,
-                                 .caller = "stdio",
-                                 .asker = "stdio",
-                                 .digest = "0123",
-                                 .tools = tools,
-                                 .tool_count = count,
-                                 .session = true,
-                                 .always = true,
-                                 .shown = STR("{\"tool\":\"jq\"}")};
-    if (!approvals_ask(approvals, &wish, &(struct approval_wait){0}, &word, &e))
+    struct approval_decision decision;
+    struct approval_request request = {.kind = kind,
+                                       .caller = "stdio",
+                                       .asker = "stdio",
+                                       .digest = "0123",
+                                       .tools = tools,
+                                       .tool_count = count,
+                                       .session = true,
+                                       .always = true,
+                                       .shown = STR("{\"tool\":\"jq\"}")};
+    if (!approvals_ask(approvals, &request, &(struct approval_wait){0}, &decision, &e))
         fail_msg("%s", e.msg);
-    return word;
+    return decision;
 }
 
 static bool decide(const char *id, bool allow, enum approval_memory memory)
@@ -191,7 +196,7 @@ static void always_is_written_into_the_policy_and_call_is_not(void **state)
     assert_int_not_equal(before, PERMISSION_ALWAYS);
     assert_true(decide(ask("run", tools, 2).id, true, APPROVAL_CALL));
     assert_int_equal(permission_of("jq"), before);
-    assert_true(ask("run", tools, 2).said); /* used up */
+    assert_true(ask("run", tools, 2).decided); /* used up */
     assert_true(decide(ask("run", tools, 2).id, true, APPROVAL_ALWAYS));
     assert_int_equal(permission_of("jq"), PERMISSION_ALWAYS);
     assert_int_equal(permission_of("sqlite3"), PERMISSION_ALWAYS);
@@ -203,8 +208,8 @@ static void a_no_never_writes_a_policy(void **state)
     (void)state;
     static const char *const tools[] = {"jq"};
     enum permission before = permission_of("jq");
-    struct approval_word word = ask("run", tools, 1);
-    (void)decide(word.id, false, APPROVAL_CALL);
+    struct approval_decision decision = ask("run", tools, 1);
+    (void)decide(decision.id, false, APPROVAL_CALL);
     assert_int_equal(permission_of("jq"), before);
     assert_false(ask("run", tools, 1).allowed);
 }
@@ -242,21 +247,20 @@ static void a_permission_is_set_and_taken_out_again(void **state)
     assert_false(desk_permit(w, false, "a tool", PERMISSION_NEVER, "page", &e));
 }
 
-static void what_waits_is_shown_spelt_out(void **state)
+static void other_settings_are_another_number(void **state)
 {
     (void)state;
-    static const char *const tools[] = {"jq"};
-    (void)ask("run", tools, 1);
     struct desk d = {.o = {.guard = guard, .approvals = approvals}};
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)1 << 20);
-    if (!desk_put_state(&d, &text, &e))
-        fail_msg("%s", e.msg);
-    const struct json *all = json_read(buf_view(&text), arena, &e),
-                      *first = json_at(json_get(all, "approvals"), 0);
-    assert_true(json_int(json_get(all, "state"), 0) > 0);
-    assert_true(str_is(json_str(json_get(first, "caller")), "stdio"));
-    assert_int_equal(json_length(json_get(all, "tools")), 0);
+    uint64_t before = desk_settings(&d);
+    assert_int_equal(desk_settings(&d), before);
+    struct ward *w = guard_ward(guard, NULL, &e);
+    assert_true(desk_permit(w, false, "jq", PERMISSION_NEVER, "page", &e));
+    assert_int_not_equal(desk_settings(&d), before);
+}
+
+static void a_text_from_outside_is_spelt_out(void **state)
+{
+    (void)state;
     scoped_buf struct buf spelt;
     buf_init(&spelt, 1000);
     struct json_writer w = json_writer(&spelt);
@@ -283,7 +287,8 @@ int main(void)
         T(what_nobody_asked_cannot_be_decided),
         T(what_was_proposed_is_installed_only_where_tools_are),
         T(a_permission_is_set_and_taken_out_again),
-        T(what_waits_is_shown_spelt_out),
+        T(other_settings_are_another_number),
+        T(a_text_from_outside_is_spelt_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,10 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
                       const char *vault, const char *sha256, const char *by,
                       struct err *e)
 {
-    char now[25];
     scoped_buf struct buf text = buf_of(BUF_TEXT);
     struct json_writer out = json_writer(&text);
-    os_format_utc(os_real_ms(), now);
     json_open_object(&out);
-    json_pair_cstr(&out, "time", now);
+    json_pair_time(&out, "time", os_real_ms());
     json_pair_cstr(&out, "event", event);
     json_pair_cstr(&out, "caller", by);
     json_pair_cstr(&out, "why", t->name);

@@ -14,13 +14,7 @@
 
 int links_open(struct err *e)
 {
-    scoped(free) char *path = NULL;
-    scoped_fd int state = os_state_dir(&path, e);
-    if (state < 0)
-        return -1;
-    scoped(free) char *folder = NULL;
-    must(asprintf(&folder, "%s/" FOLDER, path) > 0);
-    return os_dir_make(folder, 0700, e);
+    return os_state_folder(FOLDER, e);
 }
 
 static void file_of(struct str token, char out[static CRYPTO_HASH_HEX + sizeof LINK])
@@ -30,8 +24,7 @@ static void file_of(struct str token, char out[static CRYPTO_HASH_HEX + sizeof L
     (void)snprintf(out, CRYPTO_HASH_HEX + sizeof LINK, "%s" LINK, hex);
 }
 
-/* When it ends, ms since 1970; 0: it is no link. */
-static int64_t end_of(int dir, const char *name)
+int64_t links_end(int dir, const char *name)
 {
     struct err none = {0};
     scoped_buf struct buf text = buf_of(BUF_NAME);
@@ -54,7 +47,7 @@ static bool links_tidy(void *arg, const char *name, const struct os_stat *st,
     struct err none = {0};
     if (!st->is_file || !str_ends(str_of(name), LINK))
         return true;
-    if (end_of(t->dir, name) < t->now_ms)
+    if (links_end(t->dir, name) < t->now_ms)
         (void)os_drop(t->dir, name, &none);
     else
         t->left++;
@@ -86,7 +79,7 @@ bool links_take(int dir, struct str token)
     if (token.n != CRYPTO_TOKEN - 1)
         return false;
     file_of(token, name);
-    bool good = end_of(dir, name) >= os_real_ms();
+    bool good = links_end(dir, name) >= os_real_ms();
     /* The client that removes it comes in: of two that have it, one does. */
     return os_remove_file(dir, name, &e) && good;
 }

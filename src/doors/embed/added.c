@@ -169,7 +169,7 @@ static bool added_call(const struct added *x, struct cloche_call *c, struct err 
     if (buf_cz(&c->arguments) && buf_check(&c->arguments, "the arguments", e)) {
         x->fn(x->arg, c);
         if (!c->done)
-            err_set(&c->why, ERR_BUG, "what was called returned without an answer");
+            err_set(&c->why, ERR_BUG, "the tool returned without an answer");
         if (c->why.code)
             err_set(e, c->why.code, "%s", c->why.msg);
     }

@@ -8,6 +8,8 @@
 
 #include "embed/internal.h"
 #include "engine/engine.h"
+#include "os/os.h"
+#include "routes/routes.h"
 #include "json/json.h"
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -119,16 +121,6 @@ struct mcp *embed_mcp(struct cloche *c, struct err *e)
 
 /* ---- threads ------------------------------------------------------------------- */
 
-static bool start(pthread_t *thread, void *(*run)(void *), void *arg)
-{
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
-    errno = pthread_create(thread, &attr, run, arg);
-    pthread_attr_destroy(&attr);
-    return errno == 0;
-}
-
 static void *warm(void *arg)
 {
     actions_warm(arg);
@@ -142,7 +134,8 @@ void cloche_warm(struct cloche *c)
     actions_serves(c->actions);
     pthread_mutex_lock(&c->lock);
     if (!c->is_warming)
-        c->is_warming = start(&c->warming, warm, c->actions);
+        c->is_warming = os_thread_start(&c->warming, "warming", ENGINE_THREAD_STACK, warm,
+                                        c->actions);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -161,7 +154,7 @@ struct job {
 static bool run_on_guest_stack(void *(*run)(void *), struct job *job)
 {
     pthread_t thread;
-    if (!start(&thread, run, job))
+    if (!os_thread_start(&thread, "cloche-call", ENGINE_THREAD_STACK, run, job))
         return err_set(job->e, ERR_IO, "cannot start a thread: %m");
     pthread_join(thread, NULL);
     return job->ok;
@@ -228,7 +221,7 @@ static void *embed_call_action(void *arg)
     scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     const struct json *arguments = action ? json_read(j->arguments, a, j->e) : NULL;
     if (!action)
-        err_set(j->e, ERR_NOT_FOUND, "there is no tool %.*s; cloche_tools() tells of all",
+        err_set(j->e, ERR_NOT_FOUND, "there is no tool %.*s; cloche_tools() lists them",
                 STR_ARGS(str_cut(j->name, 80)));
     else if (arguments && !json_is(arguments, JSON_OBJECT))
         err_set(j->e, ERR_INVALID, "the arguments of a tool are a JSON object, not %s",
@@ -352,7 +345,7 @@ static void *call_route(void *arg)
 {
     struct job *j = arg;
     struct asked *a = j->asked;
-    (void)workspaces_request(a->c->workspaces, &a->rq, a->who, &a->out);
+    (void)routes_request(a->c->actions, &a->rq, a->who, &a->out);
     j->ok = true;
     return NULL;
 }

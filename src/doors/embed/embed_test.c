@@ -1,6 +1,5 @@
-/* The library as a program meets it: options, failures, what it adds, who asks. */
+/* The library's interface: options, errors, added tools, callers. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,15 +11,7 @@
 
 #include "base/base.h"
 #include "base/home_test.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
+#include "engine/traps_test.h"
 
 static char home[HOME_SIZE], folder[80];
 static struct cloche *c;
@@ -52,7 +43,7 @@ static void answer_badly_first(void *arg, struct cloche_call *call)
     assert_int_equal(cloche_call_answer(call, "7"), CLOCHE_INVALID);
     assert_int_equal(cloche_call_answer(call, "{\"at\":\"last\"}"), CLOCHE_OK);
     assert_int_equal(cloche_call_answer(call, "{}"), CLOCHE_INVALID);
-    cloche_call_progress(call, 1, 0, NULL); /* nobody listens */
+    cloche_call_progress(call, 1, 0, NULL); /* without a listener */
 }
 
 static void forget_to_answer(void *arg, struct cloche_call *call)
@@ -61,7 +52,7 @@ static void forget_to_answer(void *arg, struct cloche_call *call)
     (void)cloche_call_cancelled(call);
 }
 
-/* It may use what it is a part of. */
+/* A tool may call the instance that it is part of. */
 static void call_inside(void *arg, struct cloche_call *call)
 {
     struct cloche_text *inner = cloche_text_new();
@@ -113,7 +104,7 @@ static int begin(void **state)
     text = cloche_text_new();
     struct cloche_options *o = usual_options();
     c = cloche_open(o, e);
-    cloche_options_free(o); /* what is open keeps what it needs */
+    cloche_options_free(o); /* an open instance keeps what it needs */
     return c ? 0 : -1;
 }
 
@@ -169,7 +160,7 @@ static void a_call_that_is_none_is_refused(void **state)
     assert_int_equal(call("echo", "[1]"), CLOCHE_INVALID);
     assert_int_equal(call("get_note", "{}"), CLOCHE_INVALID);
     assert_int_equal(cloche_call_tool(c, NULL, "echo", "{", NULL, text, NULL, NULL),
-                     CLOCHE_INVALID); /* nobody asks why */
+                     CLOCHE_INVALID); /* without an error to fill */
 }
 
 static void a_failed_evaluation_is_an_answer(void **state)

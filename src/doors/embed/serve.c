@@ -39,10 +39,10 @@ static bool open_server(struct cloche_server *s, struct cloche *c, const char *l
     if (!m)
         return false;
     s->routes[0] = mcp_route(m);
-    rest_routes(c->workspaces, s->routes + 1);
+    size_t count = 1 + rest_routes(c->actions, s->routes + 1);
     struct http_options options = {.listen = listen,
                                    .routes = s->routes,
-                                   .n_routes = LENGTH(s->routes),
+                                   .n_routes = count,
                                    .workers = WORKERS,
                                    .worker_stack = ENGINE_THREAD_STACK};
     s->http = http_open(&options, e);

@@ -248,7 +248,7 @@ bool accounts_work(struct accounts *a, struct err *e)
         if (all[i] >= 0)
             close(all[i]);
     return works || err_set(e, ERR_IO,
-                            "the system does not tell which account a connection comes "
-                            "from (sock_diag%s)",
+                            "the system does not report which account opened a "
+                            "connection (sock_diag%s)",
                             a->fd < 0 ? " is refused" : "");
 }

@@ -1,4 +1,4 @@
-/* Connections of this process, of other accounts, and of nobody any more. */
+/* Connections of this process, of other accounts, and without an owner. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void an_address_of_either_kind_is_the_same(void **state)
     close_pair(&p);
 }
 
-/* The kernel says of such a socket that it is root's. */
+/* The kernel reports root as such a socket's owner. */
 static void a_socket_that_was_closed_is_nobodys(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void one_that_says_no_more_is_still_its_owners(void **state)
     close_pair(&p);
 }
 
-/* The kernel names who listens at an address where no connection comes from. */
+/* The kernel reports a listener at an address without connections. */
 static void who_listens_where_a_peer_was_is_not_the_peer(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void need_root(void)
     skip_system("only root can become another account");
 }
 
-/* Connects as another account and stays until the test has looked. */
+/* Connects as another account and stays until the test is done. */
 static pid_t connect_as_nobody(const struct sockaddr *sa, socklen_t size, int gate[2])
 {
     assert_int_equal(pipe(gate), 0);
@@ -190,7 +190,7 @@ static void another_account_is_told(void **state)
     struct accounts theirs = accounts;
     theirs.own = NOBODY;
     assert_int_equal(account_of_tcp(&theirs, p.accepted), ACCOUNT_OWN);
-    /* In a namespace that does not map it, that number means anybody. */
+    /* In a namespace that does not map it, that number may be anybody. */
     theirs.has_overflow = true;
     theirs.overflow = NOBODY;
     assert_int_equal(account_of_tcp(&theirs, p.accepted), ACCOUNT_UNKNOWN);

@@ -155,8 +155,8 @@ static bool check_host(struct http_request *rq)
         endpoint_is_allowed_host(&s->self, host, s->o.allowed_hosts))
         return true;
     return request_refuse(rq, MHD_HTTP_FORBIDDEN,
-                          "refused: Host must be localhost, 127.0.0.1 or [::1], with the "
-                          "port of this server, or a name that it was told to allow");
+                          "refused: Host must be localhost, 127.0.0.1 or [::1], with "
+                          "this server's port, or a name given with --allow-host");
 }
 
 /* Browsers that tell (Fetch Metadata) tell of every request, also of those without an
@@ -180,10 +180,11 @@ static bool check_origin(struct http_request *rq)
         return true;
     return request_refuse(
         rq, MHD_HTTP_FORBIDDEN,
-        own ? "refused: a page of another site asks (Sec-Fetch-Site); an address that is "
-              "opened by itself is accepted, and pages that the server was told to allow"
-            : "refused: Origin must be absent, or this server's own address as it stands "
-              "in Host, or one that the server was told to allow");
+        own ? "refused: the request comes from a page of another site "
+              "(Sec-Fetch-Site); an address opened directly is accepted, and pages "
+              "allowed with --allow-origin"
+            : "refused: Origin must be absent, or this server's own address as in "
+              "Host, or one given with --allow-origin");
 }
 
 static bool request_admit(struct http_request *rq)

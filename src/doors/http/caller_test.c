@@ -252,7 +252,7 @@ static void a_route_may_own_what_is_below_it(void **state)
     assert_says(get("/tree", ""), "parts=1 [tree]");
     assert_says(get("/tree/", ""), "parts=1 [tree]");
     assert_says(get("/tree/a%20b/c", ""), "parts=3 [tree] [a b] [c]");
-    assert_says(get("/tree/deep/a%2Fb", ""), "[a/b]"); /* the longer one has it */
+    assert_says(get("/tree/deep/a%2Fb", ""), "[a/b]"); /* the longer prefix wins */
     assert_status(get("/tree/a%2Fb", ""), 400);
     assert_status(get("/trees", ""), 404);
     assert_status(get("/tree//a", ""), 404);
@@ -305,14 +305,14 @@ static void a_new_connection_gets_the_place_of_the_most_silent(void **state)
     int silent[8];
     for (unsigned i = 0; i < LENGTH(silent); i++) {
         silent[i] = call();
-        /* Served, so it is there; then it says nothing more. */
+        /* It was served, so it is connected; then it is silent. */
         ask(silent[i], "GET", "/who");
         say(silent[i], "\r\n");
         char answer[4096];
         assert_true(recv(silent[i], answer, sizeof answer, 0) > 0);
     }
     assert_says(get("/who", ""), "local=1");
-    /* The first have been let go, the last is still there. */
+    /* The first were closed, the last is still open. */
     assert_string_equal(hear(silent[0]), "");
     ask(silent[7], "GET", "/who");
     say(silent[7], "Connection: close\r\n\r\n");
@@ -325,15 +325,14 @@ static void a_new_connection_gets_the_place_of_the_most_silent(void **state)
 
 #define NOBODY 65534
 
-/* A process of another account does `work`, which says by its result whether all was as it
- * should be. */
+/* A process of another account does `work`; its exit status is the result. */
 static pid_t as_nobody(bool (*work)(int gate), int gate)
 {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child > 0)
         return child;
-    (void)alarm(60); /* it outlives no test that failed */
+    (void)alarm(60); /* it ends even if a test fails */
     /* The server's ends of connections would stay open with it. */
     for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
         if (fd != gate)
@@ -373,7 +372,7 @@ static void where_nobody_admits_another_account_is_refused(void **state)
 
 #define CONNECTIONS 16u
 
-/* Opens more than there are, and keeps those that it may until the gate opens. */
+/* Opens more connections than are allowed, and keeps them until the gate opens. */
 static bool takes_all(int gate)
 {
     struct pollfd fds[2 * CONNECTIONS];

@@ -1,6 +1,5 @@
-/* http/client_test.h - what the room's tests share: a place where handlers and the test
- * meet, and a client that sends what it is told to. Included by one file a program.
- */
+/* http/client_test.h - shared by the room's tests: a meeting place of handlers and test,
+ * and a client that sends raw requests. Included by one file a program. */
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/system_test.h"
 #include "http/http.h"
 
 /* ---- a place where handlers and the test meet --------------------------- */
@@ -24,7 +24,7 @@ struct meeting {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned started, stopped, dropped;
-    bool open; /* those at the gate may go on */
+    bool open; /* handlers at the gate may go on */
 };
 
 static struct meeting meet = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -56,7 +56,7 @@ __attribute__((unused)) static void open_gate(bool open)
 
 /* ---- a client ----------------------------------------------------------- */
 
-static uint16_t port; /* of the server that is tested */
+static uint16_t port; /* of the server under test */
 
 __attribute__((unused)) static int call(void)
 {
@@ -83,25 +83,10 @@ static void say(int fd, const char *fmt, ...)
     assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
 }
 
-/* A request's first lines; the caller ends the headers. */
+/* Sends the first lines of a request; the caller ends the headers. */
 __attribute__((unused)) static void ask(int fd, const char *method, const char *target)
 {
     say(fd, "%s %s HTTP/1.1\r\nHost: localhost:%u\r\n", method, target, port);
-}
-
-/* All that comes until the server closes. The static copy is the last one. */
-__attribute__((unused)) static const char *hear(int fd)
-{
-    static struct buf b;
-    if (!b.ceiling)
-        buf_init(&b, 8 << 20);
-    buf_clear(&b);
-    char piece[4096];
-    ssize_t n;
-    while ((n = recv(fd, piece, sizeof piece, 0)) > 0)
-        buf_put(&b, piece, (size_t)n);
-    close(fd);
-    return buf_cz(&b);
 }
 
 __attribute__((unused)) static const char *get(const char *target, const char *headers)

@@ -149,6 +149,14 @@ static bool request_check_path(struct http_request *rq)
     return true;
 }
 
+static size_t body_limit(struct http_request *rq)
+{
+    const struct http_route *route = rq->route;
+    size_t most = rq->server->o.body_max;
+    return route->body_max > most && route->takes(route->arg, rq) ? route->body_max
+                                                                  : most;
+}
+
 /* Two lengths, or a length and chunks, are how requests are smuggled. */
 static bool check_length(struct http_request *rq)
 {
@@ -158,6 +166,7 @@ static bool check_length(struct http_request *rq)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
                               "Transfer-Encoding may be chunked, once, and nothing else");
     struct str text = http_header(rq, "Content-Length");
+    rq->body.ceiling = body_limit(rq);
     if (!text.at)
         return true;
     size_t length = 0;
@@ -170,7 +179,7 @@ static bool check_length(struct http_request *rq)
     }
     if (wrong)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST, "the body's length is not clear");
-    if (length > rq->server->o.body_max)
+    if (length > rq->body.ceiling)
         return request_refuse(rq, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
     /* Room at once for the usual body; a large one has to arrive first. */
     if (length && length <= 64 * 1024)
@@ -265,7 +274,8 @@ static enum MHD_Result dispatch(struct http_request *rq)
     rq->stage = STAGE_WHOLE;
     if (s->o.stays && !s->o.stays(s->o.admit_arg, rq->admitted)) {
         request_refuse(rq, MHD_HTTP_UNAUTHORIZED,
-                       "what this came in with is not good any more; nothing was done");
+                       "the credential of this request is no longer valid; nothing "
+                       "was done");
         return send_answer(rq);
     }
     if (route->begin) {
@@ -359,7 +369,7 @@ void *connection_target(void *cls, const char *uri, struct MHD_Connection *c)
     rq->server = s;
     rq->connection = c;
     if (has_two_blanks(uri))
-        rq->bad_target = "two blanks stand before it";
+        rq->bad_target = "it follows two spaces";
     else
         rq->target = target_parse(uri, &rq->bad_target);
     cancel_init(&rq->cancel);

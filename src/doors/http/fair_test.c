@@ -1,4 +1,4 @@
-/* Whose turn it is, without a network. */
+/* The order of turns, without a network. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static bool put(uint64_t share)
     return fair_put(&server, rq);
 }
 
-/* One of `share` holds so much for its body; the test's end lets go of it. */
+/* One caller of `share` holds so many bytes for its body; freed at the test's end. */
 static bool hold(uint64_t share, size_t bytes)
 {
     assert_true(used < LENGTH(requests));
@@ -46,7 +46,7 @@ static bool hold(uint64_t share, size_t bytes)
 
 #define NOBODY UINT64_MAX
 
-/* Whose turn it is. */
+/* Returns whose turn it is. */
 static uint64_t next(void)
 {
     bool ready = fair_is_ready(&server);
@@ -71,7 +71,7 @@ static void end_of(uint64_t share, size_t n)
         fair_done(&server, share);
 }
 
-/* All that waits runs when the server ends, and leaves nothing. */
+/* Runs all that waits, as a server does at its end; nothing is left. */
 static int end(void **state)
 {
     (void)state;
@@ -157,16 +157,16 @@ static void one_caller_does_not_fill_the_queue(void **state)
     assert_false(put(3));
 }
 
-/* Bodies that come slowly, or never end, are the delay of those who send such. */
+/* Slow or endless bodies delay their own senders only. */
 static void large_bodies_leave_room_for_others_and_for_small_ones(void **state)
 {
     (void)state;
     assert_true(hold(1, 256 * KB));
     assert_true(hold(1, 256 * KB));
     assert_false(hold(1, 17 * KB)); /* it has its half */
-    assert_true(hold(1, 16 * KB));  /* small ones are not counted as anybody's */
+    assert_true(hold(1, 16 * KB));  /* small ones are charged to nobody */
     assert_true(hold(2, 256 * KB));
-    assert_false(hold(3, 256 * KB)); /* what is left is for small ones */
+    assert_false(hold(3, 256 * KB)); /* the rest is for small ones */
     for (size_t i = 0; i < used; i++)
         fair_let_go(&server, &requests[i]);
     assert_true(hold(1, 512 * KB));

@@ -36,8 +36,7 @@ bool head_is_token(struct str text)
     static const char more[] = "!#$%&'*+-.^_`|~";
     for (size_t i = 0; i < text.n; i++) {
         char c = text.at[i];
-        if (!(c >= '0' && c <= '9') && !((c | 32) >= 'a' && (c | 32) <= 'z') &&
-            (!c || !strchr(more, c)))
+        if (!char_is_digit(c) && !char_is_letter(c) && (!c || !strchr(more, c)))
             return false;
     }
     return text.n > 0;
@@ -98,13 +97,13 @@ static bool is_whole(const struct http_request *rq)
 const char *head_fault(const struct http_request *rq)
 {
     if (rq->bad_field)
-        return "a header's name is a word of letters, digits and -, and its value has no "
-               "control characters";
+        return "a header's name consists of letters, digits and -, and its value has "
+               "no control characters";
     for (size_t i = 0; i < LENGTH(single); i++)
         if (http_header_count(rq, single[i]) > 1)
             return "Host, Origin, Content-Type, Content-Length, Transfer-Encoding, "
-                   "Authorization, X-API-Key, Sec-Fetch-Site and Mcp-Session-Id may each stand "
-                   "there once";
+                   "Authorization, X-API-Key, Sec-Fetch-Site and Mcp-Session-Id may "
+                   "each occur once";
     if (!is_whole(rq))
         return "a header is a line NAME: VALUE that ends with CR and LF";
     return NULL;

@@ -93,7 +93,7 @@ static bool bind_to(int fd, struct endpoint *ep, struct err *e)
     struct sockaddr_storage real = {0};
     socklen_t size = sizeof real;
     if (getsockname(fd, (struct sockaddr *)&real, &size) < 0)
-        return err_set(e, ERR_IO, "cannot tell the port: %m");
+        return err_set(e, ERR_IO, "cannot determine the port: %m");
     endpoint_set_port(ep, ntohs(real.ss_family == AF_INET6
                                     ? ((struct sockaddr_in6 *)&real)->sin6_port
                                     : ((struct sockaddr_in *)&real)->sin_port));
@@ -196,9 +196,9 @@ static bool may_listen(const struct http_server *s, struct err *e)
         return true;
     return err_set(
         e, ERR_DENIED,
-        "cannot listen on '%.80s': other machines may only come in with tokens, "
-        "and over TLS (a certificate and its key) or through a proxy that was "
-        "told of; 127.0.0.1, [::1] and localhost need neither",
+        "cannot listen on '%.80s': other machines need tokens, and TLS (a certificate "
+        "and its key) or a proxy declared with --behind-proxy; 127.0.0.1, [::1] and "
+        "localhost need neither",
         o->listen);
 }
 
@@ -257,7 +257,7 @@ void http_expel(struct http_server *s)
  * us up. */
 static void server_flush(struct http_server *s)
 {
-    uint64_t until = os_mono_ns() + FLUSH_MS * 1000000u;
+    uint64_t until = os_in_ms(FLUSH_MS);
     while (atomic_load(&s->requests) && os_mono_ns() < until) {
         struct timespec pause = {.tv_nsec = 1000000};
         nanosleep(&pause, NULL);
@@ -272,7 +272,7 @@ static void stop_daemon(struct http_server *s, unsigned drain_ms)
     if (listener >= 0)
         (void)shutdown(listener, SHUT_RDWR);
     atomic_store(&s->stopping, true);
-    (void)pool_wait(s, os_mono_ns() + (uint64_t)drain_ms * 1000000u);
+    (void)pool_wait(s, os_in_ms(drain_ms));
     /* Nothing may be suspended when the library is told to stop. */
     pool_end(s);
     do {
@@ -280,7 +280,7 @@ static void stop_daemon(struct http_server *s, unsigned drain_ms)
             if (s->o.routes[i].stop)
                 s->o.routes[i].stop(s->o.routes[i].arg);
         pool_cancel_all(s);
-    } while (!pool_wait(s, os_mono_ns() + 100u * 1000000u));
+    } while (!pool_wait(s, os_in_ms(100)));
     streams_end(s);
     server_flush(s);
     MHD_stop_daemon(s->daemon);

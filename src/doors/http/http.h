@@ -130,6 +130,11 @@ struct http_route {
     void *arg;
     bool head;    /* HEAD comes as GET, and the answer's body stays here */
     bool slashes; /* a part of its path may hold one that was encoded (%2F) */
+    /* Bytes of one body, where it takes more than the server's body_max of requests that
+     * `takes` accepts: asked on the connection's thread before the body is read, so it
+     * must not block. 0: no more. */
+    size_t body_max;
+    bool (*takes)(void *arg, struct http_request *rq);
     /* On the connection's thread, so it must not block and should be done in
      * microseconds. true: `rs` is the answer. false: a worker goes on, with
      * what this left in `*work` (NULL before). NULL: all goes to a worker. */

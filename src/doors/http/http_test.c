@@ -77,7 +77,7 @@ static void endless(void *arg, struct http_request *rq, void *work,
     http_say(rs, 200, "stopped");
 }
 
-/* Answers at once what has no body. */
+/* Answers requests without a body at once. */
 static bool begin(void *arg, struct http_request *rq, struct http_response *rs,
                   void **work)
 {
@@ -114,6 +114,13 @@ static void large(void *arg, struct http_request *rq, void *work,
         buf_cstr(&rs->body, "0123456789");
 }
 
+/* A larger body of who has a key. */
+static bool takes(void *arg, struct http_request *rq)
+{
+    (void)arg;
+    return str_is(http_header(rq, "X-Key"), "good");
+}
+
 static const struct http_route routes[] = {
     {.path = "/echo", .work = echo},
     {.path = "/gate", .work = gate},
@@ -121,6 +128,7 @@ static const struct http_route routes[] = {
     {.path = "/endless", .work = endless},
     {.path = "/both", .arg = &meet, .begin = begin, .work = after_begin, .drop = drop},
     {.path = "/large", .work = large},
+    {.path = "/upload", .body_max = 2000, .takes = takes, .work = echo},
 };
 
 /* ---- a client ----------------------------------------------------------- */
@@ -298,7 +306,7 @@ static void a_body_over_the_ceiling_is_refused(void **state)
     int fd = call();
     ask(fd, "POST", "/echo");
     say(fd, "Content-Type: text/plain\r\nContent-Length: 1001\r\n\r\n");
-    assert_status(hear(fd), 413); /* before any of it came */
+    assert_status(hear(fd), 413); /* before any of it arrived */
 
     char chunk[700];
     memset(chunk, 'x', sizeof chunk);
@@ -310,6 +318,29 @@ static void a_body_over_the_ceiling_is_refused(void **state)
         say(fd, "%zx\r\n%.*s\r\n", sizeof chunk, (int)sizeof chunk, chunk);
     say(fd, "0\r\n\r\n");
     assert_status(hear(fd), 413);
+}
+
+static int upload(const char *fields, unsigned length)
+{
+    int fd = call();
+    ask(fd, "POST", "/upload");
+    say(fd,
+        "%sContent-Type: text/plain\r\nContent-Length: %u\r\nConnection: close\r\n\r\n",
+        fields, length);
+    return fd;
+}
+
+static void a_route_takes_larger_bodies_of_whom_it_accepts(void **state)
+{
+    (void)state;
+    char body[2001];
+    memset(body, 'x', sizeof body);
+    assert_status(hear(upload("", 1001)), 413);
+    assert_status(hear(upload("X-Key: bad\r\n", 1001)), 413);
+    assert_status(hear(upload("X-Key: good\r\n", 2001)), 413);
+    int fd = upload("X-Key: good\r\n", 2000);
+    say(fd, "%.*s", 2000, body);
+    assert_status(hear(fd), 200);
 }
 
 static void a_body_of_unclear_length_is_refused(void **state)
@@ -351,7 +382,7 @@ static void a_full_queue_says_so(void **state)
     ask(running, "GET", "/gate");
     say(running, "Connection: close\r\n\r\n");
     await(&meet.started, 1);
-    /* What comes second waits; one of the next two is one too many. */
+    /* The second waits; of the next two one is too many. */
     ask(waiting, "POST", "/both");
     say(waiting,
         "Connection: close\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx");
@@ -387,11 +418,11 @@ static void what_needs_no_worker_is_answered_while_all_are_busy(void **state)
     assert_status(hear(b), 200);
 }
 
-/* One more than there are workers, and one more than may. */
+/* One more than there are workers, and one more than allowed. */
 static void who_waits_for_a_person_holds_no_worker(void **state)
 {
     (void)state;
-    int calls[HTTP_PARKED_MAX / 4]; /* all are of one caller */
+    int calls[HTTP_PARKED_MAX / 4]; /* all of one caller */
     for (unsigned i = 0; i < LENGTH(calls); i++) {
         calls[i] = call();
         ask(calls[i], "GET", "/parked");
@@ -431,7 +462,7 @@ static void who_hangs_up_while_waiting_is_not_served(void **state)
     say(waiting, "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx");
     assert_says(get("/both", ""), "at once"); /* it has been read by now */
     close(waiting);
-    /* Both hang-ups are seen in the order of their coming, or together. */
+    /* Both hang-ups are seen, in order or together. */
     close(running);
     await(&meet.stopped, 1);
     open_gate(true);
@@ -523,6 +554,7 @@ int main(void)
         test(what_a_proxy_forwards_is_refused),
         test(an_unknown_path_is_not_found),
         test(a_body_over_the_ceiling_is_refused),
+        test(a_route_takes_larger_bodies_of_whom_it_accepts),
         test(a_body_of_unclear_length_is_refused),
         test(too_many_headers_are_refused),
         test(a_refused_request_leaves_its_connection_usable),

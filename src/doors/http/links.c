@@ -129,7 +129,7 @@ static void links_evict(struct http_server *s)
 }
 
 /* The newer library keeps one of these answers at a time: each is read at once. */
-static const struct sockaddr *address_of(struct MHD_Connection *c)
+static const struct sockaddr *client_address(struct MHD_Connection *c)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -148,7 +148,7 @@ static void link_begin(struct http_server *s, struct MHD_Connection *c, void **c
     struct link *k = mem_new(sizeof *k);
     k->fd = socket_of(c);
     k->is_idle = true;
-    read_peer(k, address_of(c));
+    read_peer(k, client_address(c));
     ask_account(s, k);
     *context = k;
     pthread_mutex_lock(&s->links.lock);

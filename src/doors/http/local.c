@@ -25,20 +25,20 @@ static bool local_open_folder(struct local *l, struct err *e)
                        "cannot listen in %s: %m", folder);
     if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
         return err_set(e, ERR_DENIED,
-                       "cannot listen in %s: a folder is needed that is yours, and that "
-                       "nobody else may write",
+                       "cannot listen in %s: the folder must be yours, and not "
+                       "writable by others",
                        folder);
     return true;
 }
 
-static bool is_there(const struct local *l, struct stat *st)
+static bool socket_exists(const struct local *l, struct stat *st)
 {
     return fstatat(l->dir, l->name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* ---- an old socket ----------------------------------------------------------- */
 
-static struct sockaddr_un address_of(const struct local *l)
+static struct sockaddr_un socket_address(const struct local *l)
 {
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
     _Static_assert(sizeof sa.sun_path == sizeof l->path, "a path fits");
@@ -61,7 +61,7 @@ static bool somebody_listens(const struct sockaddr_un *sa)
 static bool make_way(const struct local *l, const struct sockaddr_un *sa, struct err *e)
 {
     struct stat st;
-    if (!is_there(l, &st))
+    if (!socket_exists(l, &st))
         return true;
     if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
         return err_set(e, ERR_CONFLICT, "cannot listen on %s: it is there, and %s",
@@ -80,7 +80,7 @@ static bool bind_here(struct local *l, int fd, const struct sockaddr_un *sa,
     struct stat st;
     if (fchmod(fd, S_IRUSR | S_IWUSR) < 0 ||
         bind(fd, (const struct sockaddr *)sa, sizeof *sa) < 0 ||
-        listen(fd, BACKLOG) < 0 || !is_there(l, &st))
+        listen(fd, BACKLOG) < 0 || !socket_exists(l, &st))
         return err_set(e, errno == EADDRINUSE ? ERR_CONFLICT : ERR_IO,
                        "cannot listen on %s: %m", sa->sun_path);
     if (!S_ISSOCK(st.st_mode) || (st.st_mode & 0777 & ~0600u) || st.st_uid != geteuid())
@@ -104,7 +104,7 @@ bool local_bind(struct local *l, int fd, const char *path, struct err *e)
         return false;
     if (flock(l->dir, LOCK_EX) < 0)
         return err_set(e, ERR_IO, "cannot lock the folder of %s: %m", path);
-    struct sockaddr_un sa = address_of(l);
+    struct sockaddr_un sa = socket_address(l);
     bool ok = make_way(l, &sa, e) && bind_here(l, fd, &sa, e);
     (void)flock(l->dir, LOCK_UN);
     return ok;
@@ -114,10 +114,11 @@ void local_remove(struct local *l)
 {
     if (l->dir < 0)
         return;
-    struct sockaddr_un sa = address_of(l);
+    struct sockaddr_un sa = socket_address(l);
     struct stat st;
     (void)flock(l->dir, LOCK_EX);
-    if (l->bound && is_there(l, &st) && S_ISSOCK(st.st_mode) && !somebody_listens(&sa))
+    if (l->bound && socket_exists(l, &st) && S_ISSOCK(st.st_mode) &&
+        !somebody_listens(&sa))
         (void)unlinkat(l->dir, l->name, 0);
     close(l->dir);
     l->dir = -1;

@@ -1,4 +1,4 @@
-/* Sockets in the file system: who may be let in, what is in the way, what is left. */
+/* Sockets in the file system: permissions, existing files, and what is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,11 +80,11 @@ static void one_that_nobody_listens_on_is_replaced(void **state)
     struct local dead, l;
     int fd;
     assert_int_equal(try(&dead, &fd, path), ERR_NONE);
-    close(fd); /* as if it was killed */
+    close(fd); /* as after a kill */
     assert_true(is_there());
     assert_int_equal(try(&l, &fd, path), ERR_NONE);
     assert_true(can_connect());
-    local_remove(&dead); /* not its own any more */
+    local_remove(&dead); /* another server's now */
     assert_true(can_connect());
     close(fd);
     local_remove(&l);

@@ -2,9 +2,9 @@
  * list of all requests that are with them.
  */
 #include <errno.h>
-#include <time.h>
 
 #include "http/server.h"
+#include "os/os.h"
 
 /* ---- the flight: what waits or runs ------------------------------------- */
 
@@ -113,12 +113,9 @@ void pool_cancel_all(struct http_server *s)
 
 bool pool_wait(struct http_server *s, uint64_t until_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
-                             .tv_nsec = (long)(until_ns % 1000000000u)};
     pthread_mutex_lock(&s->lock);
-    int late = 0;
-    while (s->n_flight && !late)
-        late = pthread_cond_clockwait(&s->quiet, &s->lock, CLOCK_MONOTONIC, &until);
+    while (s->n_flight && os_cond_wait(&s->quiet, &s->lock, until_ns))
+        continue;
     bool quiet = s->n_flight == 0;
     pthread_mutex_unlock(&s->lock);
     return quiet;
@@ -213,37 +210,29 @@ static void *worker_main(void *arg)
 
 /* ---- threads ------------------------------------------------------------ */
 
-/* Starts one more; answers an errno where it cannot. */
-static int start_worker(struct http_server *s)
+/* Starts one more. false: errno says why. */
+static bool start_worker(struct http_server *s)
 {
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, s->o.worker_stack);
-    int failed = pthread_create(&s->threads[s->n_threads], &attr, worker_main, s);
-    if (!failed)
-        (void)pthread_setname_np(s->threads[s->n_threads++], "http-work");
-    pthread_attr_destroy(&attr);
-    return failed;
+    bool ok = os_thread_start(&s->threads[s->n_threads], "http-work", s->o.worker_stack,
+                              worker_main, s);
+    s->n_threads += ok;
+    return ok;
 }
 
 bool pool_start(struct http_server *s, struct err *e)
 {
     s->threads = mem_new((s->o.workers + HTTP_PARKED_MAX) * sizeof *s->threads);
-    int failed = 0;
-    while (!failed && s->n_threads < s->o.workers)
-        failed = start_worker(s);
-    if (failed) {
-        errno = failed;
-        return err_set(e, ERR_IO, "cannot start worker %u of %u: %m", s->n_threads + 1,
-                       s->o.workers);
-    }
+    while (s->n_threads < s->o.workers)
+        if (!start_worker(s))
+            return err_set(e, ERR_IO, "cannot start worker %u of %u: %m",
+                           s->n_threads + 1, s->o.workers);
     return true;
 }
 
 /* Threads that were made once stay: as many as were ever parked at a time. */
 static bool has_substitute(struct http_server *s)
 {
-    return s->n_threads - s->parked > s->o.workers || start_worker(s) == 0;
+    return s->n_threads - s->parked > s->o.workers || start_worker(s);
 }
 
 bool http_park(struct http_request *rq, struct err *e)

@@ -23,58 +23,17 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "http/server.h"
+#include "http/stream.h"
 #include "os/os.h"
 
-/* The largest put; more at once is a mistake of ours. */
-#define PUT_MAX ((size_t)256 * 1024 * 1024)
 /* After the last byte: until the client has hung up, too. A socket that is closed with
  * bytes unread would take back what the client has not read yet. */
 #define LINGER_S 2u
 #define TICK_MS 1000
 #define CARRIED_AT_ONCE ((size_t)4096) /* bytes the library reads at a time */
-
-enum phase {
-    PHASE_OPEN,
-    PHASE_ENDING, /* the last byte is in `out` */
-    PHASE_LINGER, /* and was sent */
-    PHASE_LOST,   /* the client is gone, or given up */
-    PHASE_DONE,   /* carried, and the library has all: the socket is its own again */
-    PHASE_CLOSED,
-};
-
-struct http_stream {
-    struct http_server *server;
-    pthread_mutex_t lock; /* over all up to the next empty line */
-    int fd;
-    enum phase phase;
-    bool chunked;
-    bool carried;
-    bool asleep;                       /* carried, and suspended */
-    struct MHD_Connection *connection; /* while it is asleep */
-    bool waits;     /* for room in the socket: counted in the hub's `waiting` */
-    struct buf out; /* from `sent` on it waits */
-    size_t sent;
-    uint64_t moved_ns; /* when bytes left, or the phase began */
-
-    /* Under the hub's lock. */
-    struct http_stream *earlier, *later;
-    unsigned holders;
-    bool ended;              /* by its owner */
-    bool over;               /* the socket is closed */
-    bool handled;            /* its request's handler has returned */
-    struct http_request *rq; /* until then */
-    bool telling;            /* gone() runs, on the thread `teller` */
-    pthread_t teller;
-    void (*gone)(void *arg);
-    void *arg;
-
-    void *admitted;
-};
 
 /* ---- holders -------------------------------------------------------------- */
 
@@ -133,132 +92,7 @@ void stream_handled(struct http_stream *st)
     pthread_mutex_unlock(&hub->lock);
 }
 
-/* ---- sending -------------------------------------------------------------- */
-
-static void hub_wake(struct stream_hub *hub)
-{
-    (void)eventfd_write(hub->wake, 1);
-}
-
-/* Its thread sees it at once: a lost socket is shut, and an empty one can be written. */
-static void attend(struct http_stream *st, uint32_t events)
-{
-    struct epoll_event ev = {.events = EPOLLRDHUP | events, .data.ptr = st};
-    (void)epoll_ctl(st->server->hub.epoll, EPOLL_CTL_MOD, st->fd, &ev);
-}
-
-static void set_waits(struct http_stream *st, bool waits)
-{
-    if (st->waits == waits)
-        return;
-    st->waits = waits;
-    struct stream_hub *hub = &st->server->hub;
-    /* With none it sleeps without a tick. */
-    if (!waits)
-        atomic_fetch_sub(&hub->waiting, 1);
-    else if (atomic_fetch_add(&hub->waiting, 1) == 0)
-        hub_wake(hub);
-}
-
-/* The library comes and reads. */
-static void rouse(struct http_stream *st)
-{
-    if (st->asleep)
-        MHD_resume_connection(st->connection);
-    st->asleep = false;
-}
-
-static void stream_lose(struct http_stream *st)
-{
-    st->phase = PHASE_LOST;
-    buf_done(&st->out);
-    buf_init(&st->out, PUT_MAX);
-    st->sent = 0;
-    (void)shutdown(st->fd, SHUT_RDWR); /* which its thread is told as a hang-up */
-    attend(st, 0);
-    rouse(st);
-}
-
-/* Sends all that can leave, or marks the stream lost. */
-static void stream_flush(struct http_stream *st)
-{
-    if (st->carried) {
-        rouse(st);
-        return;
-    }
-    while (st->sent < st->out.n) {
-        ssize_t n = send(st->fd, st->out.at + st->sent, st->out.n - st->sent,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno != EAGAIN) {
-            stream_lose(st);
-            break;
-        }
-        if (n < 0)
-            return;
-        st->sent += (size_t)n;
-        st->moved_ns = os_mono_ns();
-    }
-    /* Memory only for those whose bytes wait. */
-    buf_done(&st->out);
-    buf_init(&st->out, PUT_MAX);
-    st->sent = 0;
-}
-
-/* After anything was put or sent. */
-static void stream_settle(struct http_stream *st)
-{
-    bool waits = st->out.n > 0;
-    if (st->carried) {
-        set_waits(st, waits || st->phase == PHASE_ENDING);
-    } else if (!waits && st->phase == PHASE_ENDING) {
-        st->phase = PHASE_LINGER;
-        st->moved_ns = os_mono_ns();
-        (void)shutdown(st->fd, SHUT_WR);
-        set_waits(st, true); /* for a tick that ends the wait */
-        attend(st, EPOLLIN);
-    } else if (st->phase == PHASE_OPEN || st->phase == PHASE_ENDING) {
-        if (waits != st->waits)
-            attend(st, waits ? EPOLLOUT : 0);
-        set_waits(st, waits);
-    }
-}
-
-/* Sent bytes are dropped now and then, or a slow client's would grow without end. */
-static void put_chunk(struct http_stream *st, struct str bytes)
-{
-    if (st->out.n == 0)
-        st->moved_ns = os_mono_ns();
-    if (st->sent > st->out.n / 2) {
-        st->out.n -= st->sent;
-        memmove(st->out.at, st->out.at + st->sent, st->out.n);
-        st->sent = 0;
-    }
-    if (st->chunked)
-        buf_printf(&st->out, "%zx\r\n", bytes.n);
-    buf_str(&st->out, bytes);
-    if (st->chunked)
-        buf_cstr(&st->out, "\r\n");
-}
-
-bool http_stream_put(struct http_stream *st, struct str bytes)
-{
-    pthread_mutex_lock(&st->lock);
-    if (st->phase == PHASE_OPEN && st->out.n - st->sent >= HTTP_STREAM_WAITING)
-        stream_lose(st);
-    if (st->phase == PHASE_OPEN && bytes.n) {
-        put_chunk(st, bytes);
-        if (st->out.failed)
-            stream_lose(st);
-        else if (!st->waits || st->carried)
-            stream_flush(st);
-        stream_settle(st);
-    }
-    bool open = st->phase == PHASE_OPEN;
-    pthread_mutex_unlock(&st->lock);
-    return open;
-}
+/* ---- its end ----------------------------------------------------------------- */
 
 void http_stream_end(struct http_stream *st)
 {
@@ -285,6 +119,14 @@ void http_stream_end(struct http_stream *st)
     pthread_mutex_unlock(&hub->lock);
 }
 
+static void give_up(struct http_stream *st)
+{
+    pthread_mutex_lock(&st->lock);
+    if (st->phase < PHASE_LOST)
+        stream_lose(st);
+    pthread_mutex_unlock(&st->lock);
+}
+
 void streams_expel(struct http_server *s)
 {
     struct stream_hub *hub = &s->hub;
@@ -292,55 +134,12 @@ void streams_expel(struct http_server *s)
     for (struct http_stream *st = hub->first; st; st = st->later) {
         if (s->o.stays(s->o.admit_arg, st->admitted))
             continue;
-        pthread_mutex_lock(&st->lock);
-        if (st->phase < PHASE_LOST)
-            stream_lose(st);
-        pthread_mutex_unlock(&st->lock);
+        give_up(st);
     }
     pthread_mutex_unlock(&hub->lock);
 }
 
 /* ---- carried by the library ------------------------------------------------ */
-
-static ssize_t carry_rest(struct http_stream *st, char *to, size_t max)
-{
-    size_t n = st->out.n - st->sent;
-    n = n < max ? n : max;
-    memcpy(to, st->out.at + st->sent, n);
-    st->sent += n;
-    st->moved_ns = os_mono_ns();
-    if (st->sent == st->out.n) {
-        buf_done(&st->out);
-        buf_init(&st->out, PUT_MAX);
-        st->sent = 0;
-        stream_settle(st);
-    }
-    return (ssize_t)n;
-}
-
-/* The library wants more, on the connection's thread. */
-static ssize_t carry(void *arg, uint64_t at, char *to, size_t max)
-{
-    (void)at;
-    struct http_stream *st = arg;
-    ssize_t n = 0;
-    pthread_mutex_lock(&st->lock);
-    if (st->out.n) {
-        n = carry_rest(st, to, max);
-    } else if (st->phase == PHASE_OPEN) {
-        st->asleep = true;
-        MHD_suspend_connection(st->connection);
-    } else if (st->phase == PHASE_ENDING) {
-        st->phase = PHASE_DONE;
-        attend(st, EPOLLOUT); /* its thread lets go of the descriptor */
-        n = MHD_CONTENT_READER_END_OF_STREAM;
-    } else {
-        n = st->phase == PHASE_DONE ? MHD_CONTENT_READER_END_OF_STREAM
-                                    : MHD_CONTENT_READER_END_WITH_ERROR;
-    }
-    pthread_mutex_unlock(&st->lock);
-    return n;
-}
 
 /* The library needs it no more: it was sent, or its connection is gone. */
 static void carried_off(void *arg)
@@ -359,7 +158,7 @@ static void carried_off(void *arg)
 struct MHD_Response *stream_response(struct http_stream *st)
 {
     struct MHD_Response *answer = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, CARRIED_AT_ONCE, carry, st, carried_off);
+        MHD_SIZE_UNKNOWN, CARRIED_AT_ONCE, stream_carry, st, carried_off);
     must(answer != NULL); /* only ever out of memory */
     return answer;
 }
@@ -380,7 +179,7 @@ static void close_socket(struct http_stream *st)
     close(st->fd);
     st->fd = -1;
     st->phase = PHASE_CLOSED;
-    set_waits(st, false);
+    stream_set_waits(st, false);
     pthread_mutex_unlock(&st->lock);
 
     pthread_mutex_lock(&hub->lock);
@@ -453,10 +252,7 @@ static void give_up_late(struct stream_hub *hub)
     for (struct http_stream *st = hub->first; st; st = st->later) {
         if (!is_late(st, now))
             continue;
-        pthread_mutex_lock(&st->lock);
-        if (st->phase < PHASE_LOST)
-            stream_lose(st);
-        pthread_mutex_unlock(&st->lock);
+        give_up(st);
     }
     pthread_mutex_unlock(&hub->lock);
 }
@@ -508,9 +304,7 @@ static bool hub_start_thread(struct stream_hub *hub)
             return false;
         }
     }
-    hub->running = pthread_create(&hub->thread, NULL, hub_main, hub) == 0;
-    if (hub->running)
-        (void)pthread_setname_np(hub->thread, "http-stream");
+    hub->running = os_thread_start(&hub->thread, "http-stream", 0, hub_main, hub);
     return hub->running;
 }
 
@@ -610,7 +404,7 @@ static bool begin_sending(struct http_stream *st, struct http_response *rs)
         if (!st->carried)
             stream_put_head(st, rs);
         if (rs->body.n)
-            put_chunk(st, buf_view(&rs->body));
+            stream_put_chunk(st, buf_view(&rs->body));
         stream_flush(st);
         stream_settle(st);
     }

@@ -1,4 +1,4 @@
-/* Streams, once as they take their socket along, and once more as TLS carries them. */
+/* Streams that own their socket, and again over TLS. */
 #include "base/home_test.h"
 #include "http/client_test.h"
 #include "http/tls_test.h"
@@ -17,7 +17,7 @@ static void on_gone(void *arg)
     note(&gone_n);
 }
 
-/* As an owner that keeps nothing behind: it ends from within. */
+/* Ends the stream from within its callback. */
 static void end_on_gone(void *arg)
 {
     struct http_stream **st = arg;
@@ -55,7 +55,7 @@ static bool begin_fleeting(void *arg, struct http_request *rq, struct http_respo
     return true;
 }
 
-/* Opened and ended by a worker, who waits at the gate between. */
+/* Opened and ended by a worker, with a stop at the gate. */
 static void work_stream(void *arg, struct http_request *rq, void *work,
                         struct http_response *rs)
 {
@@ -177,7 +177,7 @@ static int start(const char *target)
     return fd;
 }
 
-/* Reads on until `what` has come; what was read is in the static buffer. */
+/* Reads until `what` arrives; the bytes are in the static buffer. */
 static const char *hear_until(int fd, const char *what)
 {
     static char heard[1 << 16];
@@ -262,7 +262,7 @@ static void the_owner_learns_of_a_hang_up(void **state)
     close(fd);
     await(&gone_n, 1); /* or the test never ends */
     assert_false(http_stream_put(held, STR("late")));
-    assert_int_equal(released_n, 0); /* the handle may still ask for it */
+    assert_int_equal(released_n, 0); /* the handle is still in use */
     http_stream_end(take(held));
     await(&released_n, 1);
 }
@@ -284,7 +284,7 @@ static void a_worker_goes_on_while_its_stream_runs(void **state)
     hear_until(fd, ": hello\n\n");
     open_gate(true);
     assert_says(hear(fd), "data: a word\n\n\r\n0\r\n\r\n");
-    await(&released_n, 1); /* the worker has done with it */
+    await(&released_n, 1); /* the worker is done with it */
     held = NULL;
     assert_int_equal(gone_n, 0);
 }
@@ -323,7 +323,7 @@ static void one_who_reads_late_gets_all(void **state)
     memset(piece, 'y', sizeof piece);
     int fd = start("/stream");
     await(&opened_n, 1);
-    /* Each alone is more than may wait; they leave while the client reads. */
+    /* Each exceeds the queue by itself; they are sent while the client reads. */
     struct buf all;
     buf_init(&all, 64 << 20);
     for (int i = 0; i < 40; i++)

@@ -5,7 +5,7 @@
 static char folder[HOME_SIZE];
 static char path_text[8][64];
 
-/* FOLDER/NAME, in one of a few places. */
+/* FOLDER/NAME, in a rotating buffer. */
 static const char *in_folder(const char *name)
 {
     static unsigned turn;
@@ -23,7 +23,7 @@ static void copy_file(const char *from, const char *to)
     ssize_t n = read(fd, buf_room(&text, 1 << 16), 1 << 16);
     assert_true(n > 0);
     close(fd);
-    /* Exchanged as a whole, as those who renew certificates do. */
+    /* Replaced as a whole, as tools that renew certificates do. */
     const char *beside = in_folder("beside");
     fd = open(beside, O_CREAT | O_TRUNC | O_WRONLY, 0600);
     assert_int_equal(write(fd, text.at, (size_t)n), n);
@@ -69,7 +69,7 @@ static void a_server_with_a_certificate_speaks_tls(void **state)
     const char *heard = hear(fd);
     assert_status(heard, 200);
     assert_says(heard, "local=1");
-    /* Plain words get no answer. */
+    /* Plain HTTP gets no answer. */
     fd = call();
     say(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); /* once: it may hang up */
     assert_null(strstr(hear(fd), "HTTP/"));
@@ -113,7 +113,7 @@ static void files_that_are_no_pair_are_refused(void **state)
     }
 }
 
-/* Files are looked at once a second at most: handshakes until it has been. */
+/* Files are looked at once a second at most: handshakes until then. */
 static void a_new_certificate_is_taken_up(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void a_new_certificate_is_taken_up(void **state)
     copy_file("one.key", "now.key");
     struct http_server *s = open_with(in_folder("now.crt"), in_folder("now.key"), &e);
     assert_int_equal(handshake(call(), "NORMAL"), 1);
-    copy_file("two.crt", "now.crt"); /* and the key is not there yet */
+    copy_file("two.crt", "now.crt"); /* the key is not there yet */
     assert_int_equal(handshake(call(), "NORMAL"), 1);
     copy_file("two.key", "now.key");
     unsigned serial = 0;

@@ -114,7 +114,7 @@ static inline unsigned peer_serial(gnutls_session_t session)
     return number[size - 1];
 }
 
-/* A session with whoever is at the other end; NULL: none came about. */
+/* A session with the peer; NULL: none was established. */
 static inline gnutls_session_t session_begin(int fd, const char *priorities,
                                              gnutls_certificate_credentials_t *none)
 {
@@ -156,7 +156,7 @@ static inline void *tunnel_main(void *arg)
     return NULL;
 }
 
-/* Takes over `secret`, a connected socket; the answer is the plain end. */
+/* Owns `secret`, a connected socket; returns the plain end. */
 static inline int tunnel_open(int secret)
 {
     int both[2];

@@ -124,14 +124,10 @@ bool watch_start(struct http_server *s, struct err *e)
         return err_set(e, ERR_IO, "cannot watch connections: %m");
     w->running = true;
     w->asleep = true;
-    int failed = pthread_create(&w->thread, NULL, watch_main, s);
-    if (failed) {
-        w->running = false;
-        errno = failed;
-        return err_set(e, ERR_IO, "cannot start a thread: %m");
-    }
-    (void)pthread_setname_np(w->thread, "http-watch");
-    return true;
+    if (os_thread_start(&w->thread, "http-watch", 0, watch_main, s))
+        return true;
+    w->running = false;
+    return err_set(e, ERR_IO, "cannot start a thread: %m");
 }
 
 void watch_stop(struct http_server *s)

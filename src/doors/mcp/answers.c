@@ -133,7 +133,7 @@ static bool check_elicited(const struct json *params, const struct json *result,
                        "your client accepted the question without content, an object");
     return (json_schema_check(schema, content, "content", e) &&
             check_formats(schema, content, e)) ||
-           err_wrap(e, "your client's answer is not what was asked for");
+           err_wrap(e, "your client's answer does not match the request");
 }
 
 static bool check_sampled(const struct json *result, struct err *e)
@@ -169,7 +169,7 @@ bool answer_check(struct str method, const struct json *params, const struct jso
                   struct err *e)
 {
     if (!json_is(result, JSON_OBJECT))
-        return err_set(e, ERR_INVALID, "your client's answer is no object, but %s",
+        return err_set(e, ERR_INVALID, "your client's answer is not an object, but %s",
                        json_type_name(json_type(result)));
     if (str_is(method, "elicitation/create"))
         return check_elicited(params, result, e);

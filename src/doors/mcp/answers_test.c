@@ -164,7 +164,7 @@ static void a_refusal_says_what_would_be_accepted(void **state)
     (void)state;
     struct err e = {0};
     assert_false(fits("{\"type\":\"string\",\"format\":\"email\"}", "\"ada\"", &e));
-    assert_string_equal(e.msg, "your client's answer is not what was asked for: "
+    assert_string_equal(e.msg, "your client's answer does not match the request: "
                                "content.it is \"ada\"; an address such as "
                                "ada@example.org is accepted");
 }

@@ -3,8 +3,6 @@
  * response with the question's id. The ids are random: nobody answers what he was not
  * asked.
  */
-#include <stdio.h>
-#include <time.h>
 
 #include "mcp/core.h"
 #include "mcp/outlet.h"
@@ -83,8 +81,7 @@ static void ask_name(struct ask *q)
 {
     unsigned char bytes[ID_BYTES];
     os_random(bytes, sizeof bytes);
-    for (unsigned i = 0; i < ID_BYTES; i++)
-        (void)snprintf(q->id + 2 * i, 3, "%02x", bytes[i]);
+    hex_write(bytes, sizeof bytes, q->id);
 }
 
 static unsigned of_session(const struct asks *a, const unsigned char session[static 16])
@@ -199,7 +196,7 @@ static void take_back(struct talk *t, const struct ask *q, const char *why)
     (void)t->outlet->say(t->outlet->arg, buf_view(&line), OUTLET_HEAVY);
 }
 
-static bool all_answered(const struct ask *list, size_t n)
+static bool asks_are_answered(const struct ask *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!list[i].answered)
@@ -207,27 +204,22 @@ static bool all_answered(const struct ask *list, size_t n)
     return true;
 }
 
-static void wait_a_look(struct asks *a)
+static void asks_wait(struct asks *a)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)LOOK_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    (void)pthread_cond_clockwait(&a->changed, &a->lock, CLOCK_MONOTONIC, &until);
+    (void)os_cond_wait(&a->changed, &a->lock, os_in_ms(LOOK_MS));
 }
 
 /* With the lock: is there nothing to wait for any more? *e: why not. */
 static bool asked_is_over(const struct asked *x, struct err *e)
 {
-    if (all_answered(x->list, x->n))
+    if (asks_are_answered(x->list, x->n))
         return true;
     if (x->list->abandoned)
         return !err_set(e, ERR_CANCELLED, "your client went away without an answer");
     if (os_mono_ns() < x->until_ns)
         return false;
     return !err_set(e, ERR_TIMEOUT,
-                    "nobody answered the question within %u s; nothing was changed",
+                    "the question was not answered within %u s; nothing was changed",
                     x->in->wait_ms / 1000);
 }
 
@@ -237,7 +229,7 @@ static void asked_wait(struct asked *x, const struct cancel *cancel,
     struct err none = {0};
     pthread_mutex_lock(&x->in->lock);
     while (!asked_is_over(x, &none) && !cancel_fired(cancel) && !cancel_fired(stop))
-        wait_a_look(x->in);
+        asks_wait(x->in);
     pthread_mutex_unlock(&x->in->lock);
 }
 
@@ -312,7 +304,7 @@ struct asked *asks_begin(struct asks *a, struct talk *t,
         return NULL;
     struct asked *x = mem_new(sizeof *x + n * sizeof x->list[0]);
     *x = (struct asked){.in = a, .talk = t, .n = n, .wake = wake, .wake_arg = arg};
-    x->until_ns = os_mono_ns() + a->wait_ms * 1000000ull;
+    x->until_ns = os_in_ms(a->wait_ms);
     for (size_t i = 0; i < n; i++) {
         ask_name(&x->list[i]);
         x->list[i].of = x;

@@ -20,7 +20,9 @@ static void run_batch(struct call *c, const struct front *f, struct reply *r)
         if (str_is(json_str(json_get(it.value, "method")), "initialize")) {
             const struct json *id = json_get(it.value, "id");
             x.id = json_is(id, JSON_STRING) || json_is_int(id) ? id : NULL;
-            reply_error(&x, RPC_REQUEST, "Invalid Request: initialize stands alone");
+            reply_error(&x, RPC_REQUEST,
+                        "Invalid Request: initialize cannot be part "
+                        "of a batch");
         } else {
             struct call *inner = take_value(c->m, c->arena, it.value, &env, &part);
             if (inner)

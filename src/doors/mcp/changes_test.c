@@ -1,4 +1,4 @@
-/* Who hears of which changes, how often, and until when. */
+/* Subscriptions to changes: who gets which, how often, and until when. */
 #include <stdio.h>
 
 #include "mcp/fake_test.h"
@@ -45,7 +45,7 @@ static void unhear(void *arg, workspaces_change_fn *fn, void *fn_arg)
     count(&unheard);
 }
 
-/* "X:..." is spelt "x:..." in truth, and nobody has "none:". */
+/* The library spells "X:..." as "x:...", and has no "none:". */
 static bool follow(void *arg, const struct caller *who, struct str uri,
                    struct buf *canonical, struct err *e)
 {

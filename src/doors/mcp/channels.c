@@ -129,7 +129,7 @@ static struct channel **channel_bucket(struct channels *s, const struct session 
     return &s->buckets[(session->id[0] | (unsigned)session->id[1] << 8) & (BUCKETS - 1)];
 }
 
-static bool is_of(const struct channel *c, const struct session *session)
+static bool channel_is_of(const struct channel *c, const struct session *session)
 {
     return memcmp(c->session.id, session->id, sizeof session->id) == 0;
 }
@@ -141,7 +141,7 @@ static struct channel *keeper(struct channels *s, const struct channel *c, size_
     struct channel *oldest = NULL;
     *events = *bytes = 0;
     for (struct channel *o = *channel_bucket(s, &c->session); o; o = o->next) {
-        if (!is_of(o, &c->session) || !o->events)
+        if (!channel_is_of(o, &c->session) || !o->events)
             continue;
         *events += o->events;
         *bytes += o->bytes;
@@ -225,7 +225,7 @@ static bool make_place(struct channels *s, const struct session *session,
     unsigned n = 0;
     struct channel **spare = NULL;
     for (struct channel **at = channel_bucket(s, session); *at; at = &(*at)->next) {
-        if (!is_of(*at, session))
+        if (!channel_is_of(*at, session))
             continue;
         n++;
         if (!(*at)->line && !(*at)->running)
@@ -419,7 +419,7 @@ static struct channel *channel_find(struct channels *s, const struct session *se
                                     uint64_t number)
 {
     struct channel *c = s->buckets ? *channel_bucket(s, session) : NULL;
-    while (c && !(is_of(c, session) && c->number == number))
+    while (c && !(channel_is_of(c, session) && c->number == number))
         c = c->next;
     return c;
 }
@@ -428,8 +428,8 @@ static void refuse_place(struct http_request *rq, struct http_response *rs,
                          struct str last)
 {
     http_refuse(rq, rs, 400,
-                "Last-Event-ID '%.*s' is no event of this session that is still kept; "
-                "open a new stream without it",
+                "Last-Event-ID '%.*s' is not a stored event of this session; open a "
+                "new stream without it",
                 STR_ARGS(str_cut(last, 60)));
 }
 
@@ -491,7 +491,7 @@ static struct channel *listener(struct channels *s, const struct session *sessio
     struct channel *away = NULL;
     for (struct channel *c = s->buckets ? *channel_bucket(s, session) : NULL; c;
          c = c->next) {
-        if (c->of_call || !is_of(c, session))
+        if (c->of_call || !channel_is_of(c, session))
             continue;
         if (c->line)
             return c;
@@ -536,7 +536,7 @@ void channels_end_session(struct channels *s, const struct session *session)
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
     for (struct channel **at = s->buckets ? channel_bucket(s, session) : NULL; at && *at;)
-        if (is_of(*at, session))
+        if (channel_is_of(*at, session))
             channel_drop(s, at, &ends);
         else
             at = &(*at)->next;

@@ -7,7 +7,7 @@
 
 struct reader {
     int fd;
-    struct buf raw, body; /* what came, and that without the head and chunk sizes */
+    struct buf raw, body; /* all bytes; those without head and chunk sizes */
     size_t seen;          /* of `body` */
     bool ended;
 };
@@ -60,7 +60,7 @@ static bool more(struct reader *r)
     return n > 0;
 }
 
-/* The next event, or comment, without its blank line; "" at the end of the stream. */
+/* The next event or comment, without its blank line; "" at the end of the stream. */
 static const char *event(struct reader *r)
 {
     static char text[1 << 16];
@@ -220,7 +220,7 @@ static void a_call_goes_on_without_its_connection(void **state)
     assert_says(text, "elicitation/create");
     char question[33];
     (void)snprintf(question, sizeof question, "%.32s", strstr(text, "\"id\":\"") + 6);
-    reader_done(&r); /* hangs up, while the person thinks */
+    reader_done(&r); /* hangs up while the user decides */
 
     char answer[300];
     (void)snprintf(answer, sizeof answer,
@@ -229,7 +229,7 @@ static void a_call_goes_on_without_its_connection(void **state)
                    question);
     assert_status(post(mine, answer), 202);
     listen_on(&r, mine, id);
-    assert_says(event(&r), "elicitation/create"); /* again: nobody knows that it came */
+    assert_says(event(&r), "elicitation/create"); /* again: it may not have arrived */
     text = event(&r);
     assert_says(text, "\"id\":7,\"result\"");
     assert_says(text, "Ada");
@@ -330,7 +330,7 @@ static void a_long_call_lets_go_of_its_connection(void **state)
     m->channels.hold_ms = 1;
     struct reader r;
     send_call(&r, mine, CALL("7", "wait"));
-    id_of(event(&r), id); /* the first sign of life opens it */
+    id_of(event(&r), id); /* the first keep-alive opens it */
     while (*event(&r))
         ;
     reader_done(&r);
@@ -368,7 +368,7 @@ static void a_session_listens_and_each_message_comes_once(void **state)
     assert_says(text, "data: {\"n\":2}");
     id_of(text, id);
     reader_done(&second);
-    /* What comes meanwhile waits for the second to come back, or goes to the first. */
+    /* New events wait for the second to return, or go to the first. */
     assert_true(channels_tell(&m->channels, &me, STR("{\"n\":3}")));
     listen_on(&second, mine, id);
     assert_true(channels_tell(&m->channels, &me, STR("{\"n\":4}")));
@@ -501,7 +501,7 @@ static void a_session_has_so_many_streams_and_no_more(void **state)
         close(fds[i]);
 }
 
-/* closed() then waits for it, as a server that stops does. */
+/* closed() then waits for it, as a server does when it stops. */
 static void a_server_that_stops_ends_what_has_lost_its_connection(void **state)
 {
     (void)state;

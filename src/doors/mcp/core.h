@@ -64,7 +64,8 @@ struct backend {
      * knows; NULL: nobody wants to know. */
     void (*unknown)(void *arg, const struct caller *who, struct str name,
                     struct buf *meant);
-    bool (*has_tools)(void *arg); /* are command-line tools installed? NULL: yes */
+    /* Appends what the instructions say of what is installed; NULL: nothing. */
+    void (*instruct)(void *arg, struct buf *out);
     /* The scopes that a credential needs for it (SCOPE_*); NULL: nothing. */
     unsigned (*scopes)(void *arg, const struct action *which);
     /* `fn` hears of alerts from now on, or no more; NULL: there are none. */
@@ -247,6 +248,7 @@ void put_cache_hints(struct json_writer *w, enum era era, enum keeping how);
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+#define META_REQUEST "cloche/requestId" /* ours, of log messages */
 #define EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 
 #define VERSION_MODERN "2026-07-28"

@@ -83,7 +83,7 @@ static bool check_modern(struct exchange *x, const struct json *meta)
     if (http && x->env->repeated)
         return reply_error(x, MCP_HEADER_MISMATCH,
                            "Header mismatch: MCP-Protocol-Version, Mcp-Method and "
-                           "Mcp-Name may each stand there once");
+                           "Mcp-Name may each occur once");
     if (!json_is(declared, JSON_STRING))
         return reply_error(x, RPC_PARAMS,
                            "Invalid params: params._meta must have \"" META_VERSION

@@ -1,4 +1,4 @@
-/* What headers must say over HTTP, in both eras. */
+/* Required headers over HTTP, in both eras. */
 #include <stdio.h>
 
 #include "mcp/fake_test.h"
@@ -166,7 +166,7 @@ static void a_newer_header_needs_newer_parameters(void **state)
     send(REQUEST("tools/list", ""));
     assert_int_equal(code(), RPC_PARAMS);
     assert_int_equal(reply.status, 400);
-    /* Who opens in the older way is of the older era, whatever the header. */
+    /* `initialize` means the older era, whatever the header. */
     headers("2026-07-28", "initialize", NULL);
     send(REQUEST("initialize", "\"protocolVersion\":\"2025-11-25\""));
     assert_int_equal(code(), 0);
@@ -229,7 +229,7 @@ static void older_versions_need_no_more_than_their_name(void **state)
         send(REQUEST("tools/call", "\"name\":\"echo\""));
         assert_int_equal(code(), 0);
         assert_int_equal(reply.status, 200);
-        /* Their errors are not the transport's. */
+        /* Errors of theirs are not the transport's. */
         send(REQUEST("nope", ""));
         assert_int_equal(code(), RPC_METHOD);
         assert_int_equal(reply.status, 200);
@@ -247,7 +247,7 @@ static void a_lost_session_is_404_but_to_who_opens_one(void **state)
     assert_int_equal(reply.status, 404);
     send(REQUEST("initialize", "\"protocolVersion\":\"2025-11-25\""));
     assert_int_equal(reply.status, 200);
-    /* The newer era has no sessions, and passes over their header. */
+    /* The newer era has no sessions, and ignores their header. */
     headers("2026-07-28", "tools/list", NULL);
     send(LIST);
     assert_int_equal(reply.status, 200);

@@ -45,7 +45,7 @@ static inline void fake_count(unsigned *what)
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* Until so many have come there; a test whose event never comes hangs. */
+/* Waits until so many have arrived; a test whose event never comes hangs. */
 static inline void fake_await(const unsigned *what, unsigned n)
 {
     pthread_mutex_lock(&fake.lock);

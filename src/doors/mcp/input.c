@@ -236,7 +236,7 @@ static struct question *take_question(struct input *in, const struct client_ques
         return NULL;
     struct question new = {.params = json_read(q->params, in->arena, e)};
     if (!json_is(new.params, JSON_OBJECT)) {
-        err_set(e, ERR_BUG, "what %s is asked with is no object", q->method);
+        err_set(e, ERR_BUG, "what %s is asked with is not an object", q->method);
         return NULL;
     }
     unsigned need = can_need(str_of(q->method), new.params);
@@ -288,7 +288,7 @@ bool input_ask(struct input *in, const struct client_question *questions, size_t
                const struct cancel *stop, const struct json **answers, struct err *e)
 {
     if (!in->offered)
-        return err_set(e, ERR_CAPABILITY, "nobody can be asked while %.*s is answered",
+        return err_set(e, ERR_CAPABILITY, "no question can be asked during %.*s",
                        STR_ARGS(in->call->method));
     if (in->call->task && task_is_one(in->call->task))
         return task_ask(in->call->task, questions, n, in->can, stop, answers, e);

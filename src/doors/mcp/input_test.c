@@ -1,5 +1,5 @@
-/* Questions in the era without requests to clients: what comes back, and what is believed
- * of it. */
+/* Questions in the era without requests to clients: answers that come back, and which are
+ * trusted. */
 #include <stdio.h>
 
 #include "mcp/fake_test.h"

@@ -1,4 +1,4 @@
-/* Resources, prompts, completion and pages over a library that is a test's. */
+/* Resources, prompts, completion and pages, over a test library. */
 #include <stdio.h>
 
 #include "mcp/fake_test.h"
@@ -12,7 +12,7 @@ static struct buf out;
 static struct arena *arena;
 static struct reply reply;
 
-/* Rows "0" to "24"; a place is the last row's name. */
+/* Rows "0" to "24"; a page begins after a row's name. */
 static bool fake_rows(void *arg, const struct caller *who, enum workspaces_list what,
                       struct str after, struct buf *rows, struct buf *next, struct err *e)
 {

@@ -109,7 +109,7 @@ static void what_is_too_long_is_skipped_to_its_end(void **state)
     assert_line(row); /* just fits */
     put(row);
     put("y");
-    assert_got(LINES_TOO_LONG); /* told before its end has come */
+    assert_got(LINES_TOO_LONG); /* reported before its end arrives */
     for (int i = 0; i < 10; i++)
         put(row);
     put("\nnext\n");

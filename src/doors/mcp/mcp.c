@@ -2,7 +2,6 @@
 
 #include "mcp/core.h"
 #include "os/os.h"
-#include "tools_api/tools_api.h"
 
 #define TOOLS_MAX ((size_t)16 * 1024 * 1024) /* bytes of tools/list */
 
@@ -66,9 +65,9 @@ static void introduce(void *arg, const struct caller *who, size_t most, struct b
     actions_introduce(arg, who, most, out);
 }
 
-static bool has_tools(void *arg)
+static void instruct(void *arg, struct buf *out)
 {
-    return tools_installed(arg);
+    actions_instruct(arg, out);
 }
 
 static unsigned scopes_of(void *arg, const struct action *which)
@@ -89,7 +88,7 @@ static void record_unknown(void *arg, const struct caller *who, struct str name,
     actions_unknown(arg, who, name, meant);
 }
 
-static void listen_to(void *arg, alert_fn *fn, void *fn_arg, bool on)
+static void mcp_hear_alerts(void *arg, alert_fn *fn, void *fn_arg, bool on)
 {
     if (on)
         actions_on_alert(arg, fn, fn_arg);
@@ -151,9 +150,9 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .introduce = introduce,
         .call = call_action,
         .unknown = record_unknown,
-        .has_tools = has_tools,
+        .instruct = instruct,
         .scopes = scopes_of,
-        .listen = listen_to,
+        .listen = mcp_hear_alerts,
         .arg = a,
         .library = {.list = list_rows,
                     .read = read_resource,

@@ -2,7 +2,7 @@
 
 #include "mcp/fake_test.h"
 
-/* One message in, its answer out, as a transport without threads would. */
+/* One message in, its answer out, as in a transport without threads. */
 static struct mcp *m;
 static struct session session;
 static struct envelope env;
@@ -481,7 +481,7 @@ static void *run_waiting(void *arg)
     return NULL;
 }
 
-/* Starts the action that waits on a thread, and sends `text` once it does. */
+/* Starts the action that waits, on a thread, and sends `text` once it does. */
 static void send_while_waiting(const char *id, const char *text)
 {
     char ask[200];
@@ -510,7 +510,7 @@ static void who_cancels_a_call_hears_no_more_of_it(void **state)
                             "\"params\":{\"requestId\":7,\"reason\":\"x\"}}");
     assert_int_equal(fake.stopped, 1);
     assert_int_equal(out.n, 0);
-    /* Over HTTP a request has to end in some way. */
+    /* Over HTTP every request needs an answer. */
     env.http = true;
     send_while_waiting("\"7\"",
                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -546,7 +546,7 @@ static void only_the_call_that_is_meant_is_cancelled(void **state)
     reply = (struct reply){.out = &out};
     call_run(calls[1], &fake_front, &reply);
     assert_int_equal(fake.ran, 0);
-    assert_int_equal(fake.cancelled, 1); /* but is told */
+    assert_int_equal(fake.cancelled, 1); /* but is notified */
     assert_int_equal(out.n, 0);
     call_drop(calls[0]);
     call_drop(calls[2]);

@@ -5,10 +5,6 @@
 
 #include "os/os.h"
 
-#define OF_TOOLS                                                                       \
-    "Command-line tools (jq, ripgrep, sqlite3, pdftotext and many more) are found by " \
-    "find_tools and run by run_tool, or in code by `await tools.jq({args, stdin, files})`. "
-
 static const char instructions[] =
     "Cloche is a sandbox over a folder of linked Markdown notes. "
     "For anything that takes more than one step, call evaluate_note_code with the "
@@ -20,26 +16,20 @@ static const char instructions[] =
     "trips and context. Each call runs in a fresh WebAssembly world without network, files "
     "or memory of earlier calls unless it asks for them, within limits of time and memory "
     "that an error names when one is hit. For a single step there are get_note, "
-    "search_notes, create_note and update_note. " OF_TOOLS
-    "What is worth keeping, keep with "
-    "register_custom_function: code calls it as `customFunctions.name()` ever after. A note's identifier is "
-    "`type/stem` as it is listed. An update is refused when the note has changed since it "
-    "was read: read it again and repeat. A result with isError says what was wrong and "
-    "what would be accepted.";
+    "search_notes, create_note and update_note. ";
+static const char instructions_end[] =
+    "Store useful functions with register_custom_function: code then calls them as `customFunctions.name()`. A note's identifier is `type/stem`, as in lists. An update is refused when the note has changed since it was read: read it again and repeat. A result with isError says what is wrong and what would be accepted.";
 /* Clients cut what is longer. */
 #define INSTRUCTIONS_MAX 2047u
-_Static_assert(sizeof instructions <= INSTRUCTIONS_MAX - 500, "functions need room");
+_Static_assert(sizeof instructions + sizeof instructions_end <= INSTRUCTIONS_MAX - 700,
+               "functions need room");
 
-/* Without what is not installed. */
 static void put_common(const struct backend *b, struct buf *out)
 {
-    const char *tools = strstr(instructions, OF_TOOLS);
-    if (!b->has_tools || b->has_tools(b->arg)) {
-        buf_cstr(out, instructions);
-    } else {
-        buf_put(out, instructions, (size_t)(tools - instructions));
-        buf_cstr(out, tools + sizeof OF_TOOLS - 1);
-    }
+    buf_cstr(out, instructions);
+    if (b->instruct)
+        b->instruct(b->arg, out);
+    buf_cstr(out, instructions_end);
 }
 
 static void put_capabilities(const struct exchange *x, struct json_writer *w)

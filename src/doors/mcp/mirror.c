@@ -98,7 +98,9 @@ static bool take_annotation(struct walk *w, const struct json *schema,
         return mirror_refuse(w, name,
                              "stands at what cannot be reached by properties alone", e);
     if (!is_primitive(schema))
-        return mirror_refuse(w, name, "stands at what is no string, integer or boolean",
+        return mirror_refuse(w, name,
+                             "stands at what is not a string, integer or "
+                             "boolean",
                              e);
 
     struct mirror *m = mem_new(sizeof *m);

@@ -1,4 +1,4 @@
-/* Parameters that are repeated in headers: what a schema may say, and a request must. */
+/* Parameters mirrored in headers: rules for schemas and requests. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -117,7 +117,7 @@ static bool perform(void *arg, const struct action *which, const struct json *ar
     return buf_cstr(&out->json, "{}");
 }
 
-/* One header, as "Name: value"; "" in front of a second of the same. */
+/* One header, as "Name: value"; "" before a repeated one. */
 static struct {
     const char *name, *value;
     size_t count;

@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "os/os.h"
 
 /* Between looks of the thread at whether it shall end. */
 #define LOOK_MS 100
@@ -163,11 +164,8 @@ static void *write_patiently(void *arg)
 /* The lock is held. Without a thread there is nobody to wait for the client. */
 static void outbox_hand_over(struct outbox *o)
 {
-    if (!o->started) {
-        o->started = pthread_create(&o->thread, NULL, write_patiently, o) == 0;
-        if (o->started)
-            (void)pthread_setname_np(o->thread, "mcp-outbox");
-    }
+    if (!o->started)
+        o->started = os_thread_start(&o->thread, "mcp-outbox", 0, write_patiently, o);
     o->stuck = o->started;
     if (!o->started) {
         (void)break_now(o);
@@ -209,15 +207,10 @@ bool outbox_put(struct outbox *o, struct buf *line, enum outbox_weight weight)
 
 bool outbox_is_empty(struct outbox *o, unsigned ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    uint64_t until_ns = os_in_ms(ms);
     pthread_mutex_lock(&o->lock);
-    while (o->first && !o->broken &&
-           pthread_cond_clockwait(&o->changed, &o->lock, CLOCK_MONOTONIC, &until) == 0)
-        ;
+    while (o->first && !o->broken && os_cond_wait(&o->changed, &o->lock, until_ns))
+        continue;
     bool empty = !o->first || o->broken;
     pthread_mutex_unlock(&o->lock);
     return empty;

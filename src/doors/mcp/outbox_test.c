@@ -12,7 +12,7 @@
 
 #include "mcp/outbox.h"
 
-/* A client at the other end of a pipe, or a socket, who reads when he is told to. */
+/* A client at the other end of a pipe, or a socket, who reads on demand. */
 static int ends[2];
 static struct outbox box;
 static atomic_uint lost;
@@ -32,7 +32,7 @@ static int opened(void **state)
     return 0;
 }
 
-/* One of another user's, which cannot be opened anew. */
+/* One of another user, which cannot be opened again. */
 static int opened_as_it_is(void **state)
 {
     opened(state);
@@ -107,7 +107,7 @@ static void what_is_light_is_left_out_first(void **state)
     (void)state;
     size_t n = (size_t)1 << 20;
     assert_true(put('a', n, OUTBOX_LIGHT));
-    assert_true(put('b', n, OUTBOX_LIGHT)); /* not more than that waited before it */
+    assert_true(put('b', n, OUTBOX_LIGHT)); /* no more than waited before */
     assert_false(put('c', n, OUTBOX_LIGHT));
     unsigned heavy = 0;
     while (put('d', n, OUTBOX_HEAVY))

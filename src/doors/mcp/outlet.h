@@ -101,9 +101,10 @@ void talk_begin(struct talk *t, const struct call *call, const struct outlet *ou
                 struct input *input);
 /* Says the messages that were held back, and then nothing more. */
 void talk_end(struct talk *t);
-/* A log message as JSON-RPC wants it. */
+/* A log message as JSON-RPC wants it. `request`: the id of the request that it belongs to,
+ * for `_meta`; NULL: not said. */
 void put_log(struct buf *out, enum client_level level, const char *logger,
-             struct str data);
+             struct str data, const struct json *request);
 
 /* ---- questions to clients of the older era ------------------------------ */
 

@@ -188,7 +188,7 @@ static void name_caller(struct http_request *rq, char out[static CALLER_NAME])
     caller_http_name(out, http_admitted(rq), http_peer(rq));
 }
 
-static void listen_to(struct mcp *m, struct http_request *rq, struct http_response *rs)
+static void answer_get(struct mcp *m, struct http_request *rq, struct http_response *rs)
 {
     struct session session;
     char who[CALLER_NAME];
@@ -230,7 +230,7 @@ static bool exchange_begin(void *arg, struct http_request *rq, struct http_respo
     if (str_is(method, "DELETE")) {
         end_session(m, rq, rs);
     } else if (str_is(method, "GET")) {
-        listen_to(m, rq, rs);
+        answer_get(m, rq, rs);
     } else if (str_is(method, "OPTIONS")) {
         rs->status = 204;
         http_set_header(rs, "Allow", ALLOWED);

@@ -92,7 +92,7 @@ static void a_session_lives_until_it_is_deleted(void **state)
     assert_status(hear(ask("DELETE", mine, NULL)), 204);
     assert_status(post(mine, PING), 404);
     assert_status(hear(ask("DELETE", mine, NULL)), 404);
-    /* Another can be opened even with the old one's name. */
+    /* Another session can be opened, even with the old one's name. */
     const char *text = post(mine, OPEN);
     assert_status(text, 200);
     assert_says(text, "Mcp-Session-Id: ");
@@ -226,7 +226,7 @@ static void who_finds_it_busy_is_told_in_json_rpc(void **state)
     int fds[2] = {ask("POST", JSON, CALL("1", "wait")), -1};
     fake_await(&fake.waiting, 1);
     fds[1] = ask("POST", JSON, CALL("2", "wait"));
-    /* Which of the two that come now finds room is not known; one of them does not. */
+    /* Which of the next two gets room is undetermined; one does not. */
     const char *text = "";
     for (unsigned i = 0; i < 100 && !strstr(text, "-32"); i++) {
         int fd = ask("POST", JSON, CALL("\"third\"", "echo"));

@@ -14,13 +14,13 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mcp/core.h"
 #include "mcp/lines.h"
 #include "mcp/mcp.h"
 #include "mcp/outbox.h"
+#include "os/os.h"
 
 #define THREAD_STACK ((size_t)4 * 1024 * 1024)
 #define THREADS_MAX 64u
@@ -108,17 +108,13 @@ static bool running_send(void *arg, struct str message, enum outlet_weight weigh
     return say_line(r->s, message, weight);
 }
 
-/* Starts one more; answers an errno where it cannot. The lock is held. */
-static int stdio_start_thread(struct stdio *s)
+/* Starts one more. false: errno says why. The lock is held. */
+static bool stdio_start_thread(struct stdio *s)
 {
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, s->o.thread_stack);
-    int failed = pthread_create(&s->threads[s->n_threads], &attr, stdio_thread_main, s);
-    if (!failed)
-        (void)pthread_setname_np(s->threads[s->n_threads++], "mcp-stdio");
-    pthread_attr_destroy(&attr);
-    return failed;
+    bool ok = os_thread_start(&s->threads[s->n_threads], "mcp-stdio", s->o.thread_stack,
+                              stdio_thread_main, s);
+    s->n_threads += ok;
+    return ok;
 }
 
 /* Another thread takes the place of its own. Those that were made once stay. */
@@ -129,7 +125,7 @@ static bool running_rest(void *arg, struct err *e)
     pthread_mutex_lock(&s->lock);
     bool ok = r->rests > 0 ||
               (s->resting < RESTING_MAX &&
-               (s->n_threads - s->resting > s->o.threads || stdio_start_thread(s) == 0));
+               (s->n_threads - s->resting > s->o.threads || stdio_start_thread(s)));
     r->rests += ok;
     s->resting += ok && r->rests == 1;
     pthread_mutex_unlock(&s->lock);
@@ -446,14 +442,9 @@ static bool is_in_vain(struct stdio *s)
             ((p[0].revents & (POLLERR | POLLHUP | POLLNVAL)) || p[1].revents));
 }
 
-static void wait_a_look(struct stdio *s)
+static void stdio_wait(struct stdio *s)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)DRAIN_LOOK_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    (void)pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC, &until);
+    (void)os_cond_wait(&s->changed, &s->lock, os_in_ms(DRAIN_LOOK_MS));
 }
 
 /* Until all that was read is answered; calls that take too long, or whose
@@ -474,7 +465,7 @@ static void stdio_drain(struct stdio *s)
             if (is_quiet(s))
                 break;
         }
-        wait_a_look(s);
+        stdio_wait(s);
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -508,7 +499,7 @@ static bool stdio_serve(struct stdio *s, struct err *e)
     watch_init(s);
     pthread_mutex_lock(&s->lock);
     while (!failed && s->n_threads < s->o.threads)
-        failed = stdio_start_thread(s);
+        failed = stdio_start_thread(s) ? 0 : errno;
     unsigned n = s->n_threads;
     pthread_mutex_unlock(&s->lock);
     if (n >= 2)

@@ -54,7 +54,7 @@ static int closed(void **state)
     return 0;
 }
 
-/* To its end, and closes all. */
+/* Waits for the end, and closes all. */
 static void finish(void)
 {
     if (to[1] >= 0)
@@ -264,7 +264,7 @@ static void each_client_is_one_session(void **state)
     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{" \
     "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}}\n"
 
-/* More answers than a pipe holds; what it says then is heard all the same. */
+/* More answers than a pipe holds; later messages are read all the same. */
 static void who_does_not_read_is_heard_all_the_same(void **state)
 {
     (void)state;

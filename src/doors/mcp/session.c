@@ -143,21 +143,13 @@ bool sessions_touch(struct sessions *s, const struct session *which, int64_t now
     return name != 0;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_id(struct str text, unsigned char id[static 16])
 {
-    if (text.n != SESSION_TEXT)
+    if (text.n != SESSION_TEXT || !str_is_hex(text))
         return false;
-    for (size_t i = 0; i < 16; i++) {
-        int high = hex_digit(text.at[2 * i]), low = hex_digit(text.at[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        id[i] = (unsigned char)(high << 4 | low);
-    }
+    for (size_t i = 0; i < 16; i++)
+        id[i] =
+            (unsigned char)(char_hex(text.at[2 * i]) << 4 | char_hex(text.at[2 * i + 1]));
     return true;
 }
 
@@ -242,10 +234,5 @@ void sessions_set_log_least(struct sessions *s, const struct session *which,
 
 void session_text(const struct session *s, char out[static SESSION_TEXT + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < sizeof s->id; i++) {
-        out[2 * i] = digits[s->id[i] >> 4];
-        out[2 * i + 1] = digits[s->id[i] & 15];
-    }
-    out[SESSION_TEXT] = '\0';
+    hex_write(s->id, sizeof s->id, out);
 }

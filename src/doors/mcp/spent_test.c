@@ -1,4 +1,4 @@
-/* What was spent is spent, until it is too old anyway, and nobody pushes out another's. */
+/* Spent answers stay spent until they expire, and no caller evicts another's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -25,17 +25,6 @@ static bool talk_send(struct talk *t, const struct buf *message,
     return !message->failed && t->outlet->say(t->outlet->arg, buf_view(message), weight);
 }
 
-static struct json_writer notification_open(struct buf *out, const char *method)
-{
-    struct json_writer w = json_writer(out);
-    json_open_object(&w);
-    json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));
-    json_pair_cstr(&w, "method", method);
-    json_key(&w, "params");
-    json_open_object(&w);
-    return w;
-}
-
 /* Is there one more to be had? */
 static bool allowance(double *left, uint64_t *since_ns, double burst, double rate)
 {
@@ -55,7 +44,7 @@ static bool allowance(double *left, uint64_t *since_ns, double burst, double rat
 static void put_progress(struct talk *t, double done, double total, struct str message)
 {
     scoped_buf struct buf line = buf_of(16 * WORD_MAX);
-    struct json_writer w = notification_open(&line, "notifications/progress");
+    struct json_writer w = notice_open(&line, "notifications/progress", NULL);
     json_pair(&w, "progressToken", t->call->progress_token);
     json_pair_number(&w, "progress", done);
     if (total > 0)
@@ -124,9 +113,15 @@ static void talk_beat(void *arg)
 /* ---- log messages ------------------------------------------------------- */
 
 void put_log(struct buf *out, enum client_level level, const char *logger,
-             struct str data)
+             struct str data, const struct json *request)
 {
-    struct json_writer w = notification_open(out, "notifications/message");
+    struct json_writer w = notice_open(out, "notifications/message", NULL);
+    if (request) {
+        json_key(&w, "_meta");
+        json_open_object(&w);
+        json_pair(&w, META_REQUEST, request);
+        json_close(&w);
+    }
     json_pair_cstr(&w, "level", client_level_names[level]);
     if (logger)
         json_pair_cstr(&w, "logger", logger);
@@ -150,7 +145,7 @@ void put_log_of_alert(struct buf *out, const struct alert *alert)
     client_claim_put(alert->claim, &w);
     json_pair_bool(&w, "paused", alert->paused);
     json_close(&w);
-    put_log(out, alert_level(alert), "alerts", buf_view(&data));
+    put_log(out, alert_level(alert), "alerts", buf_view(&data), NULL);
 }
 
 static bool talk_hears(void *arg, enum client_level level)
@@ -164,13 +159,19 @@ static bool talk_hears(void *arg, enum client_level level)
     return level >= least;
 }
 
+/* Over stdio the messages of all requests share one stream. */
+static const struct json *request_of(const struct talk *t)
+{
+    return t->call->http ? NULL : t->call->id;
+}
+
 static void put_lost(struct talk *t)
 {
     char text[80];
     (void)snprintf(text, sizeof text, "\"%u log messages were left out: too many\"",
                    t->lost);
     scoped_buf struct buf line = buf_of(BUF_LINE);
-    put_log(&line, CLIENT_WARNING, "cloche", str_of(text));
+    put_log(&line, CLIENT_WARNING, "cloche", str_of(text), request_of(t));
     t->lost = 0;
     (void)talk_send(t, &line, OUTLET_LIGHT);
 }
@@ -180,7 +181,7 @@ static void talk_log(void *arg, enum client_level level, const char *logger,
 {
     struct talk *t = arg;
     scoped_buf struct buf line = buf_of(LOG_MAX);
-    put_log(&line, level, logger, data);
+    put_log(&line, level, logger, data, request_of(t));
     pthread_mutex_lock(&t->lock);
     if (t->over) {
         /* Nothing is said any more. */

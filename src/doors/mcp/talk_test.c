@@ -109,7 +109,8 @@ static void assert_said(const char *all)
     "\"progressToken\":" token ",\"progress\":" rest "}}\n"
 #define LOG(level, data)                                                     \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{" \
-    "\"level\":\"" level "\",\"logger\":\"fake\",\"data\":" data "}}\n"
+    "\"_meta\":{\"cloche/requestId\":1},\"level\":\"" level                  \
+    "\",\"logger\":\"fake\",\"data\":" data "}}\n"
 
 /* ---- progress and log messages ------------------------------------------ */
 
@@ -317,7 +318,7 @@ static void an_answer_that_is_none_is_told_so(void **state)
         {"\"result\":{\"action\":\"accept\",\"content\":{\"name\":3}}", "content.name"},
         {"\"result\":{\"action\":\"accept\"}", "without content"},
         {"\"result\":{\"action\":\"maybe\"}", "'maybe'"},
-        {"\"result\":[]", "no object, but array"},
+        {"\"result\":[]", "not an object, but array"},
         {"\"error\":{\"code\":-1,\"message\":\"no window\"}", "no window"},
     };
     session.can = CAN_FORM;
@@ -369,7 +370,7 @@ static void a_question_is_not_waited_for_without_end(void **state)
     session.can = CAN_FORM;
     m->asks.wait_ms = 1;
     const char *text = run(CALL("ask", ""));
-    assert_non_null(strstr(text, "nobody answered"));
+    assert_non_null(strstr(text, "was not answered"));
     assert_non_null(strstr(buf_cz(&said), "notifications/cancelled"));
 }
 
@@ -394,7 +395,7 @@ static void a_session_has_so_many_questions_and_no_more(void **state)
     struct session mine = session;
     session = other;
     m->asks.wait_ms = 1;
-    assert_non_null(strstr(run(CALL("ask", "")), "nobody answered"));
+    assert_non_null(strstr(run(CALL("ask", "")), "was not answered"));
     session = mine;
     calls_cancel(&m->calls, &session, NULL, true);
     for (unsigned i = 0; i < ASKS_SESSION_MAX; i++) {

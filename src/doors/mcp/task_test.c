@@ -419,7 +419,7 @@ static void nobody_is_asked_for_ever(void **state)
     const char *id = become("asks later");
     await_status(id, "completed");
     assert_true(json_bool(fake_at(got, "result.result.isError"), false));
-    assert_non_null(strstr(at("result.result.content.0.text").at, "nobody answered"));
+    assert_non_null(strstr(at("result.result.content.0.text").at, "there was no answer"));
 }
 
 /* ---- the end --------------------------------------------------------------------- */

@@ -4,11 +4,7 @@
  */
 #include "mcp/ticker.h"
 
-#include <time.h>
-
 #include "os/os.h"
-
-#define NS_MS 1000000ull
 
 void ticker_init(struct ticker *t)
 {
@@ -35,7 +31,7 @@ void ticker_done(struct ticker *t)
 
 static void put_last(struct ticker *t, struct beat *b)
 {
-    b->due_ns = os_mono_ns() + t->beat_ms * NS_MS;
+    b->due_ns = os_in_ms(t->beat_ms);
     b->before = t->last;
     b->after = NULL;
     *(t->last ? &t->last->after : &t->first) = b;
@@ -49,13 +45,6 @@ static void take_out(struct ticker *t, struct beat *b)
 }
 
 /* ---- the thread --------------------------------------------------------- */
-
-static void ticker_sleep_until(struct ticker *t, uint64_t ns)
-{
-    struct timespec until = {.tv_sec = (time_t)(ns / 1000000000),
-                             .tv_nsec = (long)(ns % 1000000000)};
-    (void)pthread_cond_clockwait(&t->changed, &t->lock, CLOCK_MONOTONIC, &until);
-}
 
 static void ticker_beat(struct ticker *t, struct beat *b)
 {
@@ -73,9 +62,9 @@ static void ticker_beat(struct ticker *t, struct beat *b)
  * even after that, until somebody comes. */
 static void wait_for_some(struct ticker *t)
 {
-    uint64_t until = os_mono_ns() + t->beat_ms * NS_MS;
+    uint64_t until = os_in_ms(t->beat_ms);
     while (!t->first && !t->ending && os_mono_ns() < until)
-        ticker_sleep_until(t, until);
+        (void)os_cond_wait(&t->changed, &t->lock, until);
     t->asleep = true;
     while (!t->first && !t->ending)
         pthread_cond_wait(&t->changed, &t->lock);
@@ -90,7 +79,7 @@ static void *tick(void *arg)
         if (!t->first)
             wait_for_some(t);
         else if (t->first->due_ns > os_mono_ns())
-            ticker_sleep_until(t, t->first->due_ns);
+            (void)os_cond_wait(&t->changed, &t->lock, t->first->due_ns);
         else
             ticker_beat(t, t->first);
     }
@@ -101,13 +90,7 @@ static void *tick(void *arg)
 /* Without a thread there are no signs of life; calls do well without. */
 static void ticker_start(struct ticker *t)
 {
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, (size_t)256 * 1024);
-    t->started = pthread_create(&t->thread, &attr, tick, t) == 0;
-    pthread_attr_destroy(&attr);
-    if (t->started)
-        (void)pthread_setname_np(t->thread, "mcp-ticker");
+    t->started = os_thread_start(&t->thread, "mcp-ticker", (size_t)256 << 10, tick, t);
 }
 
 void ticker_enter(struct ticker *t, struct beat *b)

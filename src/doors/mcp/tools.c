@@ -20,7 +20,7 @@ static bool tools_put_schema(struct json_writer *w, const char *key, const char 
     struct err why = {0};
     const struct json *schema = json_read(str_of(text), arena, &why);
     if (!json_is(schema, JSON_OBJECT))
-        return err_set(e, ERR_BUG, "%s of the action %s is no JSON object: %s", key,
+        return err_set(e, ERR_BUG, "%s of the action %s is not a JSON object: %s", key,
                        of->name, why.msg);
     json_pair(w, key, schema);
     return !mirrors || mirrors_read(mirrors, of, schema, e);

@@ -11,16 +11,11 @@
 #define BAGGAGE_MAX 1024u
 
 /* Digits of a hexadecimal number, lower case; not all of them 0, where `some`. */
-static bool is_hex(struct str s, size_t from, size_t n, bool some)
+static bool is_number(struct str s, size_t from, size_t n, bool some)
 {
-    bool any = false;
-    for (size_t i = from; i < from + n; i++) {
-        char c = s.at[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-            return false;
-        any = any || c != '0';
-    }
-    return any || !some;
+    static const char zeros[] = "00000000000000000000000000000000";
+    return str_is_hex((struct str){s.at + from, n}) &&
+           !(some && memcmp(s.at + from, zeros, n) == 0);
 }
 
 static bool is_parent(struct str s)
@@ -29,8 +24,9 @@ static bool is_parent(struct str s)
         return false;
     bool zero = str_starts(s, "00");
     bool fits = zero ? s.n == PARENT_LENGTH : s.n == PARENT_LENGTH || s.at[55] == '-';
-    return fits && s.n <= STATE_MAX && is_hex(s, 0, 2, false) && !str_starts(s, "ff") &&
-           is_hex(s, 3, 32, true) && is_hex(s, 36, 16, true) && is_hex(s, 53, 2, false);
+    return fits && s.n <= STATE_MAX && is_number(s, 0, 2, false) &&
+           !str_starts(s, "ff") && is_number(s, 3, 32, true) &&
+           is_number(s, 36, 16, true) && is_number(s, 53, 2, false);
 }
 
 static bool is_printable(struct str s)

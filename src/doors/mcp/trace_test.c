@@ -1,4 +1,4 @@
-/* Which trace contexts are taken along. */
+/* Which trace contexts are accepted. */
 #include "mcp/fake_test.h"
 
 static struct trace read_of(const char *meta)
@@ -52,7 +52,7 @@ static void what_is_not_is_left_out(void **state)
         if (read_of(rows[i]).parent.n)
             fail_msg("taken: %s", rows[i]);
     struct trace t = read_of("{\"tracestate\":\"a=1\",\"baggage\":\"x\\n\"}");
-    assert_int_equal(t.state.n, 0); /* it says nothing without its parent */
+    assert_int_equal(t.state.n, 0); /* meaningless without its parent */
     assert_int_equal(t.baggage.n, 0);
 }
 

@@ -1,6 +1,5 @@
-/* mcp/wire_test.h - a server on a port of this machine and what its clients say, for this
- * room's tests. Only for *_test.c.
- */
+/* mcp/wire_test.h - a server on a local port and its clients' requests, for this room's
+ * tests. Only for *_test.c. */
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -8,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/system_test.h"
 #include "mcp/fake_test.h"
 
 static struct mcp *m;
@@ -68,20 +68,6 @@ static inline int ask(const char *method, const char *headers, const char *body)
         sent += (size_t)n;
     }
     return fd;
-}
-
-static inline const char *hear(int fd)
-{
-    static struct buf b;
-    if (!b.ceiling)
-        buf_init(&b, 8 << 20);
-    buf_clear(&b);
-    char piece[4096];
-    ssize_t n;
-    while ((n = recv(fd, piece, sizeof piece, 0)) > 0)
-        buf_put(&b, piece, (size_t)n);
-    close(fd);
-    return buf_cz(&b);
 }
 
 #define JSON "Content-Type: application/json\r\n"

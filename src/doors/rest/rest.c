@@ -115,26 +115,36 @@ static void rest_work(void *arg, struct http_request *rq, void *none,
     char name[CALLER_NAME];
     const struct grant *grant = http_admitted(rq);
     caller_http_name(name, grant, http_peer(rq));
-    struct exchange x = {.rq = rq, .rs = rs};
     struct client_claim claim;
     client_claim_agent(&claim, field(rq, "User-Agent"));
-    struct client client = {.ways = &ways, .arg = &x};
     struct caller who = {.name = name,
                          .level = grant ? grant->level : LEVEL_FULL,
                          .grant = grant,
-                         .client = &client,
                          .claim = &claim,
                          .is_program = true,
                          .cancel = http_cancel(rq)};
+    rest_answer(arg, rq, &who, "", rs);
+}
+
+void rest_answer(struct actions *a, struct http_request *rq, const struct caller *who,
+                 const char *below, struct http_response *rs)
+{
+    struct exchange x = {.rq = rq, .rs = rs};
+    struct client client = {.ways = &ways, .arg = &x};
+    struct caller heard = *who;
+    struct str target = http_target(rq);
+    heard.client = &client;
+    if (str_starts(target, below))
+        target = (struct str){target.at + strlen(below), target.n - strlen(below)};
     struct route_request request = {.method = http_method(rq),
-                                    .target = http_target(rq),
+                                    .target = target,
                                     .type = field(rq, "Content-Type"),
                                     .accept = field(rq, "Accept"),
                                     .if_match = field(rq, "If-Match"),
                                     .if_none_match = field(rq, "If-None-Match"),
                                     .body = http_body(rq)};
     buf_init(&x.out.body, ANSWER_MAX);
-    exchange_answer(&x, workspaces_request(arg, &request, &who, &x.out));
+    exchange_answer(&x, routes_request(a, &request, &heard, &x.out));
 }
 
 /* The server's own refusals for these paths are problem documents as well. */
@@ -157,23 +167,21 @@ static void rest_refused(void *arg, const struct http_request *rq, const char *w
     struct err e = {0};
     (void)err_set(&e, code, "%s", why);
     struct route_answer out = {.body = rs->body};
-    workspaces_problem(&out, rs->status, &e, http_target(rq));
+    routes_problem(&out, rs->status, &e, http_target(rq));
     rs->body = out.body;
     rs->type = out.type;
 }
 
-void rest_routes(struct workspaces *w, struct http_route routes[static REST_ROUTES])
+size_t rest_routes(struct actions *a, struct http_route routes[static REST_ROUTES])
 {
-    routes[0] = (struct http_route){.path = "/workspaces/",
-                                    .arg = w,
-                                    .head = true,
-                                    .slashes = true,
-                                    .work = rest_work,
-                                    .refused = rest_refused};
-    routes[1] = routes[0];
-    routes[1].path = "/openapi.json";
-    routes[2] = routes[0];
-    routes[2].path = "/tools/";
-    routes[3] = routes[0];
-    routes[3].path = "/vm/";
+    const char *roots[ROUTE_ROOTS];
+    size_t count = route_roots(roots);
+    for (size_t i = 0; i < count; i++)
+        routes[i] = (struct http_route){.path = roots[i],
+                                        .arg = a,
+                                        .head = true,
+                                        .slashes = true,
+                                        .work = rest_work,
+                                        .refused = rest_refused};
+    return count;
 }

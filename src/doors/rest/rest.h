@@ -1,4 +1,4 @@
-/* rest/rest.h - the requests of workspaces.h over HTTP: /workspaces, /tools, /vm and /openapi.json.
+/* rest/rest.h - the requests of routes/routes.h over HTTP.
  *
  * Carries method, target, media types, preconditions and body in, and status, headers and
  * body out; knows no route. All answers are the caller's alone ("Cache-Control: private,
@@ -8,9 +8,16 @@
  */
 #pragma once
 #include "http/http.h"
-#include "workspaces/workspaces.h"
+#include "routes/routes.h"
 
-#define REST_ROUTES 4u
-/* Fills in the routes of an HTTP server; `w` is borrowed until that is closed. What
- * `admit` leaves there for a request must be its `const struct grant *`, or NULL. */
-void rest_routes(struct workspaces *w, struct http_route routes[static REST_ROUTES]);
+#define REST_ROUTES ROUTE_ROOTS
+/* Fills in routes of an HTTP server and answers how many; `a` is borrowed until that is
+ * closed. What `admit` leaves there for a request must be its `const struct grant *`, or
+ * NULL. */
+size_t rest_routes(struct actions *a, struct http_route routes[static REST_ROUTES]);
+
+/* Answers a request of theirs that came by another path: `below` is what stands before it in
+ * the target. Who asks is known; its client is who hears of the answer. */
+struct caller;
+void rest_answer(struct actions *a, struct http_request *rq, const struct caller *who,
+                 const char *below, struct http_response *rs);

@@ -53,7 +53,7 @@ static void tell_everything(struct workspaces *w, const char *workspace)
 }
 
 /* A client with the workspace in use reads them without its name. */
-static void tell_functions(struct workspaces *w, const char *workspace)
+static void notify_functions(struct workspaces *w, const char *workspace)
 {
     static const char *const parts[] = {"", "/declarations"};
     scoped_buf struct buf uri = buf_of(BUF_PAGE);
@@ -84,7 +84,7 @@ static void take_change(void *arg, const struct vault_change *c)
     if (c->tools)
         workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_TOOLS});
     if (c->functions)
-        tell_functions(w, c->vault);
+        notify_functions(w, c->vault);
     if (c->came_or_went)
         workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_RESOURCES,
                                                        .workspace = c->vault});

@@ -1,9 +1,9 @@
-/* Changes that other programs make in a vault, as those who hear of them are told. Each
- * test waits for what must come; one whose event never comes hangs. */
+/* Changes by other programs in a vault, as subscribers get them. Each test waits for an
+ * event; one whose event never comes hangs. */
 #include "performing/performing.h"
 #include "workspaces/world_test.h"
 
-/* All that was told, a line each: "resources work", "one ieapp://...". */
+/* All notifications, a line each: "resources work", "one ieapp://...". */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -81,7 +81,7 @@ static int end(void **state)
     return code;
 }
 
-/* From then on what comes to the vault is told. */
+/* From then on changes of the vault are reported. */
 static void follow(const char *workspace)
 {
     struct err e = {0};
@@ -92,8 +92,7 @@ static void follow(const char *workspace)
     assert_true(workspaces_follow(workspaces, &person, str_of(uri), &canonical, &e));
 }
 
-/* As follow(), and what the vault was like then has been read: no more is told of than
- * what there is to tell. */
+/* As follow(), after the first look: only changes from now on are reported. */
 static void await_watch(const char *workspace)
 {
     char any[160], note[160], last[160], probe[100];
@@ -275,7 +274,7 @@ static void *edit_on_and_on(void *arg)
     return NULL;
 }
 
-/* Of types no notice comes: they are looked at from time to time. */
+/* Types cause no notices: they are polled. */
 static void a_vault_that_never_rests_keeps_none_from_being_looked_at(void **state)
 {
     (void)state;

@@ -7,15 +7,10 @@
 
 enum fit { FIT_PREFIX, FIT_INSIDE, FIT_SPREAD, FIT_NOT };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
-}
-
 static bool same_at(struct str name, size_t at, struct str begun)
 {
     for (size_t i = 0; i < begun.n; i++)
-        if (lower(name.at[at + i]) != lower(begun.at[i]))
+        if (char_lower(name.at[at + i]) != char_lower(begun.at[i]))
             return false;
     return true;
 }
@@ -24,7 +19,7 @@ static bool is_spread(struct str name, struct str begun)
 {
     size_t found = 0;
     for (size_t i = 0; i < name.n && found < begun.n; i++)
-        found += lower(name.at[i]) == lower(begun.at[found]);
+        found += char_lower(name.at[i]) == char_lower(begun.at[found]);
     return found == begun.n;
 }
 

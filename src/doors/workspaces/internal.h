@@ -32,9 +32,6 @@ bool template_check(const char *uri, struct err *e);
 bool template_match(const char *template, struct str uri, struct buf *values);
 /* Is this the name of one of its variables? */
 bool template_has(const char *template, struct str variable);
-/* Appends a part of a URI, decoded; `form`: a '+' is a blank. false: it cannot be, or comes
- * to what is no UTF-8, or has NUL bytes. */
-bool part_decode(struct str text, bool form, struct buf *out);
 
 /* ---- resources.c --------------------------------------------------------- */
 
@@ -66,8 +63,3 @@ bool prompts_list_rows(struct workspaces *w, struct str after, struct buf *rows,
 /* Checks that embedders' prompts have names of their own. */
 bool prompts_check(const struct workspaces *w, struct err *e);
 bool resources_check(const struct workspaces *w, struct err *e);
-
-/* ---- by_code.c ------------------------------------------------------------ */
-
-/* Answers host.call() of scripts. */
-void requests_by_code(struct workspaces *w);

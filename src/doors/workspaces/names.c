@@ -14,6 +14,16 @@ static void put_ids(const struct json *rows, const char *key, struct json_writer
         json_put(out, json_get(it.value, key));
 }
 
+static void put_aliases(const struct json *rows, struct json_writer *out)
+{
+    struct json_iter it = json_iter(rows);
+    while (json_next(&it)) {
+        struct json_iter alias = json_iter(json_get(it.value, "aliases"));
+        while (json_next(&alias))
+            json_put(out, alias.value);
+    }
+}
+
 static bool put_workspaces(struct workspaces *w, const struct caller *who,
                            struct json_writer *out, struct err *e)
 {
@@ -31,7 +41,7 @@ static void fill_page(struct json_writer *w, const void *arg)
     const struct str *after = arg;
     json_open_object(w);
     json_pair_raw(w, "order", STR("\"path\""));
-    json_pair_raw(w, "fields", STR("[\"id\",\"path\"]"));
+    json_pair_raw(w, "fields", STR("[\"id\",\"path\",\"aliases\"]"));
     json_pair_int(w, "limit", NOTES_AT_ONCE);
     if (after->n)
         json_pair_str(w, "cursor", *after);
@@ -47,6 +57,7 @@ static bool put_notes(struct work *work, struct json_writer *out, struct err *e)
         if (!rows)
             return false;
         put_ids(rows, "id", out);
+        put_aliases(rows, out);
         n = json_length(rows);
         seen += n;
         after = n ? json_str(json_get(json_at(rows, n - 1), "path")) : after;

@@ -2,7 +2,7 @@
  * as an agent can use at once, and where the rest is. */
 #include "workspaces/own_prompts.h"
 
-#include "functions_api/functions_api.h"
+#include "evaluating/evaluating.h"
 #include "performing/performing.h"
 #include "workspaces/views.h"
 
@@ -198,7 +198,7 @@ static const struct json *list_class(struct prompting *p, struct str type, struc
     if (!small)
         return rows;
     for (char *c = small; *c; c++)
-        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c);
+        *c = char_lower(*c);
     return prompt_list_notes(p, str_of(small), e);
 }
 
@@ -207,9 +207,9 @@ static bool analyze(struct prompting *p, const struct json *arguments, struct er
     struct str type = json_str(json_get(arguments, "class"));
     say_task(
         p, "Find all notes with class='Meeting' and summarize the key decisions.",
-        "The notes of that class follow: a list, and of those that changed last the "
-        "whole text, as far as there is room. Read the others (get_note) before you "
-        "answer. For each decision tell what was decided, when, by whom, and the id of "
+        "The notes of that class follow: a list, and the full text of those that "
+        "changed last, as far as it fits. Read the others (get_note) before you "
+        "answer. For each decision say what was decided, when, by whom, and the id of "
         "its note.");
     const struct json *rows = list_class(p, type.n ? type : STR("Meeting"), e);
     if (!rows)
@@ -242,7 +242,7 @@ static void say_answer(struct prompting *p, const char *title, const char *call,
     buf_printf(&text, "%s:\n\n", title);
     json_put(&w, answer);
     if (text.failed) {
-        err_set(&why, ERR_OUTPUT, "there are too many; %s tells them in code", call);
+        err_set(&why, ERR_OUTPUT, "there are too many; %s lists them in code", call);
         regret(p, title, &why);
         return;
     }
@@ -282,12 +282,12 @@ static bool related(struct prompting *p, const struct json *arguments, struct er
 
 /* ---- custom functions --------------------------------------------------------------- */
 
-static bool tell_functions(struct prompting *p, const struct json *arguments,
-                           struct err *e)
+static bool prompt_put_functions(struct prompting *p, const struct json *arguments,
+                                 struct err *e)
 {
     (void)arguments;
     scoped_buf struct buf text = buf_of(DATA_MAX);
-    if (!work_functions(p->work, WORK_FUNCTIONS_PROMPT, &text, e))
+    if (!custom_tell(p->work, false, &text, e))
         return false;
     say(p, buf_view(&text));
     return true;
@@ -295,20 +295,28 @@ static bool tell_functions(struct prompting *p, const struct json *arguments,
 
 /* ---- the table --------------------------------------------------------------------- */
 
-#define WORKSPACE_ARGUMENT \
-    {"workspace_id", "Workspace", "The vault's id; the one in use when left out.", false}
+#define WORKSPACE_ARGUMENT   \
+    {.name = "workspace_id", \
+     .title = "Workspace",   \
+     .description = "The vault's id; the one in use when left out."}
 
 static const struct prompt_argument summarize_arguments[] = {
     WORKSPACE_ARGUMENT,
-    {"class", "Class", "Only the notes of this class; all when left out.", false},
+    {.name = "class",
+     .title = "Class",
+     .description = "Only the notes of this class; all when left out."},
 };
 static const struct prompt_argument analyze_arguments[] = {
     WORKSPACE_ARGUMENT,
-    {"class", "Class", "The class whose notes are meetings; Meeting when left out.",
-     false},
+    {.name = "class",
+     .title = "Class",
+     .description = "The class whose notes are meetings; Meeting when left out."},
 };
 static const struct prompt_argument related_arguments[] = {
-    {"note_id", "Note", "The note's id, such as meeting/standup.", true},
+    {.name = "note_id",
+     .title = "Note",
+     .description = "The note's id, such as meeting/standup.",
+     .required = true},
     WORKSPACE_ARGUMENT,
 };
 
@@ -319,22 +327,33 @@ struct own_prompt {
     bool (*write)(struct prompting *p, const struct json *arguments, struct err *e);
 };
 static const struct own_prompt own[OWN_PROMPTS] = {
-    {{"summarize_workspace", "Summarize a workspace",
-      "A high-level summary of the topics that a workspace's notes cover.",
-      summarize_arguments, LENGTH(summarize_arguments)},
-     summarize},
-    {{"analyze_meetings", "Analyze meetings",
-      "The key decisions out of all notes of the class Meeting.", analyze_arguments,
-      LENGTH(analyze_arguments)},
-     analyze},
-    {{"find_related", "Find related notes",
-      "Everything that is related to one note, by links and shared tags.",
-      related_arguments, LENGTH(related_arguments)},
-     related},
-    {{"custom_functions", "Custom functions",
-      "The functions that were registered in a workspace, for code to call.",
-      function_arguments, LENGTH(function_arguments)},
-     tell_functions},
+    {.shown = {.name = "summarize_workspace",
+               .title = "Summarize a workspace",
+               .description =
+                   "A high-level summary of the topics that a workspace's notes cover.",
+               .arguments = summarize_arguments,
+               .argument_count = LENGTH(summarize_arguments)},
+     .write = summarize},
+    {.shown = {.name = "analyze_meetings",
+               .title = "Analyze meetings",
+               .description = "The key decisions out of all notes of the class Meeting.",
+               .arguments = analyze_arguments,
+               .argument_count = LENGTH(analyze_arguments)},
+     .write = analyze},
+    {.shown = {.name = "find_related",
+               .title = "Find related notes",
+               .description =
+                   "Everything that is related to one note, by links and shared tags.",
+               .arguments = related_arguments,
+               .argument_count = LENGTH(related_arguments)},
+     .write = related},
+    {.shown = {.name = "custom_functions",
+               .title = "Custom functions",
+               .description =
+                   "The functions that were registered in a workspace, for code to call.",
+               .arguments = function_arguments,
+               .argument_count = LENGTH(function_arguments)},
+     .write = prompt_put_functions},
 };
 
 const struct prompt_shown *own_prompt(size_t i)

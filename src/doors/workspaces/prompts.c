@@ -48,7 +48,7 @@ static void put_argument(const struct prompt_argument *a, struct json_writer *w)
     json_close(w);
 }
 
-static void put_shown(const struct prompt_shown *p, struct json_writer *w)
+static void put_prompt(const struct prompt_shown *p, struct json_writer *w)
 {
     json_open_object(w);
     json_pair_cstr(w, "name", p->name);
@@ -79,7 +79,7 @@ bool prompts_list_rows(struct workspaces *w, struct str after, struct buf *rows,
     struct json_writer out = json_writer(rows);
     json_open_array(&out);
     for (; i < prompt_count(w) && count < WORKSPACES_PAGE; i++, count++)
-        put_shown(prompt_at(w, i), &out);
+        put_prompt(prompt_at(w, i), &out);
     json_close(&out);
     if (i < prompt_count(w))
         buf_cstr(next, prompt_at(w, i - 1)->name);

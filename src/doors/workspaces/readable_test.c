@@ -1,5 +1,5 @@
-/* Resources, prompts and completion over two vaults of their own, and over what somebody
- * else adds. */
+/* Resources, prompts and completion over two vaults of their own, and those that an
+ * embedder adds. */
 #include "performing/performing.h"
 #include "workspaces/world_test.h"
 

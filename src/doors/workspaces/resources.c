@@ -1,7 +1,7 @@
 /* Resources: the table of those that belong to no workspace, somebody else's, and how a
  * uri finds the one that it means. */
 #include "api/api.h"
-#include "functions_api/functions_api.h"
+#include "evaluating/evaluating.h"
 #include "performing/performing.h"
 #include "results/results.h"
 #include "workspaces/views.h"
@@ -28,7 +28,7 @@ static bool read_result(struct workspaces *w, const struct caller *who, struct s
 {
     (void)values;
     scoped_buf struct buf text = buf_of(RESULT_MAX + 1);
-    if (!actions_resource(w->actions, who, uri, &text, e))
+    if (!results_read_whole(w->actions, who, uri, &text, e))
         return false;
     put_contents(contents, uri, "application/json", buf_view(&text));
     return true;
@@ -40,7 +40,7 @@ static bool read_declarations(struct workspaces *w, const struct caller *who,
 {
     (void)w, (void)who, (void)values;
     scoped_buf struct buf text = buf_of((size_t)4 << 20);
-    if (!actions_api(ACTIONS_API_TYPES, STR(""), &text, e))
+    if (!api_write_document(API_DOCUMENT_TYPES, STR(""), &text, e))
         return false;
     put_contents(contents, uri, "text/x-typescript", buf_view(&text));
     return true;
@@ -69,9 +69,7 @@ static bool read_functions(struct workspaces *w, const struct caller *who, struc
     scoped_buf struct buf text = buf_of((size_t)4 << 20);
     struct work *work =
         work_begin(w->actions, who, workspace, "resources/read functions", e);
-    bool ok =
-        work && work_functions(work, types ? WORK_FUNCTIONS_TYPES : WORK_FUNCTIONS_PROMPT,
-                               &text, e);
+    bool ok = work && custom_tell(work, types, &text, e);
     if (work)
         work_end(work, ok ? NULL : e);
     if (ok)
@@ -189,7 +187,7 @@ static bool no_such(struct str uri, struct err *e)
 {
     return err_set(e, ERR_NOT_FOUND,
                    "there is no resource '%.*s'; resources/list and "
-                   "resources/templates/list tell which there are",
+                   "resources/templates/list list them",
                    STR_ARGS(str_cut(uri, 150)));
 }
 
@@ -234,7 +232,7 @@ bool workspaces_read(struct workspaces *w, const struct caller *who, struct str 
 
 /* ---- listing -------------------------------------------------------------- */
 
-static void put_shown(const struct resource_shown *r, struct json_writer *w)
+static void put_resource(const struct resource_shown *r, struct json_writer *w)
 {
     json_open_object(w);
     json_pair_cstr(w, template_is(r->uri) ? "uriTemplate" : "uri", r->uri);
@@ -272,7 +270,7 @@ static bool list_static(struct workspaces *w, bool templates, struct str after,
             buf_cstr(next, last);
             break;
         }
-        put_shown(r, out);
+        put_resource(r, out);
         last = r->uri;
         --*room;
     }

@@ -24,7 +24,7 @@ bool template_check(const char *uri, struct err *e)
         const char *end = *at == '{' ? strpbrk(at + 1, "{}") : NULL;
         if (!end || *end != '}' || end == at + 1)
             return err_set(e, ERR_INVALID,
-                           "\"%.200s\" is no URI template: variables stand in braces",
+                           "\"%.200s\" is not a URI template: variables are in braces",
                            uri);
         at = end + 1;
     }
@@ -64,7 +64,7 @@ bool template_match(const char *template, struct str uri, struct buf *values)
         }
         struct str name = next_variable(&at), part = value_of(uri, at);
         buf_clear(&value);
-        fits = part.n && part_decode(part, false, &value);
+        fits = part.n && uri_decode(part, false, &value);
         json_key_str(&w, name);
         json_put_str(&w, buf_view(&value));
         uri = (struct str){uri.at + part.n, uri.n - part.n};
@@ -74,15 +74,4 @@ bool template_match(const char *template, struct str uri, struct buf *values)
     if (!fits)
         values->n = before;
     return fits;
-}
-
-bool part_decode(struct str text, bool form, struct buf *out)
-{
-    size_t from = out->n;
-    if (!text.n || !buf_str(out, text))
-        return !text.n;
-    size_t n = uri_unescape(text, form, out->at + from);
-    out->n = from + (n == URI_WRONG ? 0 : n);
-    return n != URI_WRONG && str_is_utf8((struct str){out->at + from, n}) &&
-           !memchr(out->at + from, '\0', n);
 }

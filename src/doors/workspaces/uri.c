@@ -4,23 +4,40 @@
 
 const struct resource_shown view_templates[VIEWS] = {
     [VIEW_LIST] =
-        {VIEW_SCHEME "{workspace_id}/notes/list", "notes", "All notes",
-         "JSON: every note of a workspace with its class, properties and time of "
-         "change; no contents.",
-         "application/json", "{\"priority\":0.8}"},
-    [VIEW_NOTE] = {VIEW_SCHEME "{workspace_id}/notes/{note_id}", "note", "A note",
-                   "The Markdown file of one note, with its frontmatter.",
-                   "text/markdown", "{\"priority\":0.7}"},
-    [VIEW_HISTORY] = {VIEW_SCHEME "{workspace_id}/notes/{note_id}/history", "history",
-                      "A note's history",
-                      "JSON: the kept revisions of one note, the newest first.",
-                      "application/json", "{\"priority\":0.3}"},
-    [VIEW_CLASSES] = {VIEW_SCHEME "{workspace_id}/classes", "classes", "Classes",
-                      "JSON: the classes of notes and the fields that each describes.",
-                      "application/json", "{\"priority\":0.6}"},
-    [VIEW_LINKS] = {VIEW_SCHEME "{workspace_id}/links", "links", "Links",
-                    "JSON: every link from note to note.", "application/json",
-                    "{\"priority\":0.5}"},
+        {.uri = VIEW_SCHEME "{workspace_id}/notes/list",
+         .name = "notes",
+         .title = "All notes",
+         .description =
+             "JSON: every note of a workspace with its class, properties and time of "
+             "change; no contents.",
+         .mime_type = "application/json",
+         .annotations = "{\"priority\":0.8}"},
+    [VIEW_NOTE] = {.uri = VIEW_SCHEME "{workspace_id}/notes/{note_id}",
+                   .name = "note",
+                   .title = "A note",
+                   .description = "The Markdown file of one note, with its frontmatter.",
+                   .mime_type = "text/markdown",
+                   .annotations = "{\"priority\":0.7}"},
+    [VIEW_HISTORY] = {.uri = VIEW_SCHEME "{workspace_id}/notes/{note_id}/history",
+                      .name = "history",
+                      .title = "A note's history",
+                      .description =
+                          "JSON: the kept revisions of one note, the newest first.",
+                      .mime_type = "application/json",
+                      .annotations = "{\"priority\":0.3}"},
+    [VIEW_CLASSES] =
+        {.uri = VIEW_SCHEME "{workspace_id}/classes",
+         .name = "classes",
+         .title = "Classes",
+         .description = "JSON: the classes of notes and the fields that each describes.",
+         .mime_type = "application/json",
+         .annotations = "{\"priority\":0.6}"},
+    [VIEW_LINKS] = {.uri = VIEW_SCHEME "{workspace_id}/links",
+                    .name = "links",
+                    .title = "Links",
+                    .description = "JSON: every link from note to note.",
+                    .mime_type = "application/json",
+                    .annotations = "{\"priority\":0.5}"},
 };
 
 /* ---- reading --------------------------------------------------------------- */
@@ -40,7 +57,7 @@ static bool note_decode(struct str coded, struct arena *a, struct str *out)
 {
     struct err ignored = {0};
     scoped_buf struct buf plain = buf_of(coded.n + 1);
-    char *copy = part_decode(coded, false, &plain)
+    char *copy = uri_decode(coded, false, &plain)
                      ? arena_copy(a, buf_cz(&plain), plain.n, &ignored)
                      : NULL;
     *out = (struct str){copy, copy ? plain.n : 0};

@@ -1,6 +1,7 @@
 /* The content of a workspace's resources, made of host calls. */
 #include "workspaces/views.h"
 #include "performing/performing.h"
+#include "routes/routes.h"
 
 #define PAGE_MEMORY ((size_t)512 << 20) /* of one page of rows that were read */
 #define ROWS_AT_ONCE 10000
@@ -111,8 +112,8 @@ static bool views_put_all(struct work *work, struct pages *p, struct buf *text,
     json_close(&out);
     return !text->failed ||
            err_set(e, ERR_OUTPUT,
-                   "this resource is larger than %zu MB; code (evaluate_note_code) can "
-                   "select what is needed of it, with %s",
+                   "this resource is larger than %zu MB; code (evaluate_note_code) "
+                   "can select parts of it, with %s",
                    text->ceiling >> 20, p->call);
 }
 
@@ -223,128 +224,11 @@ static bool show_note(struct work *work, const struct view *v, struct buf *text,
 
 /* ---- classes -------------------------------------------------------------------------- */
 
-static bool is_required(const struct json *schema, struct str name)
-{
-    struct json_iter it = json_iter(json_get(schema, "required"));
-    while (json_next(&it))
-        if (str_eq(json_str(it.value), name))
-            return true;
-    return false;
-}
-
-static void view_put_field(struct json_writer *out, struct str name,
-                           const struct json *type, bool required)
-{
-    json_open_object(out);
-    json_pair_str(out, "name", name);
-    json_key(out, "type");
-    if (type)
-        json_put(out, type);
-    else
-        json_put_cstr(out, "any");
-    json_pair_bool(out, "required", required);
-    json_close(out);
-}
-
-/* Puts a schema's properties, in either of its forms: see docs/types.md. */
-static void put_declared(const struct json *schema, struct json_writer *out)
-{
-    struct json_iter it = json_iter(json_get(schema, "fields"));
-    while (json_next(&it))
-        view_put_field(out, json_str(json_get(it.value, "name")),
-                       json_get(it.value, "type"),
-                       json_bool(json_get(it.value, "required"), false));
-    it = json_iter(json_get(schema, "properties"));
-    while (json_next(&it))
-        view_put_field(out, it.key, json_get(it.value, "type"),
-                       is_required(schema, it.key));
-}
-
-static bool is_declared(const struct json *schema, struct str name)
-{
-    if (json_get_str(json_get(schema, "properties"), name))
-        return true;
-    struct json_iter it = json_iter(json_get(schema, "fields"));
-    while (json_next(&it))
-        if (str_eq(json_str(json_get(it.value, "name")), name))
-            return true;
-    return false;
-}
-
-/* Puts properties that notes have and no schema declares. */
-static void put_inferred(const struct json *row, const struct json *schema,
-                         struct json_writer *out)
-{
-    struct json_iter it = json_iter(json_get(row, "fields"));
-    while (json_next(&it)) {
-        if (is_declared(schema, json_str(json_get(it.value, "name"))))
-            continue;
-        json_open_object(out);
-        json_pair(out, "name", json_get(it.value, "name"));
-        json_pair(out, "type", json_get(it.value, "type"));
-        json_pair_bool(out, "required", false);
-        json_pair_bool(out, "inferred", true);
-        json_pair(out, "notes", json_get(it.value, "notes"));
-        json_close(out);
-    }
-}
-
-static bool put_class(struct work *work, const struct json *row, struct json_writer *out,
-                      struct err *e)
-{
-    scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
-    struct str name = json_str(json_get(row, "name"));
-    const struct json *type = NULL;
-    struct err gone = {0};
-    /* A folder alone describes nothing; a description may go meanwhile. */
-    if (!json_is(json_get(row, "filename"), JSON_NULL)) {
-        type = view_call(work, "noteTypes.get", view_fill_name, &name, a, &gone);
-        if (!type && gone.code != ERR_NOT_FOUND)
-            return err_set(e, gone.code, "%s", gone.msg);
-    }
-    const struct json *schema = json_get(type, "metadata_schema");
-    json_open_object(out);
-    json_pair_str(out, "name", name);
-    json_pair(out, "description", json_get(row, "description"));
-    json_key(out, "fields");
-    json_open_array(out);
-    put_declared(schema, out);
-    put_inferred(row, schema, out);
-    json_close(out);
-    if (json_get(row, "fields_omitted"))
-        json_pair(out, "fields_omitted", json_get(row, "fields_omitted"));
-    json_close(out);
-    return true;
-}
-
-static void fill_with_fields(struct json_writer *w, const void *arg)
-{
-    (void)arg;
-    json_put_raw(w, STR("{\"fields\":true}"));
-}
-
-bool view_classes(struct work *work, struct buf *text, struct err *e)
-{
-    scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
-    const struct json *rows =
-        view_call(work, "noteTypes.list", fill_with_fields, NULL, a, e);
-    if (!rows)
-        return false;
-    struct json_writer out = json_writer(text);
-    json_open_array(&out);
-    struct json_iter it = json_iter(rows);
-    while (json_next(&it))
-        if (!put_class(work, it.value, &out, e))
-            return false;
-    json_close(&out);
-    return buf_check(text, "the classes", e);
-}
-
 static bool show_classes(struct work *work, const struct view *v, struct buf *text,
                          struct err *e)
 {
     (void)v;
-    return view_classes(work, text, e);
+    return routes_show(work, "listClasses", text, e);
 }
 
 /* ---- all of them ------------------------------------------------------------------------ */

@@ -56,9 +56,6 @@ bool workspace_rows(struct workspaces *w, const struct caller *who, struct arena
 bool names_put(struct workspaces *w, const struct caller *who, struct str argument,
                const struct json *known, struct buf *values, struct err *e);
 
-/* Appends the classes of a workspace: [{name, description, fields}]. */
-bool view_classes(struct work *work, struct buf *text, struct err *e);
-
 /* For view_call(), of a struct str: itself, or {identifier, markdown: true}. */
 void view_fill_name(struct json_writer *w, const void *arg);
 void view_fill_note(struct json_writer *w, const void *arg);

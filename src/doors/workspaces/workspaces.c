@@ -1,4 +1,5 @@
 /* Opening and closing. */
+#include "routes/routes.h"
 #include "workspaces/internal.h"
 
 struct workspaces *workspaces_open(struct actions *a, const struct workspaces_options *o,
@@ -10,7 +11,7 @@ struct workspaces *workspaces_open(struct actions *a, const struct workspaces_op
         w->extra = *o;
     pthread_rwlock_init(&w->hearing, NULL);
     pthread_mutex_init(&w->watch_lock, NULL);
-    requests_by_code(w);
+    actions_on_request(a, routes_by_code, a);
     if (resources_check(w, e) && prompts_check(w, e))
         return w;
     workspaces_close(w);

@@ -2,7 +2,7 @@
  * besides the actions, without knowing who carries it.
  *
  * A workspace is a vault, a class a note type, a property a section of level 2 or a key
- * of the frontmatter. Everything is made of work_call() (actions.h), so that permission
+ * of the frontmatter. Everything is made of work_call() (actions/actions.h), so that permission
  * and audit hold as they do for code. Resources, prompts and their completion have the
  * shapes of the Model Context Protocol, which other transports may use as well.
  * Source: seed 003; docs/resources.md.
@@ -162,45 +162,3 @@ bool workspaces_follow(struct workspaces *w, const struct caller *who, struct st
 
 /* Somebody else's tools, prompts or resources changed: tells all who hear. */
 void workspaces_tell(struct workspaces *w, const struct workspaces_change *change);
-
-/* ---- requests --------------------------------------------------------------- */
-
-/* A request of the REST interface (docs/rest.md), whoever carries it: an HTTP server, or
- * host.call() of a script, which workspaces_open() sees to. All of it is borrowed; strings
- * may be empty. A caller within a script (caller.h) reaches nothing that would run code,
- * and needs no If-Match to change what the script has read. */
-struct route_request {
-    struct str method;       /* "GET" */
-    struct str target;       /* path and query, spelt as they were sent */
-    struct str type, accept; /* Content-Type, and Accept; empty: JSON */
-    struct str if_match, if_none_match;
-    struct str body;
-};
-
-#define ROUTE_FIELDS 6u
-#define ROUTE_FIELD_SIZE 2048u /* bytes of a header's value, with its NUL */
-struct route_answer {
-    int status;
-    const char *type; /* a constant; NULL: no body */
-    struct buf body;  /* the caller inits it with a ceiling, and ends it */
-    /* Set before the work begins: who asks wants what is said to its client meanwhile, and
-     * then the answer, as events (text/event-stream). */
-    bool events;
-    struct route_field {
-        const char
-            *name; /* a constant: ETag, Location, Link, Allow, Vary, WWW-Authenticate */
-        char value[ROUTE_FIELD_SIZE];
-    } fields[ROUTE_FIELDS];
-    unsigned field_count;
-};
-
-/* Answers it, whatever it is. false: the status is 400 or more, and the body a problem
- * document (RFC 9457) with {type, title, status, detail, instance, code, retry, errors?};
- * code that failed is told as evaluate_note_code tells it. The answer to HEAD has a body,
- * which is not to be sent. */
-bool workspaces_request(struct workspaces *w, const struct route_request *rq,
-                        const struct caller *who, struct route_answer *out);
-
-/* The same document, in place of any body, for what the carrier itself refuses. */
-void workspaces_problem(struct route_answer *out, int status, const struct err *why,
-                        struct str target);

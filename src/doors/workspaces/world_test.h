@@ -1,6 +1,5 @@
-/* workspaces/world_test.h - two vaults of a test's own, written to as another program
- * does. Only for *_test.c.
- */
+/* workspaces/world_test.h - two vaults of a test's own, and writes by another program.
+ * Only for *_test.c. */
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>

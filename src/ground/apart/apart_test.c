@@ -1,4 +1,4 @@
-/* Programs apart: what they cannot do, and when they end. */
+/* Separate processes: what they cannot do, and when they end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "apart/apart.h"
 #include "os/os.h"
 
-/* This program is begun as the one apart; its second argument says what it does there. */
+/* This program is its own child; the second argument says what it does there. */
 static char self[4096];
 
 /* ---- inside ---------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static const struct apart_call few[] = {
     {.number = SYS_exit_group},
 };
 
-/* A letter for each thing that can be done. */
+/* Prints a letter for each thing that is possible. */
 static void try_all(void)
 {
     int given = fcntl(APART_GIVEN, F_GETFD) >= 0 ? APART_GIVEN : -1;
@@ -86,7 +86,7 @@ static void compute(void)
         ;
 }
 
-/* Begins a program apart, tells its number and is killed. */
+/* Starts a child, prints its process id and is killed. */
 static void begin_and_stay(void)
 {
     struct err e = {0};

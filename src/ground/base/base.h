@@ -89,6 +89,7 @@ bool str_is_one_of(struct str a, const char *const *list); /* NULL ends the list
 bool str_is_name(struct str s, const char *marks, size_t most);
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
+bool str_holds(struct str all, struct str part); /* ASCII case does not count */
 /* Orders by bytes, as memcmp, shorter first. */
 int str_cmp(struct str a, struct str b);
 /* Without spaces, tabs and line ends on both sides. */
@@ -120,6 +121,12 @@ bool char_is_space(char c);
 bool char_is_digit(char c);
 bool char_is_letter(char c);
 int char_hex(char c);
+char char_lower(char c); /* of A-Z; anything else stays */
+bool char_is_word(
+    char c); /* of a JavaScript name: A-Z, a-z, 0-9, _, $, and beyond ASCII */
+bool str_is_hex(struct str s); /* lower-case hexadecimal digits alone; "" is */
+/* 2 * n lower-case digits and a NUL. */
+void hex_write(const void *bytes, size_t n, char *out);
 struct buf;
 /* Appends it as one line of plain text: what str_is_unseen(), piles of marks and rows of
  * spaces are spelt out ("\\n", "\\u{1b}"); of bytes that are no UTF-8 only their number. For
@@ -223,6 +230,14 @@ bool cancel_fired(const struct cancel *c);
 
 #include "base/map.h"
 #include "base/once.h"
+
+/* ---- dates -------------------------------------------------------------- */
+
+/* `ms` since 1970 as "2026-11-21T05:16:00.000Z" (24 bytes and a NUL). */
+void date_format(int64_t ms, char out[static 25]);
+/* Reads "2026-11-21", "2026-11-21T05:16:00Z", "2026-11-21 05:16:00.5+02:00"; UTC without a
+ * zone. false: `text` is none of these. */
+bool date_read(struct str text, int64_t *ms);
 
 /* ---- shares ------------------------------------------------------------- */
 

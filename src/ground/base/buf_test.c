@@ -1,5 +1,4 @@
-/* Growing buffers: the ceiling, the failure that sticks, the NUL that is not
- * counted. */
+/* Growing buffers: the ceiling, the sticky failure, the uncounted NUL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +48,7 @@ static void the_first_failure_sticks(void **state)
     assert_true(buf_check(&b, "the text", &e));
     assert_true(buf_cstr(&b, "abc"));
     assert_false(buf_cstr(&b, "de"));
-    assert_false(buf_char(&b, 'f')); /* would fit, but comes behind what did not */
+    assert_false(buf_char(&b, 'f')); /* would fit, but follows a failed write */
     assert_false(buf_printf(&b, "%s", "g"));
     assert_null(buf_room(&b, 0));
     assert_string_equal(buf_cz(&b), "abc");

@@ -65,6 +65,7 @@ bool(err_set)(struct err *e, enum err_code code, const char *fmt, ...)
     if (e->code != ERR_NONE)
         return false;
     e->code = code;
+    e->cause = CAUSE_OTHER;
 
     va_list ap;
     va_start(ap, fmt);

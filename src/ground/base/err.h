@@ -43,9 +43,24 @@ const struct err_kind *err_kind(enum err_code code);
 /* The code whose name or code this is ("NotFound", "NOT_FOUND"), or ERR_NONE. */
 enum err_code err_code_named(const char *name);
 
+/* Why it failed, where whoever is told of it says or does more than of others with that code. */
+enum err_cause {
+    CAUSE_OTHER,
+    CAUSE_SHAPE,         /* no object with options where one is due, or no text */
+    CAUSE_UNGUARDED,     /* it has to say which version it means */
+    CAUSE_STALE,         /* it means another version */
+    CAUSE_TAKEN,         /* there is a note of that name */
+    CAUSE_NO_SECTION,    /* the note has no section of that heading */
+    CAUSE_QUERY,         /* no query that may be asked */
+    CAUSE_NO_TOOL,       /* no command-line tool has such a name */
+    CAUSE_NOT_INSTALLED, /* a part of the program; the message says how it is added */
+    CAUSE_IMPORT,        /* code has no modules */
+};
+
 /* A failure, on the stack of the function that started the work. Never allocates. */
 struct err {
     enum err_code code;
+    enum err_cause cause;
     char msg[400]; /* English, one line, NUL-terminated, valid UTF-8 */
 #ifndef NDEBUG
     struct err_place {
@@ -62,6 +77,19 @@ bool err_set(struct err *e, enum err_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Puts "CONTEXT: " before the message of an err that is set; returns false. */
 bool err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Gives an err that was just set its cause; returns false. */
+static inline bool err_because(struct err *e, enum err_cause cause)
+{
+    e->cause = cause;
+    return false;
+}
+/* Records another err as it is, with its cause and origin; returns false. */
+static inline bool err_pass(struct err *e, const struct err *why)
+{
+    if (!e->code)
+        *e = *why;
+    return false;
+}
 /* Both always answer false; said so that the compiler sees it, too. */
 static inline bool err_false(void)
 {

@@ -229,10 +229,30 @@ static void a_debug_build_logs_an_error_with_its_origin(void **state)
 #endif
 }
 
+static void a_cause_goes_with_its_error(void **state)
+{
+    (void)state;
+    struct err first = {0}, second = {0};
+    assert_false(err_set(&first, ERR_CONFLICT, "changed") ||
+                 err_because(&first, CAUSE_STALE));
+    assert_false(err_wrap(&first, "notes.update"));
+    assert_false(err_pass(&second, &first));
+    assert_int_equal(second.code, ERR_CONFLICT);
+    assert_int_equal(second.cause, CAUSE_STALE);
+    assert_string_equal(second.msg, "notes.update: changed");
+
+    struct err third = {0};
+    err_set(&third, ERR_BUSY, "later");
+    assert_false(err_pass(&second, &third)); /* the first failure wins */
+    assert_int_equal(second.cause, CAUSE_STALE);
+    assert_int_equal(third.cause, CAUSE_OTHER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_failure_wins),
+        cmocka_unit_test(a_cause_goes_with_its_error),
         cmocka_unit_test(the_systems_reason_can_be_told),
         cmocka_unit_test(context_stands_before_the_message),
         cmocka_unit_test(a_message_that_is_cut_ends_in_a_whole_character),

@@ -1,4 +1,4 @@
-/* base/kill_test.h - a child that is killed at a place of its own, not after a time. */
+/* base/kill_test.h - kills a child at a given system call, not after a time. */
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -6,8 +6,8 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-/* Kills `child` where its first thread enters or leaves a system call for the `stops`th time
- * from now on, or at once where this system lets nobody look. false: it had ended before. */
+/* Kills `child` when its first thread enters or leaves a system call for the `stops`th
+ * time from now on, or at once if ptrace is not permitted. false: it had ended before. */
 static inline bool kill_at_stop(pid_t child, unsigned stops)
 {
     int status = 0;

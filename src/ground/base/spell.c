@@ -57,7 +57,7 @@ static void spell_spaces(const char **at, const char *end, struct buf *out)
 void str_spell(struct str text, struct buf *out)
 {
     if (!str_is_utf8(text)) {
-        buf_printf(out, "(%zu bytes that are no text)", text.n);
+        buf_printf(out, "(%zu bytes that are not text)", text.n);
         return;
     }
     const char *at = text.at, *end = text.at + text.n;

@@ -36,7 +36,7 @@ static void what_moves_the_cursor_hides_or_turns_is_spelt_out(void **state)
              "a\\u{202e}b\\u{2066}c\\u{200b}d\\u{feff}");
     is_spelt(STR("\u2028\u2029\U000e0041"), "\\u{2028}\\u{2029}\\u{e0041}");
     is_spelt(STR("a    b"), "a\\u{20}*4b");
-    is_spelt(STR("\xff\x1b"), "(2 bytes that are no text)");
+    is_spelt(STR("\xff\x1b"), "(2 bytes that are not text)");
 }
 
 static void is_escaped(struct str text, const char *as)

@@ -80,6 +80,41 @@ int char_hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+char char_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+bool char_is_word(char c)
+{
+    return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || c & 0x80;
+}
+
+bool str_holds(struct str all, struct str part)
+{
+    for (size_t i = 0; part.n && i + part.n <= all.n; i++)
+        if (strncasecmp(all.at + i, part.at, part.n) == 0)
+            return true;
+    return !part.n;
+}
+
+bool str_is_hex(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!char_is_digit(s.at[i]) && !(s.at[i] >= 'a' && s.at[i] <= 'f'))
+            return false;
+    return true;
+}
+
+void hex_write(const void *bytes, size_t n, char *out)
+{
+    for (const unsigned char *b = bytes; n; b++, n--) {
+        *out++ = "0123456789abcdef"[*b >> 4];
+        *out++ = "0123456789abcdef"[*b & 15];
+    }
+    *out = '\0';
+}
+
 struct str str_trim(struct str s)
 {
     while (s.n && char_is_space(s.at[0]))

@@ -89,6 +89,36 @@ static void pieces_of_characters_are_refused_anywhere(void **state)
     assert_true(str_is_utf8(STR("a\0b")));
 }
 
+static void characters_are_of_ascii_classes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        bool word = i >= 0x80 || (i && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789"
+                                              "abcdefghijklmnopqrstuvwxyz",
+                                              i));
+        assert_int_equal(char_is_word(c), word);
+        assert_int_equal(char_lower(c), i >= 'A' && i <= 'Z' ? i + 32 : c);
+        assert_int_equal(str_is_hex((struct str){&c, 1}),
+                         i && strchr("0123456789abcdef", i));
+    }
+    assert_true(str_is_hex(STR("")));
+    assert_false(str_is_hex(STR("00g")));
+    assert_true(str_holds(STR("a Needle"), STR("nEEDLE")));
+    assert_true(str_holds(STR(""), STR("")));
+    assert_false(str_holds(STR("needl"), STR("needle")));
+}
+
+static void bytes_are_written_in_hexadecimal(void **state)
+{
+    (void)state;
+    char out[8] = "xxxxxxx";
+    hex_write("\x00\xff\x1a", 3, out);
+    assert_string_equal(out, "00ff1a");
+    hex_write("", 0, out);
+    assert_string_equal(out, "");
+}
+
 static void a_cut_never_divides_a_character(void **state)
 {
     (void)state;
@@ -217,6 +247,8 @@ int main(void)
         cmocka_unit_test(every_code_point_is_read_back),
         cmocka_unit_test(only_that_many_sequences_of_three_bytes_are_characters),
         cmocka_unit_test(pieces_of_characters_are_refused_anywhere),
+        cmocka_unit_test(characters_are_of_ascii_classes),
+        cmocka_unit_test(bytes_are_written_in_hexadecimal),
         cmocka_unit_test(a_cut_never_divides_a_character),
         cmocka_unit_test(a_cut_of_what_is_no_utf8_stays_within_it),
         cmocka_unit_test(strings_are_compared_by_their_bytes),

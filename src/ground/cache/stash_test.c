@@ -55,7 +55,7 @@ static void what_was_put_is_there_for_the_next(void **state)
     (void)state;
     scoped(stash_close) struct stash *s = open_at((struct stash_limits){1 << 20, 500});
     put(s, 'a', 500);
-    put(s, 'b', 501); /* is more than a file may have */
+    put(s, 'b', 501); /* exceeds the limit of a file */
     scoped(stash_close) struct stash *other =
         open_at((struct stash_limits){1 << 20, 500});
     assert_true(gets(other, 'a'));

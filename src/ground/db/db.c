@@ -180,7 +180,7 @@ static bool make_schema(struct db *d, const struct db_options *o, bool *stale,
         return false;
     *stale = have != 0 || !is_empty(d, e);
     if (*stale)
-        return err_set(e, ERR_CONFLICT, "the database is of version %lld, not %u",
+        return err_set(e, ERR_CONFLICT, "the database has version %lld, not %u",
                        (long long)have, o->version);
     return db_exec(d, o->schema, e) && set_version(d, o->version, e) && db_commit(&t, e);
 }
@@ -306,7 +306,7 @@ struct db *db_open(int dir, const char *name, const struct db_options *o, bool *
     struct err why = {0};
     if (os_stat_beneath(dir, name, &st, &why)) {
         if (!st.is_file) {
-            err_set(e, ERR_DENIED, "the database \"%.100s\" is no regular file", name);
+            err_set(e, ERR_DENIED, "the database \"%.100s\" is not a regular file", name);
             return NULL;
         }
         keep_private(dir, name);
@@ -338,7 +338,7 @@ bool db_is_file(int dir, const char *name, struct err *e)
     if (!os_stat_beneath(dir, name, &st, e))
         return false;
     return st.is_file ||
-           err_set(e, ERR_DENIED, "the database \"%.100s\" is no regular file", name);
+           err_set(e, ERR_DENIED, "the database \"%.100s\" is not a regular file", name);
 }
 
 static bool has_companion(int dir, const char *name)

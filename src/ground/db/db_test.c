@@ -1,4 +1,4 @@
-/* Databases: opened, migrated, shared between processes, and found damaged. */
+/* Databases: opened, migrated, shared between processes, and damaged. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,12 +11,9 @@
 
 #include <cmocka.h>
 
-#include "base/home_test.h"
 #include "db/db.h"
 #include "os/os.h"
-
-static char root[HOME_SIZE];
-static int dir;
+#include "os/root_test.h"
 
 static const char *const steps[] = {
     "CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER NOT NULL, t TEXT);",
@@ -25,22 +22,6 @@ static const char *const steps[] = {
 };
 static const struct db_options one_step = {.migrations = steps, .migration_count = 1};
 static const struct db_options two_steps = {.migrations = steps, .migration_count = 2};
-
-static int make_root(void **state)
-{
-    (void)state;
-    struct err e = {0};
-    if (!folder_make(root) || (dir = os_dir_open(root, &e)) < 0)
-        return -1;
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    (void)state;
-    os_close(dir);
-    return folder_remove(root);
-}
 
 static struct db *open_it(const struct db_options *o)
 {
@@ -167,13 +148,13 @@ static void what_can_be_made_again_is_of_this_version(void **state)
         scoped(db_close) struct db *d = open_it(other);
         assert_int_equal(ask(d, "PRAGMA user_version"), other->version);
         assert_int_equal(ask(d, "SELECT count(*) FROM sqlite_schema"), 1);
-        /* Who had it open goes on with what was removed. */
+        /* A process that had it open goes on with the removed file. */
         assert_int_equal(ask(same, "SELECT count(*) FROM sqlite_schema"), 1);
         assert_int_equal(ask(same, "PRAGMA user_version"), made[i].version);
         struct err e = {0};
         assert_true(db_remove(dir, "x.db", &e));
     }
-    /* Tables without a version, and what is no database at all. */
+    /* Tables without a version, and files of another format. */
     {
         scoped(db_close) struct db *d = open_it(&two_steps);
         run(d, "PRAGMA user_version = 0");

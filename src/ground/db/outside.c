@@ -199,7 +199,7 @@ static bool is_table(struct db *d, const char *name)
     char line[200];
     int n = snprintf(line, sizeof line, "\n%s\n", name);
     for (char *c = line; *c; c++)
-        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
+        *c = char_lower(*c);
     return n < 0 || (size_t)n >= sizeof line || strstr(buf_cz(&d->tables), line);
 }
 

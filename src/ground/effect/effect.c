@@ -49,13 +49,6 @@ void outcome_rows(struct outcome *o, size_t rows)
         o->rows = rows;
 }
 
-bool outcome_refuse(struct outcome *o, enum refusal why)
-{
-    if (o)
-        o->why = why;
-    return false;
-}
-
 void outcome_fail(struct outcome *o, int exit_code, struct str errors)
 {
     if (!o)

@@ -16,15 +16,6 @@ enum effect_deed {
     EFFECT_REMOVED,
 };
 
-/* Why a call was refused, where whoever reports that says or does more. */
-enum refusal {
-    REFUSAL_OTHER,
-    REFUSAL_UNGUARDED,  /* it has to say which version it means */
-    REFUSAL_STALE,      /* it means another version */
-    REFUSAL_TAKEN,      /* there is a note of that name */
-    REFUSAL_NO_SECTION, /* the note has no section of that heading */
-};
-
 #define EFFECT_KNOWN_MAX 1024u /* that an outcome keeps */
 
 /* Strings are borrowed until outcome_add() returns; those in an outcome, as its arena. */
@@ -61,7 +52,6 @@ struct outcome {
     size_t changes;   /* made, or that a dry run would make */
     uint32_t removed; /* of these, what is gone now */
     size_t rows;      /* of a list or a search */
-    enum refusal why; /* where it failed */
     bool failed;      /* a command, with this exit code and first line on stderr */
     int exit_code;
     char said[128];
@@ -71,7 +61,5 @@ struct outcome {
 
 void outcome_add(struct outcome *o, const struct effect *e);
 void outcome_rows(struct outcome *o, size_t rows);
-/* Answers false, for who returns that. */
-bool outcome_refuse(struct outcome *o, enum refusal why);
 /* A command failed; `errors` is what it wrote to stderr. */
 void outcome_fail(struct outcome *o, int exit_code, struct str errors);

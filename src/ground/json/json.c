@@ -52,7 +52,7 @@ static struct str key_text(yyjson_val *key)
 
 static bool refuse_key(yyjson_val *key, struct err *e)
 {
-    return err_set(e, ERR_INVALID, "the key \"%.*s\" stands twice in one object",
+    return err_set(e, ERR_INVALID, "the key \"%.*s\" occurs twice in one object",
                    STR_ARGS(str_cut(key_text(key), 60)));
 }
 

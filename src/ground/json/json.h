@@ -103,6 +103,8 @@ void json_put_number(struct json_writer *w, double v); /* not finite: null */
 /* Bytes that are not valid UTF-8 become U+FFFD. */
 void json_put_str(struct json_writer *w, struct str v);
 void json_put_cstr(struct json_writer *w, const char *v);
+/* `ms` since 1970, as date_format() writes it. */
+void json_put_time(struct json_writer *w, int64_t ms);
 /* Text that is one JSON value already; the caller vouches for it. */
 void json_put_raw(struct json_writer *w, struct str json);
 /* A value that was read, absent as null. */
@@ -117,6 +119,9 @@ void json_pair_cstr(struct json_writer *w, const char *key, const char *v);
 void json_pair_int(struct json_writer *w, const char *key, int64_t v);
 void json_pair_bool(struct json_writer *w, const char *key, bool v);
 void json_pair_number(struct json_writer *w, const char *key, double v);
+void json_pair_time(struct json_writer *w, const char *key, int64_t ms);
+void json_pair_time_known(struct json_writer *w, const char *key,
+                          int64_t ms); /* 0: no pair */
 void json_pair_raw(struct json_writer *w, const char *key, struct str json);
 void json_pair(struct json_writer *w, const char *key, const struct json *v);
 

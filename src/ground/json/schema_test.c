@@ -1,4 +1,4 @@
-/* The schema check: what is allowed, and messages that say what would be. */
+/* The schema check: what is allowed, and messages that say what would be accepted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,23 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/arena_test.h"
 #include "json/json.h"
-
-static struct arena *arena;
-
-static int make_arena(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)16 << 20);
-    return 0;
-}
-
-static int free_arena(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
 
 static const struct json *read_text(const char *text)
 {
@@ -36,7 +21,7 @@ static const struct json *read_text(const char *text)
 
 struct row {
     const char *schema, *value;
-    const char *why; /* the whole message; NULL: it is allowed */
+    const char *why; /* the whole message; NULL: it is valid */
 };
 
 static void check_rows(const struct row *rows, size_t n)

@@ -104,7 +104,7 @@ static char *write_escaped(char *to, unsigned char c)
 #define PIECE 1024u
 
 /* Most of a text is copied eight bytes at a time. */
-static char *write_piece(char *to, const char *p, const char *end)
+static char *writer_put_piece(char *to, const char *p, const char *end)
 {
     uint64_t x;
     while (p < end) {
@@ -134,7 +134,7 @@ static bool put_pieces(struct buf *out, struct str s)
             return false;
         char *to = buf_room(out, n * ESCAPED_MAX);
         if (to)
-            out->n += (size_t)(write_piece(to, s.at + at, s.at + at + n) - to);
+            out->n += (size_t)(writer_put_piece(to, s.at + at, s.at + at + n) - to);
     }
     return true;
 }
@@ -273,6 +273,13 @@ void json_put_cstr(struct json_writer *w, const char *v)
     json_put_str(w, str_of(v));
 }
 
+void json_put_time(struct json_writer *w, int64_t ms)
+{
+    char text[25];
+    date_format(ms, text);
+    json_put_cstr(w, text);
+}
+
 void json_put_raw(struct json_writer *w, struct str json)
 {
     before_value(w);
@@ -369,6 +376,18 @@ void json_pair_number(struct json_writer *w, const char *key, double v)
 {
     json_key(w, key);
     json_put_number(w, v);
+}
+
+void json_pair_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    json_key(w, key);
+    json_put_time(w, ms);
+}
+
+void json_pair_time_known(struct json_writer *w, const char *key, int64_t ms)
+{
+    if (ms)
+        json_pair_time(w, key, ms);
 }
 
 void json_pair_raw(struct json_writer *w, const char *key, struct str json)

@@ -1,4 +1,4 @@
-/* What is counted is told, in the text format as it is specified. */
+/* Counters and histograms in the text format, as specified. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>

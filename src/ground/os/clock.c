@@ -27,36 +27,6 @@ int64_t os_real_ms(void)
     return (int64_t)(read_ns(CLOCK_REALTIME) / 1000000u);
 }
 
-/* Over the zeros that end at `last`. */
-static void put_digits(char *last, int n)
-{
-    for (; n; n /= 10)
-        *last-- = (char)('0' + n % 10);
-}
-
-void os_format_utc(int64_t ms, char out[static 25])
-{
-    time_t seconds = (time_t)(ms / 1000);
-    int rest = (int)(ms % 1000);
-    if (rest < 0) {
-        rest += 1000;
-        seconds--;
-    }
-    struct tm t;
-    if (!gmtime_r(&seconds, &t) || t.tm_year < -1900 || t.tm_year > 8099) {
-        memcpy(out, "1970-01-01T00:00:00.000Z", 25);
-        return;
-    }
-    memcpy(out, "0000-00-00T00:00:00.000Z", 25);
-    put_digits(out + 3, t.tm_year + 1900);
-    put_digits(out + 6, t.tm_mon + 1);
-    put_digits(out + 9, t.tm_mday);
-    put_digits(out + 12, t.tm_hour);
-    put_digits(out + 15, t.tm_min);
-    put_digits(out + 18, t.tm_sec);
-    put_digits(out + 22, rest);
-}
-
 void os_random(void *out, size_t n)
 {
     for (unsigned char *p = out; n > 0;) {

@@ -95,6 +95,30 @@ int os_state_dir(char **path, struct err *e)
     return user_dir("XDG_STATE_HOME", ".local/state", path, e);
 }
 
+int os_state_folder(const char *name, struct err *e)
+{
+    char *path = NULL, *folder = NULL;
+    scoped_fd int state = os_state_dir(&path, e);
+    if (state < 0)
+        return -1;
+    must(asprintf(&folder, "%s/%s", path, name) > 0);
+    int fd = os_dir_make(folder, 0700, e);
+    free(folder);
+    free(path);
+    return fd;
+}
+
+char *os_cache_path(const char *name)
+{
+    struct err none = {0};
+    scoped(free) char *path = NULL;
+    char *folder = NULL;
+    scoped_fd int cache = os_cache_dir(&path, &none);
+    if (cache >= 0 && os_make_dirs(cache, name, &none))
+        must(asprintf(&folder, "%s/%s", path, name) > 0);
+    return folder;
+}
+
 char *os_dir_path(int dir, struct err *e)
 {
     char link[64], path[PATH_MAX];
@@ -102,7 +126,7 @@ char *os_dir_path(int dir, struct err *e)
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
     ssize_t n = readlink(link, path, sizeof path - 1);
     if (n <= 0 || fstat(dir, &st) < 0) {
-        err_set(e, ERR_IO, "cannot tell where a folder lies: %m");
+        err_set(e, ERR_IO, "cannot determine a folder's path: %m");
         return NULL;
     }
     path[n] = '\0';

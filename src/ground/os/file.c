@@ -188,7 +188,7 @@ int os_dir_open(const char *path, struct err *e)
         return fd;
     struct stat st;
     if (errno == ENOTDIR && stat(path, &st) == 0)
-        err_set(e, ERR_INVALID, "\"%.200s\" is no folder", path);
+        err_set(e, ERR_INVALID, "\"%.200s\" is not a folder", path);
     else
         beneath_failed(e, "open the folder", path);
     return -1;
@@ -320,6 +320,6 @@ bool os_read_file(int dir, const char *name, struct buf *out, struct os_stat *st
     if (fd < 0 || !os_stat_fd(fd, st, e))
         return false;
     if (!st->is_file)
-        return err_set(e, ERR_INVALID, "\"%.200s\" is no regular file", name);
+        return err_set(e, ERR_INVALID, "\"%.200s\" is not a regular file", name);
     return os_read_fd(fd, out, e) || err_wrap(e, "%.100s", name);
 }

@@ -11,28 +11,9 @@
 
 #include <cmocka.h>
 
-#include "base/home_test.h"
 #include "base/skip_test.h"
 #include "os/beneath.h"
-
-static char root[HOME_SIZE];
-static int dir;
-
-static int make_root(void **state)
-{
-    (void)state;
-    struct err e = {0};
-    if (!folder_make(root) || (dir = os_dir_open(root, &e)) < 0)
-        return -1;
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    (void)state;
-    os_close(dir);
-    return folder_remove(root);
-}
+#include "os/root_test.h"
 
 static void put(const char *name, const char *text)
 {

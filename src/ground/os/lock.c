@@ -11,7 +11,7 @@ static bool wait_lock(int fd, off_t at, const char *name, unsigned timeout_ms,
 {
     struct flock range = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
-    uint64_t until = os_mono_ns() + (uint64_t)timeout_ms * 1000000u;
+    uint64_t until = os_in_ms(timeout_ms);
     long pause_ns = 50000;
     while (fcntl(fd, F_OFD_SETLK, &range) < 0) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)

@@ -21,13 +21,13 @@ static inline int64_t os_mono_ms(void)
 {
     return (int64_t)(os_mono_ns() / 1000000);
 }
-int64_t os_real_ms(void);        /* since 1970-01-01T00:00:00Z */
-uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
-/* `ms` since 1970 as "2026-11-21T05:16:00.000Z" (24 bytes and a NUL). */
-void os_format_utc(int64_t ms, char out[static 25]);
-/* "2026-11-21", "2026-11-21T05:16:00Z", "2026-11-21 05:16:00.5+02:00": without a
- * zone UTC. false: it is none of these. */
-bool os_read_date(struct str text, int64_t *ms);
+/* The os_mono_ns() of `ms` from now, for deadlines. */
+static inline uint64_t os_in_ms(uint64_t ms)
+{
+    return os_mono_ns() + ms * 1000000;
+}
+int64_t os_real_ms(void);            /* since 1970-01-01T00:00:00Z */
+uint64_t os_thread_cpu_ns(void);     /* CPU time of the calling thread */
 void os_random(void *out, size_t n); /* from the kernel; cannot fail */
 
 /* ---- files -------------------------------------------------------------- */
@@ -224,6 +224,13 @@ uint64_t os_memory_bytes(void);
 
 /* ---- threads ------------------------------------------------------------ */
 
+/* Begins a thread that is joined or detached later. `name` is at most 15 bytes; `stack` is
+ * in bytes, 0: the system's usual size. false: errno says why. */
+bool os_thread_start(pthread_t *thread, const char *name, size_t stack,
+                     void *(*run)(void *), void *arg);
+/* As pthread_cond_wait(), until os_mono_ns() is `until_ns` (UINT64_MAX: without a deadline)
+ * at the latest; then false. */
+bool os_cond_wait(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns);
 /* Gives the pages of the calling thread's stack that were used, and are not any
  * more, back to the system. Not for the main thread, whose stack grows by itself. */
 void os_stack_trim(void);
@@ -246,6 +253,11 @@ bool os_is_own(int fd, const char *path, struct err *e);
 int os_cache_dir(char **path, struct err *e);
 int os_data_dir(char **path, struct err *e);
 int os_state_dir(char **path, struct err *e);
+/* The folder `name` in the state's, made with mode 0700 where it is missing. -1 and *e. */
+int os_state_folder(const char *name, struct err *e);
+/* The path of the folder `name` in the cache's, made where it is missing; the caller frees.
+ * NULL: there is no place for it. */
+char *os_cache_path(const char *name);
 /* Does a folder keep off those of the configuration, the cache, the state and the
  * installed tools: is it
  * none of them, within none, and around none but by way of a hidden folder? `path` is

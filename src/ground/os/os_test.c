@@ -11,58 +11,10 @@
 
 #include <cmocka.h>
 
-#include "base/home_test.h"
 #include "os/os.h"
-
-static char root[HOME_SIZE];
-static int dir;
-
-static int make_root(void **state)
-{
-    (void)state;
-    struct err e = {0};
-    if (!folder_make(root) || (dir = os_dir_open(root, &e)) < 0)
-        return -1;
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    (void)state;
-    os_close(dir);
-    return folder_remove(root);
-}
+#include "os/root_test.h"
 
 /* ---- clocks ------------------------------------------------------------- */
-
-static void times_are_written_in_utc_with_milliseconds(void **state)
-{
-    (void)state;
-    static const struct {
-        int64_t ms;
-        const char *text;
-    } rows[] = {
-        {0, "1970-01-01T00:00:00.000Z"},
-        {-1, "1969-12-31T23:59:59.999Z"},
-        {951782400123, "2000-02-29T00:00:00.123Z"},
-        {1795238160000, "2026-11-21T05:16:00.000Z"},
-        {253402300799999, "9999-12-31T23:59:59.999Z"},
-        {-62167219200000, "0000-01-01T00:00:00.000Z"},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char text[25];
-        os_format_utc(rows[i].ms, text);
-        assert_string_equal(text, rows[i].text);
-    }
-    /* Beyond what four digits hold: some time, in the same shape. */
-    static const int64_t beyond[] = {INT64_MAX, INT64_MIN, 253402300800000};
-    for (size_t i = 0; i < LENGTH(beyond); i++) {
-        char text[25];
-        os_format_utc(beyond[i], text);
-        assert_int_equal(strlen(text), 24);
-        assert_int_equal(text[23], 'Z');
-    }
-}
 
 static void clocks_go_forward(void **state)
 {
@@ -112,7 +64,8 @@ static void *count_up(void *arg)
         scoped_fd int held = os_lock(dir, "lock", 1, 30000, &e);
         if (held < 0)
             return "no lock";
-        int seen = atomic_load(&shared_count); /* not one step: the lock makes it so */
+        /* a read and a write: only the lock makes them atomic */
+        int seen = atomic_load(&shared_count);
         sched_yield();
         atomic_store(&shared_count, seen + 1);
     }
@@ -273,7 +226,7 @@ static void lost_notices_are_owned_up_to(void **state)
     buf_init(&names, 1 << 22);
     assert_false(os_watch_drain(w, gather, &names));
     put("unseen/file", "x");
-    ASSERT_NOTICED(w, "<unseen/file>"); /* it found the folder by itself */
+    ASSERT_NOTICED(w, "<unseen/file>"); /* the new folder is watched, too */
 }
 
 /* ---- the user's folders ------------------------------------------------- */
@@ -348,7 +301,6 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
     const struct CMUnitTest tests[] = {
         T(a_process_has_no_more_memory_than_the_computer),
-        T(times_are_written_in_utc_with_milliseconds),
         T(clocks_go_forward),
         T(randomness_does_not_repeat),
         T(a_held_lock_makes_others_busy),

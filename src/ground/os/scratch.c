@@ -107,7 +107,7 @@ static bool make_in(struct os_scratch *s, const char *root, struct err *e)
     return true;
 }
 
-static bool has_room(const char *root, uint64_t bytes)
+static bool scratch_has_room(const char *root, uint64_t bytes)
 {
     struct err none = {0};
     scoped_fd int dir = os_dir_open(root, &none);
@@ -121,7 +121,7 @@ struct os_scratch *os_scratch_open(uint64_t bytes, struct err *e)
     scoped(free) char *cache = NULL;
     struct err ignored = {0};
     sweep(IN_MEMORY);
-    if (bytes <= MEMORY_MAX && has_room(IN_MEMORY, bytes) &&
+    if (bytes <= MEMORY_MAX && scratch_has_room(IN_MEMORY, bytes) &&
         make_in(s, IN_MEMORY, &ignored))
         return take(s);
     scoped_fd int dir = os_cache_dir(&cache, e);
@@ -129,7 +129,7 @@ struct os_scratch *os_scratch_open(uint64_t bytes, struct err *e)
         return NULL;
     sweep(cache);
     if (os_free_bytes(dir) / 2 < bytes) {
-        err_set(e, ERR_LIMIT, "there is no room for %llu MB in %.200s",
+        err_set(e, ERR_LIMIT, "there is no space for %llu MB in %.200s",
                 (unsigned long long)(bytes >> 20), cache);
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* How long a thread's turns are, where the system lets one say so. */
+/* Time slices of a thread, where the system lets a program set them. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

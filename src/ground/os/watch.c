@@ -71,7 +71,7 @@ static size_t place_of(const struct os_watch *w, int wd)
     return low;
 }
 
-static const char *name_of(const struct os_watch *w, int wd)
+static const char *watch_name(const struct os_watch *w, int wd)
 {
     size_t i = place_of(w, wd);
     return i < w->count && w->folders[i].wd == wd ? w->folders[i].name : NULL;
@@ -129,8 +129,7 @@ static bool add_folder(struct os_watch *w, const char *name, struct err *e)
         return true; /* removed since, or not ours to see: nothing to watch */
     if (!os_is_local(fd))
         return err_set(e, ERR_LIMIT,
-                       "the file system of \"%.200s\" does not tell of "
-                       "changes",
+                       "the file system of \"%.200s\" does not report changes",
                        *name ? name : w->path);
 
     /* By descriptor, so that no rename on the way can lead elsewhere. */
@@ -224,7 +223,7 @@ static void one_event(struct drain *d, const struct inotify_event *ev)
         d->lost = true;
         return;
     }
-    const char *folder = name_of(w, ev->wd);
+    const char *folder = watch_name(w, ev->wd);
     if (!folder)
         return; /* of a folder that was moved away */
     if (ev->mask & IN_IGNORED) {

@@ -10,7 +10,7 @@
 
 #include "os/beneath.h"
 
-static bool write_all(int fd, struct str bytes)
+static bool fd_write_all(int fd, struct str bytes)
 {
     while (bytes.n > 0) {
         ssize_t n = write(fd, bytes.at, bytes.n);
@@ -109,7 +109,7 @@ static void draft_end(struct draft *d)
 static bool draft_fill(struct draft *d, struct str bytes, bool lasting,
                        struct os_stat *st, struct err *e)
 {
-    return write_all(d->fd, bytes) && (!lasting || fsync(d->fd) == 0) &&
+    return fd_write_all(d->fd, bytes) && (!lasting || fsync(d->fd) == 0) &&
            (!st || os_stat_fd(d->fd, st, e));
 }
 
@@ -320,7 +320,8 @@ bool os_make_dirs(int dir, const char *name, struct err *e)
                            "not followed",
                            part);
         if (!S_ISDIR(st.st_mode))
-            return err_set(e, ERR_CONFLICT, "\"%.200s\" exists and is no folder", part);
+            return err_set(e, ERR_CONFLICT, "\"%.200s\" exists and is not a folder",
+                           part);
         part[i] = i < n ? '/' : '\0';
     }
     return true;
@@ -389,7 +390,7 @@ bool os_draft(int dir, const char *name, struct str bytes, const char *like,
             return false;
         beneath_keep(folder, base, fd);
     }
-    return (write_all(fd, bytes) && (!lasting || fsync(fd) == 0)) ||
+    return (fd_write_all(fd, bytes) && (!lasting || fsync(fd) == 0)) ||
            beneath_failed(e, "write", name);
 }
 

@@ -71,3 +71,14 @@ size_t uri_unescape(struct str text, bool form, char *out)
     }
     return n;
 }
+
+bool uri_decode(struct str text, bool form, struct buf *out)
+{
+    size_t from = out->n;
+    if (!text.n || !buf_str(out, text))
+        return !text.n;
+    size_t n = uri_unescape(text, form, out->at + from);
+    out->n = from + (n == URI_WRONG ? 0 : n);
+    return n != URI_WRONG && str_is_utf8((struct str){out->at + from, n}) &&
+           !memchr(out->at + from, '\0', n);
+}

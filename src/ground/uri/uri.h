@@ -25,3 +25,5 @@ void uri_escape(struct str text, struct buf *out);
 /* Decodes to `out`, which has room for text.n bytes and may be where they stand; `form`: a '+' is a blank. Answers how many
  * bytes it came to, any bytes; URI_WRONG: a '%' without two hexadecimal digits. */
 size_t uri_unescape(struct str text, bool form, char *out);
+/* Appends it decoded. false: it cannot be, or comes to what is no UTF-8, or has NUL bytes. */
+bool uri_decode(struct str text, bool form, struct buf *out);

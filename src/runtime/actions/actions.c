@@ -1,4 +1,4 @@
-/* The joined rooms, and the way of every call through them. */
+/* Joins the rooms below; every call passes through actions_call(). */
 #include "actions/actions.h"
 
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "notes/notes.h"
 #include "os/os.h"
 #include "permits/permits.h"
+#include "programs/programs.h"
 #include "reconcile/reconcile.h"
 #include "record/record.h"
 #include "results/results.h"
@@ -37,7 +38,7 @@ bool actions_name_taken(struct str name)
     return taken;
 }
 
-/* Of ours and of somebody else's, but no tool. */
+/* An action of ours or of an embedder, no tool. */
 static const struct action *named(const struct actions *a, struct str name)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -52,7 +53,7 @@ static bool run_extra(const struct action_call *c, struct answer *out, struct er
     return x->run(x->arg, c->arguments, c->who, out, e);
 }
 
-/* Arguments that ours do not name are refused; what others have is as they say it. */
+/* Our schemas refuse unknown arguments; an embedder's mean what they say. */
 static const struct json *read_schema(struct actions *a, const struct action_row *row,
                                       struct err *e)
 {
@@ -77,13 +78,15 @@ static bool add_row(struct actions *a, const struct action_row *row, struct err 
         return err_wrap(e, "schema of %s", shown->name);
     a->rows[a->count] = *row;
     a->shown[a->count] = *shown;
+    if (row->parts_before && !(a->shown[a->count].description = parts_compose(a, row, e)))
+        return false;
     a->input[a->count++] = input;
     return true;
 }
 
 static bool add_rows(struct actions *a, const struct actions_options *o, struct err *e)
 {
-    a->schemas = arena_new((size_t)4 << 20);
+    a->schemas = arena_new(ARENA_CALL);
     const struct action_group *g = action_group_after(0);
     for (; g; g = action_group_after(g->order))
         for (size_t i = 0; i < g->count; i++) {
@@ -111,13 +114,14 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
                                                            .declare = api_write_part,
                                                            .parts = CHECKING_PARTS});
     a->results = results_new();
+    a->granted = granted_new();
     a->cache = answers_new();
     for (size_t i = 0; i < capability_count; i++)
         if (capability_list[i]->open)
             a->own[i] = capability_list[i]->open(a);
     if (!add_rows(a, o, e))
         return NULL;
-    struct guard_options guard = actions_guard_options();
+    struct guard_options guard = host_call_guard_options();
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
@@ -179,11 +183,12 @@ void actions_close(struct actions *a)
     telemetry_free(a->telemetry);
     arena_free(a->schemas);
     results_free(a->results);
+    granted_free(a->granted);
     cache_free(a->cache);
     free(a);
 }
 
-/* Only what lives long has things checked in the background. */
+/* Only a server checks in the background. */
 void actions_serves(struct actions *a)
 {
     atomic_store(&a->serves, true);
@@ -240,7 +245,7 @@ const struct action *action_named(struct actions *a, struct str name)
     return own ? own : family ? family->named(a, name) : NULL;
 }
 
-/* Ours, or one of a family. */
+/* A row of ours, or of the family. */
 static const struct action_row *row_of(struct actions *a, const struct action *which)
 {
     bool own = which >= a->shown && which < a->shown + a->count;
@@ -249,17 +254,17 @@ static const struct action_row *row_of(struct actions *a, const struct action *w
 }
 
 /* The host call that an action stands for; NULL: none. */
-static const struct host_call *call_of(const struct action_row *row)
+static const struct host_call *action_host_call(const struct action_row *row)
 {
     const struct host_call *call = row->needs ? host_call_named(row->needs) : NULL;
     must(!row->needs || call);
     return call;
 }
 
-/* What it takes to be allowed an action, beside its scope; no name: nothing. */
+/* The permission that an action needs beside its scope; without a name: none. */
 static struct permit_need need_of(const struct action_row *row)
 {
-    const struct host_call *call = call_of(row);
+    const struct host_call *call = action_host_call(row);
     return call ? host_call_need(call)
                 : (struct permit_need){.name = row->permission,
                                        .least = row->least,
@@ -274,16 +279,16 @@ unsigned action_scopes(struct actions *a, const struct action *which)
     return row->scope | (need.name ? permit_scope(&need) : 0);
 }
 
-/* The vault to begin in; 0 where there is none, which only some calls mind. */
+/* The vault to begin in; 0 if there is none, which is an error for some calls only. */
 static unsigned begin_in(struct actions *a, const struct caller *who)
 {
     unsigned last = place_last(a, who);
     return last ? last : vault_set_begin(a->vaults, who->grant);
 }
 
-/* What it would change; *asks: anything at all. */
-static bool look(const struct action_call *c, struct preview *r, bool *asks,
-                 struct err *e)
+/* Performs the call as a preview; *asks: it would change something. */
+static bool action_preview(const struct action_call *c, struct preview *r, bool *asks,
+                           struct err *e)
 {
     struct err why = {0};
     struct answer nothing = {0};
@@ -297,7 +302,7 @@ static bool look(const struct action_call *c, struct preview *r, bool *asks,
     return preview_end_look(r, ok, &why, asks, e);
 }
 
-/* What it names is shown to a person as it is, and has to be that still after the word. */
+/* What the arguments resolve to is shown to the user, and must be the same afterwards. */
 static bool confirmed_resolved(const struct action_call *c, const struct ask_by *by,
                                const struct permit_need *need, struct err *e)
 {
@@ -309,7 +314,7 @@ static bool confirmed_resolved(const struct action_call *c, const struct ask_by 
            c->row->resolve(c, &now, e) && resolved_holds(&before, &now, e);
 }
 
-/* By a person, where the policy wants that. *review: what he was shown; NULL: nothing. */
+/* Asks a user, if the policy requires it. *review: what was shown; NULL: nothing. */
 static bool confirmed(const struct action_call *c, const struct permit_need *need,
                       bool reviewed, struct preview **review, struct err *e)
 {
@@ -320,19 +325,19 @@ static bool confirmed(const struct action_call *c, const struct permit_need *nee
     if (c->row->resolve)
         return confirmed_resolved(c, &by, need, e);
     *review = reviewed ? preview_new() : NULL;
-    if (reviewed && (!look(c, *review, &asks, e) || !asks))
+    if (reviewed && (!action_preview(c, *review, &asks, e) || !asks))
         return !e->code;
     return confirm_call(&by, need, c->arguments, reviewed ? &(*review)->changes : NULL,
                         e);
 }
 
-/* *ran: it began. */
-static bool perform(const struct action_call *c, const struct permit_need *need,
-                    bool *ran, struct answer *out, struct err *e)
+/* *ran: the action began. */
+static bool action_perform(const struct action_call *c, const struct permit_need *need,
+                           bool *ran, struct answer *out, struct err *e)
 {
     scoped(preview_free) struct preview *review = NULL;
     const struct action_row *row = c->row;
-    const struct host_call *call = call_of(row);
+    const struct host_call *call = action_host_call(row);
     struct outcome outcome = {.hear = account_effect, .arg = c->place->part};
     struct action_call now = *c;
     now.outcome = &outcome;
@@ -359,10 +364,10 @@ static bool run_permitted(const struct action_call *c, bool *ran, struct answer 
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before the call started");
-    return perform(c, &need, ran, out, e);
+    return action_perform(c, &need, ran, out, e);
 }
 
-static bool fits(const struct action_call *c, struct err *e)
+static bool arguments_fit(const struct action_call *c, struct err *e)
 {
     const struct json *schema = c->row->unchecked
                                     ? json_read(STR("{\"type\":\"object\"}"), c->arena, e)
@@ -375,7 +380,7 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
 {
     if (!c->arguments)
         c->arguments = json_read(STR("{}"), c->arena, e);
-    if (!c->arguments || !fits(c, e)) {
+    if (!c->arguments || !arguments_fit(c, e)) {
         account_place(c->account, place, NULL);
         return false;
     }
@@ -391,15 +396,16 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
     return ok;
 }
 
-/* Where it works; 0: in none. One that is not there is told in the user's own trail. */
+/* The vault to work in; 0: none. A missing one is recorded in the user's own trail. */
 static bool find_vault(struct action_call *c, unsigned *vault, struct err *e)
 {
     const char *key = c->row->vault;
     struct str id = key ? json_str(json_get(c->arguments, key)) : STR("");
     struct err none = {0};
-    *vault = !id.n        ? begin_in(c->actions, c->who)
-             : fits(c, e) ? vault_set_find(c->actions->vaults, id, c->who->grant, e)
-                          : 0;
+    *vault = !id.n ? begin_in(c->actions, c->who)
+             : arguments_fit(c, e)
+                 ? vault_set_find(c->actions->vaults, id, c->who->grant, e)
+                 : 0;
     if (*vault || !id.n)
         return true;
     if (place_find(c->place, c->actions, 0, c->who, &none))
@@ -407,8 +413,8 @@ static bool find_vault(struct action_call *c, unsigned *vault, struct err *e)
     return false;
 }
 
-/* Models that must name every parameter (OpenAI's strict mode) give null for those that they
- * leave out. None of ours takes null; what an embedder's mean by it, is theirs. */
+/* Models that must pass every parameter (OpenAI's strict mode) send null for absent ones.
+ * None of our actions takes null; in an embedder's action null is an argument. */
 static bool drop_nulls(struct action_call *c, struct err *e)
 {
     bool any = false;
@@ -470,7 +476,7 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
     capability_meant(a, there ? &place : NULL, vault, name, true, meant);
 }
 
-/* What is larger than its caller wants is told in part, and kept whole for a while. */
+/* Shortens an answer beyond the caller's limit, and keeps the whole for a while. */
 static bool fit_answer(struct actions *a, const struct action_row *row,
                        const struct caller *who, struct answer *out, struct err *e)
 {
@@ -541,7 +547,7 @@ bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out, stru
 
 /* ---- vaults -------------------------------------------------------------- */
 
-/* A policy that lets nothing be changed means the user's list, too. */
+/* A policy without write permission protects the user's list as well. */
 static bool may_change_in(struct actions *a, unsigned vault, const struct caller *who)
 {
     struct err none = {0};

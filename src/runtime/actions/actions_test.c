@@ -1,33 +1,7 @@
-/* Actions without a vault: arguments, levels, limits, and the shape of what is
- * answered. */
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+/* Actions without a vault: arguments, levels, limits, and the shape of answers. */
 #include <pthread.h>
 
-#include "actions/actions.h"
-#include "caller/caller.h"
-#include "capability/home_test.h"
-#include "json/json.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
-
-static struct actions *actions;
-static struct arena *arena;    /* of one test */
-static struct caller caller;   /* usual at the beginning of each */
-static const struct json *got; /* the last answer */
+#include "actions/fixture_test.h"
 
 static int open_actions(void **state)
 {
@@ -39,29 +13,6 @@ static int open_actions(void **state)
     return actions ? 0 : -1;
 }
 
-static int close_actions(void **state)
-{
-    (void)state;
-    actions_close(actions);
-    return drop_home();
-}
-
-static int begin_test(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)256 << 20);
-    caller = (struct caller){.name = "test", .level = LEVEL_FULL};
-    return 0;
-}
-
-static int end_test(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-#define test(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
-
 static const struct json *read_text(const char *text)
 {
     struct err e = {0};
@@ -71,8 +22,8 @@ static const struct json *read_text(const char *text)
     return v;
 }
 
-/* Calls an action that answers; `got` is the answer. Its shape is checked against
- * what the action promises. */
+/* Calls an action that has to answer; `got` is the answer. Its shape is checked against
+ * the action's schema. */
 static bool answers(const char *name, const char *arguments)
 {
     struct err e = {0};
@@ -181,14 +132,15 @@ static void few_actions_are_listed_and_the_rest_is_found(void **state)
     const struct caller who = {.name = "test"};
     assert_true(actions_show(actions, &who, STR(""), 100, take_shown, &s, &more, &e));
     assert_false(more);
-    assert_in_range(s.count, 8, 12);   /* more are a burden on every context */
-    assert_in_range(s.bytes, 1, 7500); /* with what surrounds them, 8 KB of tools/list */
-    assert_non_null(strstr(s.names, "run_script ")); /* a client expects what it calls */
-    assert_null(strstr(s.names, "search_api"));      /* but there is such an action */
+    assert_in_range(s.count, 8, 12);   /* more would burden every context */
+    assert_in_range(s.bytes, 1, 7500); /* with the envelope, 8 KB of tools/list */
+    /* clients expect the actions they call */
+    assert_non_null(strstr(s.names, "run_script "));
+    assert_null(strstr(s.names, "search_api")); /* the action exists all the same */
     assert_non_null(action_named(actions, STR("search_api")));
     assert_non_null(strstr(s.names, "find_tools "));
 
-    /* In pages, which go on behind a name; one that is not there is no place. */
+    /* In pages, which go on after a name; an unknown name is an error. */
     struct shown two = {0}, rest = {0};
     assert_true(actions_show(actions, &who, STR(""), 2, take_shown, &two, &more, &e));
     assert_true(more);
@@ -201,7 +153,7 @@ static void few_actions_are_listed_and_the_rest_is_found(void **state)
     assert_int_equal(e.code, ERR_INVALID);
 }
 
-/* Said once for all of them, not in each schema. */
+/* One rule for all of them, not in each schema. */
 static void an_argument_that_is_not_named_is_refused(void **state)
 {
     (void)state;
@@ -291,7 +243,8 @@ static void each_limit_is_an_error_of_its_own(void **state)
         {"'x'.repeat(2 ** 29)", "\"memoryLimit\":32", "MemoryExceeded"},
         {"function f() { f() } f()", NULL, "StackOverflow"},
         {"'x'.repeat(2 ** 21)", NULL, "OutputTooLarge"},
-        {"for (;;) await notes.list().catch(() => {})", NULL, "TooManyHostCalls"},
+        {"for (;;) await notes.list().catch(() => {})", "\"timeout\":30000",
+         "TooManyHostCalls"},
         {"let = ;", NULL, "SyntaxError"},
         {"eval('1')", NULL, "ExecutionError"},
         {"await notes.get('x')", NULL, "NoVault"},
@@ -341,7 +294,7 @@ static void wrong_arguments_are_refused_with_what_would_be_right(void **state)
         {"{\"code\":\"1\",\"context\":{\"JSON\":1}}", "would hide"},
     };
     for (size_t i = 0; i < LENGTH(all); i++) {
-        /* The same shape as that of code that failed. */
+        /* The same shape as for code that failed. */
         assert_false(answers("evaluate_note_code", all[i].arguments));
         const struct json *details = json_get(got, "errorDetails");
         assert_true(str_is(json_str(json_get(details, "type")), "InvalidInput"));
@@ -443,7 +396,7 @@ static void a_level_is_a_ceiling_over_calls(void **state)
     (void)state;
     static const struct {
         const char *code;
-        enum level least; /* trusted that may */
+        enum level least; /* the least trusted level */
     } all[] = {
         {"notes.get('a')", LEVEL_ZERO},
         {"notes.list()", LEVEL_ZERO},
@@ -510,7 +463,7 @@ static void only_listed_calls_may_be_made(void **state)
         assert_error("notes.create({type: 'a', title: 'b', content: ''})", more,
                      all[i].create ? "NoVault" : "PermissionDenied", "");
     }
-    /* A list may only narrow what the level allows. */
+    /* A list can only narrow what the level allows. */
     caller.level = LEVEL_ZERO;
     assert_error("notes.create({type: 'a', title: 'b', content: ''})",
                  "\"allowedAPIs\":[\"notes\"]", "PermissionDenied", "level 'zero'");
@@ -588,7 +541,7 @@ static void a_guest_that_is_missing_is_told(void **state)
     actions = actions_open(&(struct actions_options){.guest_dir = "/nowhere"}, &e);
     assert_non_null(actions);
     assert_error("1", NULL, "NotFound", "guest");
-    assert_error("1", NULL, "NotFound", "guest"); /* and again */
+    assert_error("1", NULL, "NotFound", "guest"); /* repeated */
     scoped_buf struct buf b;
     buf_init(&b, 1 << 20);
     actions_doctor(actions, &b);
@@ -597,7 +550,7 @@ static void a_guest_that_is_missing_is_told(void **state)
     const struct json *report = read_text(buf_cz(&b));
     assert_false(json_bool(json_get(report, "ok"), true));
     struct json_iter it = json_iter(json_get(report, "checks"));
-    while (json_next(&it)) /* what is wrong is said */
+    while (json_next(&it)) /* each finding has a message */
         assert_true(json_bool(json_get(it.value, "ok"), true) ||
                     json_str(json_get(it.value, "detail")).n > 0);
 }

@@ -1,4 +1,4 @@
-/* What this installation can do. */
+/* The checks of `cloche doctor`. */
 #include <stdio.h>
 
 #include "actions/actions.h"
@@ -74,7 +74,7 @@ static void check_sql(struct actions *a, struct check_list *l)
     check_put(l, "SQL queries", ok, ok ? detail : e.msg);
 }
 
-/* Without it types go unchecked, which is told where it matters: no fault. */
+/* A missing checker is no fault: an answer says that types were not checked. */
 static void check_checker(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
@@ -93,20 +93,20 @@ static void check_vault(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     scoped_buf struct buf found;
-    buf_init(&found, 4096);
+    buf_init(&found, BUF_PAGE);
     if (actions_reindex(a, false, &found, &e))
         check_put(l, "vault", true, buf_cz(&found));
     else
         check_put(l, "vault", e.code == ERR_NO_VAULT, e.msg);
 }
 
-/* The first of its problems, told in full; a vault's that tries to grant is one. */
+/* Reports the first problem in full; a vault's policy that grants rights is one. */
 static void check_policy(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     scoped(arena_free) struct arena *arena = arena_new(DOCTOR_MEMORY);
     scoped_buf struct buf found;
-    buf_init(&found, 1 << 20);
+    buf_init(&found, BUF_LIST);
     scoped(free) char *path =
         vault_set_path(a->vaults, vault_set_first(a->vaults, NULL, &e));
     e = (struct err){0};
@@ -126,13 +126,13 @@ static void check_policy(struct actions *a, struct check_list *l)
     check_put(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
 }
 
-/* Of the vault, or of the user's own trail where there is none. */
+/* The disk of the vault, or of the user's own trail if there is no vault. */
 static void check_disk(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     scoped(arena_free) struct arena *arena = arena_new(DOCTOR_MEMORY);
     scoped_buf struct buf found;
-    buf_init(&found, 4096);
+    buf_init(&found, BUF_PAGE);
     struct json_writer w = json_writer(&found);
     scoped(free) char *path =
         vault_set_path(a->vaults, vault_set_first(a->vaults, NULL, &e));

@@ -1,4 +1,4 @@
-/* actions/internal.h - what the sources of this room share. Private to the room. */
+/* actions/internal.h - shared by the sources of this room. Private to the room. */
 #pragma once
 #include "place/place.h"
 #include "services/services.h"
@@ -7,8 +7,10 @@
 struct actions;
 struct caller;
 
-/* As actions_shown_state(), whatever its custom functions are. */
+/* As actions_shown_state(), custom functions left out. */
 uint64_t shown_tools_state(struct actions *a, const struct caller *who);
-/* The description of evaluate_note_code without what is not there; appended. */
+/* The description of a row, with what all parts tell; in a->schemas. NULL and *e. */
+const char *parts_compose(struct actions *a, const struct action_row *row, struct err *e);
+/* Appends evaluate_note_code's description without the parts that are not installed. */
 void parts_describe(struct actions *a, const char *description, struct buf *out);
-uint64_t parts_state(struct actions *a); /* another number when others are installed */
+uint64_t parts_state(struct actions *a); /* changes when other parts are installed */

@@ -1,33 +1,10 @@
-/* run_script over routes that are made here, of the same work as the real ones. */
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+/* run_script over test routes, which use the same work as the real ones. */
 #include <sys/stat.h>
 
-#include "actions/actions.h"
-#include "capability/home_test.h"
+#include "actions/fixture_test.h"
 #include "performing/performing.h"
-#include "json/json.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 static char vaults[2][80];
-static struct actions *actions;
-static struct caller caller;
-static struct arena *arena;
-static const struct json *got; /* the last answer */
 
 /* ---- routes -------------------------------------------------------------- */
 
@@ -130,29 +107,6 @@ static int begin(void **state)
         actions_on_request(actions, route, NULL);
     return actions ? 0 : -1;
 }
-
-static int end(void **state)
-{
-    (void)state;
-    actions_close(actions);
-    return drop_home();
-}
-
-static int begin_test(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)64 << 20);
-    caller = (struct caller){.name = "test", .level = LEVEL_FULL};
-    return 0;
-}
-
-static int end_test(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-#define test(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 static bool run(const char *code, const char *more)
 {
@@ -265,7 +219,7 @@ static void what_is_not_2xx_is_thrown(void **state)
     assert_int_equal(json_int(detail("status"), 0), 404);
     assert_refused("host.call('GET', '/large')", NULL, "HostCallError");
     assert_int_equal(json_int(detail("status"), 0), 413);
-    /* An error that only calls itself so is the script's own. */
+    /* An error of the script with the name of ours stays the script's. */
     assert_refused("throw Object.assign(new Error('x'), {name: 'HostCallError'})", NULL,
                    "ExecutionError");
     assert_null(detail("status"));
@@ -319,7 +273,7 @@ static void arguments_are_checked_before_anything_runs(void **state)
         assert_refused("1", all[i].more, all[i].type);
 }
 
-/* What a script has read of a note it may change without naming its hash. */
+/* A note that a script has read can be changed without its hash. */
 static void a_script_works_in_its_workspace_and_others(void **state)
 {
     (void)state;
@@ -350,7 +304,7 @@ static void code_does_not_run_code(void **state)
     assert_int_equal(json_int(detail("status"), 0), 403);
 }
 
-/* The newest first, in pages, told apart by what was done; without where it lies. */
+/* Newest first, in pages, filtered; without the vault's path. */
 static void the_audit_is_read_by_whom_it_concerns(void **state)
 {
     (void)state;
@@ -450,5 +404,5 @@ int main(void)
         test(a_level_holds_within_a_script),
         test(a_large_result_is_put_aside),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, close_actions);
 }

@@ -1,18 +1,20 @@
-/* What a client finds in its list: actions, and the command-line tools that the policy
- * shows. Everything else is found by find_tools, and called by its name all the same. */
+/* The list of tools that a client gets: actions, and the command-line tools that the
+ * policy shows. find_tools finds the others; all can be called by name. */
 #include "actions/actions.h"
 #include "actions/internal.h"
+#include "caller/caller.h"
 #include "crypto/crypto.h"
 
-/* OpenAI's API refuses a tool whose description has more characters. */
+/* OpenAI's API refuses longer descriptions. */
 #define DESCRIPTION_MAX ((size_t)1024)
-/* And all descriptions and schemas together have 8 KiB. */
+/* All descriptions and schemas together have 8 KiB. */
 #define EVALUATE_MAX ((size_t)1008)
 
-/* Where the caller would begin to work, and what holds there. */
+/* The place where the caller would begin, and its policy. */
 struct view {
     unsigned vault;
-    const struct policy *policy; /* NULL: it cannot be used, and nothing can be called */
+    const struct policy *policy; /* NULL: unusable, and nothing can be called */
+    struct action_exposure exposure;
 };
 
 static unsigned begins_in(struct actions *a, const struct caller *who)
@@ -21,34 +23,31 @@ static unsigned begins_in(struct actions *a, const struct caller *who)
     return last ? last : vault_set_begin(a->vaults, who->grant);
 }
 
-static struct view look(struct actions *a, const struct caller *who)
+static struct view view_of(struct actions *a, const struct caller *who)
 {
     struct err none = {0};
     struct view v = {.vault = begins_in(a, who)};
     struct place place;
     if (place_find(&place, a, v.vault, who, &none))
         v.policy = ward_policy(place.ward, &none);
+    if (v.policy && capability_family())
+        v.exposure = capability_family()->exposure(v.policy);
     return v;
-}
-
-static enum policy_exposure exposure_of(const struct view *v)
-{
-    return v->policy ? v->policy->tools.exposure : EXPOSE_SEARCH;
 }
 
 static bool is_listed(const struct view *v, const char *name)
 {
-    return v->policy && policy_names_tool(&v->policy->tools.listed, name);
+    return policy_names_have(&v->exposure.listed, name);
 }
 
-/* ---- which ---------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------ */
 
 static bool shows_action(const struct view *v, const struct action_row *row)
 {
-    switch (exposure_of(v)) {
+    switch (v->exposure.which) {
     case EXPOSE_ALL:
         return true;
-    case EXPOSE_LISTED: /* nothing could be found that is not there */
+    case EXPOSE_LISTED: /* finds nothing that is not listed */
         return !row->finds;
     case EXPOSE_SEARCH:
         return !row->seldom || is_listed(v, row->shown.name);
@@ -56,13 +55,13 @@ static bool shows_action(const struct view *v, const struct action_row *row)
     return true;
 }
 
-/* Does it take a look at the family of actions to tell? */
+/* Whether the answer depends on the family of actions. */
 static bool shows_family(const struct view *v)
 {
-    return v->policy && (exposure_of(v) == EXPOSE_ALL || v->policy->tools.listed.n);
+    return v->exposure.which == EXPOSE_ALL || v->exposure.listed.n;
 }
 
-/* ---- one after the other ----------------------------------------------------------- */
+/* ---- pages ------------------------------------------------------------------------- */
 
 struct showing {
     struct actions *a;
@@ -87,10 +86,10 @@ static bool show(void *showing, const struct action *a, struct err *e)
     return s->fn(s->arg, a, e);
 }
 
-/* ---- what is told beside ------------------------------------------------------------- */
+/* ---- introduction -------------------------------------------------------------------- */
 
-static void introduce(struct actions *a, const struct caller *who, size_t most,
-                      bool brief, struct buf *out)
+static void vault_introduce(struct actions *a, const struct caller *who, size_t most,
+                            bool brief, struct buf *out)
 {
     struct err none = {0};
     struct place place;
@@ -106,11 +105,11 @@ static void introduce(struct actions *a, const struct caller *who, size_t most,
 void actions_introduce(struct actions *a, const struct caller *who, size_t most,
                        struct buf *out)
 {
-    introduce(a, who, most, false, out);
+    vault_introduce(a, who, most, false, out);
 }
 
-/* As it is told where some parts are not installed. Which functions there are stands where the
- * example does in a vault without any: both together are more than a description may have. */
+/* Leaves out parts that are not installed. The list of functions replaces the example:
+ * both together would exceed a description. */
 void action_evaluate_describe(struct actions *a, const struct caller *who,
                               const char *text, struct buf *out)
 {
@@ -120,7 +119,7 @@ void action_evaluate_describe(struct actions *a, const struct caller *who,
     const char *example = strstr(buf_cz(&whole), EVALUATE_EXAMPLE);
     size_t said = example ? (size_t)(example - whole.at) : whole.n;
     buf_put(out, whole.at, said);
-    introduce(a, who, EVALUATE_MAX - said, true, out);
+    vault_introduce(a, who, EVALUATE_MAX - said, true, out);
     if (out->n == said)
         buf_put(out, whole.at + said, whole.n - said);
 }
@@ -137,7 +136,7 @@ static bool show_action(struct showing *s, size_t i, struct err *e)
     return buf_check(&text, "an action's description", e) && show(s, &shown, e);
 }
 
-/* The number of the first action behind the place; `count`: only the family is left. */
+/* The index of the first action behind `after`; `count`: only the family is left. */
 static size_t first_action(const struct actions *a, struct str after, struct err *e)
 {
     if (!after.n)
@@ -156,11 +155,11 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
 {
     struct showing s = {
         .a = a, .who = who, .after = after, .most = most, .fn = fn, .arg = arg};
-    s.view = look(a, who);
+    s.view = view_of(a, who);
     size_t i = first_action(a, after, e);
     bool ok = e->code == ERR_NONE;
     for (; ok && i < a->count; i++)
-        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(a, &a->rows[i]))
+        if (shows_action(&s.view, &a->rows[i]) && parts_installed(a, &a->rows[i]))
             ok = show_action(&s, i, e);
     const struct action_family *family = capability_family();
     if (ok && family && shows_family(&s.view))
@@ -171,7 +170,7 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
     return e->code == ERR_NONE;
 }
 
-/* ---- is it another list? ------------------------------------------------------------- */
+/* ---- version ------------------------------------------------------------------------- */
 
 static uint64_t number_of(struct str text)
 {
@@ -184,7 +183,7 @@ static uint64_t number_of(struct str text)
 
 uint64_t shown_tools_state(struct actions *a, const struct caller *who)
 {
-    struct view v = look(a, who);
+    struct view v = view_of(a, who);
     const struct action_family *family = shows_family(&v) ? capability_family() : NULL;
     struct {
         char digest[sizeof v.policy->digest];
@@ -205,6 +204,6 @@ uint64_t actions_shown_state(struct actions *a, const struct caller *who)
 {
     scoped_buf struct buf functions;
     buf_init(&functions, 2 * DESCRIPTION_MAX);
-    introduce(a, who, EVALUATE_MAX, true, &functions);
+    vault_introduce(a, who, EVALUATE_MAX, true, &functions);
     return shown_tools_state(a, who) * 31 + number_of(buf_view(&functions));
 }

@@ -1,6 +1,6 @@
-/* Callers who may change notes and not read them: nothing of a note is in what their
- * changes answer, tried dry or done, or fail with. Every call that writes stands in the
- * table below; one that does not fails the test. */
+/* Callers who may change notes but not read them: nothing of a note is in the answers and
+ * errors of their changes, dry or not. Every call that writes is in the table below; a
+ * missing one fails the test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,13 +9,14 @@
 
 #include <cmocka.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "actions/actions.h"
 #include "calls/calls.h"
 #include "capability/home_test.h"
 #include "performing/performing.h"
 
-#define SECRET "QUINCE" /* in whatever may not be told */
+#define SECRET "QUINCE" /* in everything that must not be revealed */
 
 static struct actions *actions;
 static char folder[100];
@@ -62,7 +63,7 @@ static const char *ask(const struct grant *g, const char *name, const char *args
     return text;
 }
 
-/* A vault in which everything but the names that a caller has been told is secret. */
+/* A vault in which everything but the names known to a caller is secret. */
 static void plant(void)
 {
     static const char child[] = "---\ntitle: " SECRET " child\n---\nx " SECRET "\n";
@@ -97,7 +98,9 @@ static void plant(void)
     if (strstr(first + 1, "\"revision\":")) /* the one before */
         at = strstr(first + 1, "\"revision\":");
     (void)snprintf(revision, sizeof revision, "%d", atoi(at + strlen("\"revision\":")));
-    if (restorable[0])
+    char trashed[400];
+    (void)snprintf(trashed, sizeof trashed, "%s/%s", folder, restorable);
+    if (restorable[0] && access(trashed, F_OK) == 0)
         return;
     put("m/old.md", "# " SECRET "\n");
     const char *gone =
@@ -187,6 +190,9 @@ static const struct {
      "[{\"identifier\":\"m/child\",\"revision\":%2$s,\"force\":true" DRY "}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":%2$s}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":99,\"force\":true}]"},
+    {"notes.undo", "[{\"since\":\"1h\"" DRY "}]"},
+    {"notes.undo", "[{\"agent\":\"http token\"}]"},
+    {"notes.undo", "[{\"call\":\"none\"}]"},
     {"notes.delete", "[{\"identifier\":\"m/plan\"}]"},
     {"notes.delete", "[{\"identifier\":\"m/plan\",\"confirm\":true" DRY "}]"},
     {"notes.delete", "[{\"identifier\":\"m/plan\",\"contentHash\":\"sha256:00\"}]"},
@@ -222,7 +228,7 @@ static void set_policy(const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* What one did is put back before the next. */
+/* Each change is reverted before the next. */
 static void nothing_is_told_to(const struct grant *g, const char *policy)
 {
     for (size_t i = 0; i < LENGTH(calls); i++) {
@@ -264,7 +270,7 @@ static void who_is_allowed_only_to_write_learns_nothing_of_a_note(void **state)
     nothing_is_told_to(
         &all, "{\"allowedAPIs\": [\"notes.create\", \"notes.update\", \"notes.rename\", "
               "\"notes.move\", \"notes.updateSection\", \"notes.batch\", "
-              "\"notes.restore\", \"notes.delete\", \"hierarchy\", "
+              "\"notes.restore\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
               "\"noteTypes.create\", \"noteTypes.update\", \"noteTypes.delete\"]}");
 }
 

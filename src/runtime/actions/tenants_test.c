@@ -1,4 +1,4 @@
-/* Two tenants in one server, each with a vault of his own: what one can learn of the
+/* Two tenants of one server, each with a vault of his own: neither learns anything of the
  * other's. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static int end(void **state)
     return drop_home();
 }
 
-/* What the call comes to: its answer, or its error's message. */
+/* Makes the call and returns its answer, or its error's message. */
 static const char *ask(const struct caller *who, const char *vault, const char *name,
                        const char *args, enum err_code *code)
 {
@@ -96,7 +96,7 @@ static void a_list_shows_only_what_is_granted_and_no_path(void **state)
     assert_null(strstr(list, home));
 }
 
-/* The id in the words of a refusal does not count. */
+/* Compares refusals, without the ids in them. */
 static void same_words(const char *one, const char *two, const char *id, const char *no)
 {
     char first[8192];
@@ -129,7 +129,7 @@ static void a_number_of_anothers_vault_leads_nowhere(void **state)
 {
     (void)state;
     enum err_code code;
-    /* As if a session had kept it from a time when the token was for more. */
+    /* As if a session had kept the vault from a time when the token granted more. */
     vault_b = 1;
     assert_non_null(
         strstr(ask(&b, "", "vaults.getCurrent", "[]", &code), "\"id\":\"beta\""));
@@ -149,7 +149,27 @@ static void the_list_of_vaults_is_not_a_tenants_to_change(void **state)
     assert_int_equal(code, ERR_DENIED);
 }
 
-/* Which of two folders of one name has the plain id hangs on their order. */
+static void who_may_not_change_the_list_is_told_so_however_he_asks(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"vaults.create", "vaults.update",
+                                        "vaults.remove"},
+                             *const wrong[] = {"[]",
+                                               "[5]",
+                                               "[{}]",
+                                               "[{\"nope\":1}]",
+                                               "[{\"id\":7,\"name\":[]}]",
+                                               "[{\"id\":\"beta\"},2,3]"};
+    enum err_code code;
+    for (size_t i = 0; i < LENGTH(calls); i++)
+        for (size_t j = 0; j < LENGTH(wrong); j++) {
+            const char *said = ask(&b, "", calls[i], wrong[j], &code);
+            if (code != ERR_DENIED || !strstr(said, "a token for some vaults only"))
+                fail_msg("%s%s: %s", calls[i], wrong[j], said);
+        }
+}
+
+/* Which of two folders of one name gets the plain id depends on their order. */
 static void ids_that_clash_are_nobodys(void **state)
 {
     (void)state;
@@ -217,7 +237,7 @@ static void an_action_needs_its_scopes_and_says_which(void **state)
         assert_non_null(x);
         assert_int_equal(action_scopes(actions, x), cases[i].scopes);
     }
-    /* One that nobody thought of here would be open to every token. */
+    /* A call that this test misses would be open to every token. */
     size_t count;
     const struct action *all = actions_list(actions, &count);
     for (size_t i = 0; i < count; i++)
@@ -238,7 +258,7 @@ static void a_level_of_a_grant_is_a_ceiling_whatever_the_transport_says(void **s
     assert_int_equal(code, ERR_DENIED);
 }
 
-/* Whatever fails: a policy that cannot be read, a machine that is not installed. */
+/* Of any failure: an unreadable policy, a machine that is not installed. */
 static void no_failure_tells_a_path(void **state)
 {
     (void)state;
@@ -262,7 +282,7 @@ static void no_failure_tells_a_path(void **state)
     const char *machine = ask(&b, "", "vm.start", "[]", &code);
     if (code != ERR_NONE)
         assert_null(strstr(machine, "/build"));
-    /* What it said itself is given back. */
+    /* Paths in the caller's own arguments are not hidden. */
     told = ask(&b, "", "notes.update", "[{\"identifier\":\"/tmp/x\",\"content\":\"\"}]",
                &code);
     assert_non_null(strstr(told, "/tmp/x"));
@@ -277,6 +297,7 @@ int main(void)
             anothers_vault_is_refused_in_the_words_for_one_that_is_not_there),
         cmocka_unit_test(a_number_of_anothers_vault_leads_nowhere),
         cmocka_unit_test(the_list_of_vaults_is_not_a_tenants_to_change),
+        cmocka_unit_test(who_may_not_change_the_list_is_told_so_however_he_asks),
         cmocka_unit_test(ids_that_clash_are_nobodys),
         cmocka_unit_test(scopes_hold_over_calls),
         cmocka_unit_test(an_action_needs_its_scopes_and_says_which),

@@ -1,4 +1,4 @@
-/* Host calls without code, and actions of somebody else's, over a vault of their own. */
+/* Host calls without code, and added actions, over a vault of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

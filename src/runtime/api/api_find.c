@@ -1,7 +1,6 @@
-/* Finding a call by words, and the one that a wrong name means.
+/* Search in the API by words, and the call that a wrong name means.
  *
- * The table is small: every question is answered by looking at every row.
- */
+ * The table is small: every search reads every row. */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -11,21 +10,21 @@
 
 #define QUERY_WORDS_MAX API_WORDS_MAX
 #define WORD_MAX API_WORD_MAX
-/* Scores: of what search shows, and of what a wrong name can hardly mean otherwise. */
+/* Scores: the least that search shows, and a match without doubt. */
 #define FITS API_FITS
 #define FITS_WELL 8.0
 
 /* ---- words --------------------------------------------------------------- */
 
-/* Takes the next word off a text, in small letters: words end at what is no letter
- * or digit and, as in "getForNote", before a capital. */
+/* Takes the next word off a text, in lower case: words end at other characters than
+ * letters and digits and, as in "getForNote", before a capital. */
 static bool next_word(struct str *rest, struct api_word *out)
 {
     size_t i = 0;
     while (i < rest->n && !isalnum((unsigned char)rest->at[i]) && rest->at[i] > 0)
         i++;
     out->n = 0;
-    bool small = false; /* was there a small letter before? */
+    bool small = false; /* a lower-case letter was seen */
     for (; i < rest->n; i++) {
         unsigned char c = (unsigned char)rest->at[i];
         if ((c < 0x80 && !isalnum(c)) || (small && isupper(c)))
@@ -38,7 +37,7 @@ static bool next_word(struct str *rest, struct api_word *out)
     return out->n > 0;
 }
 
-/* Words that say nothing about which call is meant. */
+/* Words that do not tell calls apart. */
 static bool is_noise(const struct api_word *w)
 {
     static const char noise[] =
@@ -54,8 +53,8 @@ static struct str word_str(const struct api_word *w)
     return (struct str){w->at, w->n};
 }
 
-/* How well two words agree: 1 the same, 0 not at all. Endings differ ("rename",
- * "renaming"), and so do spellings. */
+/* Similarity of two words: 1 equal, 0 none. Endings may differ ("rename", "renaming"),
+ * and so may spellings. */
 static double likeness(const struct api_word *a, const struct api_word *b)
 {
     size_t least = a->n < b->n ? a->n : b->n, most = a->n < b->n ? b->n : a->n;
@@ -90,17 +89,11 @@ static double best_in(struct str text, const struct api_word *w)
 static double best_in_parameters(const struct host_call *c, const struct api_word *w)
 {
     double best = 0;
-    struct str rest = str_of(c->signature), line;
-    while (api_next_line(&rest, &line)) {
-        struct str parameters = api_signature_read(line).parameters;
-        struct api_field outer, inner;
-        while (api_next_field(&parameters, &outer)) {
-            struct str members = api_members(outer.type);
-            while (api_next_field(&members, &inner)) {
-                double fits = best_in(inner.name, w);
-                best = fits > best ? fits : best;
-            }
-        }
+    struct str name;
+    struct api_options all = {.overloads = str_of(c->signature)};
+    while (api_next_option(&all, &name)) {
+        double fits = best_in(name, w);
+        best = fits > best ? fits : best;
     }
     return best;
 }
@@ -115,7 +108,7 @@ static double together(const double *parts, size_t count)
     return best + sum / 10;
 }
 
-/* What a word is worth for a row: where it stands counts. */
+/* The score of a word in a row, by the text that has it. */
 static double worth(const struct host_call *c, const struct api_word *w)
 {
     struct str space = api_namespace(c);
@@ -128,11 +121,11 @@ static double worth(const struct host_call *c, const struct api_word *w)
     return together(parts, LENGTH(parts));
 }
 
-/* What a word tells: one that fits everything tells little. */
+/* The weight of a word: one that matches most rows weighs little. */
 static double weight_of(const struct api_word *w)
 {
     size_t count, fitting = 0;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     for (size_t i = 0; i < count; i++)
         fitting += worth(calls[i], w) >= 3;
     return 0.25 + (double)(count - fitting) / (double)count;
@@ -150,7 +143,7 @@ void api_words_read(struct str words, struct api_words *out)
     }
 }
 
-/* The best first; of equals the one that stands first in the table. */
+/* Sorts, best first; equal ones in the table's order. */
 static size_t take_best(struct api_found *all, size_t count, double least,
                         struct api_found *out, size_t max)
 {
@@ -168,7 +161,7 @@ static size_t take_best(struct api_found *all, size_t count, double least,
     return n;
 }
 
-/* How much of a name these words are: 1 all of it. */
+/* The fraction of a name that these words cover. */
 static double coverage(const struct api_words *words, struct str name)
 {
     size_t all = 0, meant = 0;
@@ -187,22 +180,22 @@ static double coverage(const struct api_words *words, struct str name)
     return all ? (double)meant / (double)all : 0;
 }
 
-/* Those that score at least so much; without words that say anything, all. */
+/* Rows of at least this score; all rows where no word counts. */
 static size_t find_above(const struct api_words *words, double least,
                          struct api_found *out, size_t max)
 {
     size_t count;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     struct api_found all[HOST_CALLS_MAX];
     for (size_t i = 0; i < count; i++) {
         all[i] = (struct api_found){.call = calls[i]};
         for (size_t k = 0; k < words->count; k++)
             all[i].score += words->all[k].weight * worth(calls[i], &words->all[k]);
-        /* "get a note" is all of notes.get, and a part of links.getForNote. */
+        /* "get a note" covers all of notes.get, and a part of links.getForNote. */
         if (coverage(words, str_of(calls[i]->row.name)) == 1)
             all[i].score *= 1.25;
     }
-    /* Who searches for nothing in particular is shown what there is. */
+    /* Without search words everything is shown. */
     return take_best(all, count, words->count ? least : least - FITS, out, max);
 }
 
@@ -259,7 +252,7 @@ double api_worth(struct str words, const struct api_text *texts, size_t count)
 
 /* ---- the nearest name ---------------------------------------------------- */
 
-/* As many slips as a word of this length may have. */
+/* The number of typos that a word of this length may have. */
 static size_t slips(size_t n)
 {
     return n < 4 ? 1 : n < 8 ? 2 : 3;
@@ -279,7 +272,7 @@ const char *api_nearest_of(struct str name, const char *const *names, size_t cou
     return best;
 }
 
-/* Is `word` one of the row's synonyms, whatever the case? */
+/* Whether `word` is a synonym of the row, ignoring case. */
 static bool is_synonym(const struct host_call *c, struct str word)
 {
     const char *at = c->words;
@@ -292,8 +285,8 @@ static bool is_synonym(const struct host_call *c, struct str word)
     return false;
 }
 
-/* How far a row is from a dotted name that is not there: one slip in it, a synonym, more
- * slips; then a synonym, or the method itself, under another namespace. */
+/* Distance of a row from an unknown dotted name: one typo, a synonym, more typos; then a
+ * synonym, or the method itself, in another namespace. */
 static size_t row_distance(const struct host_call *c, struct str space, struct str method)
 {
     struct str own_space = api_namespace(c);
@@ -314,7 +307,7 @@ static size_t row_distance(const struct host_call *c, struct str space, struct s
 static const struct host_call *nearest_row(struct str space, struct str method)
 {
     size_t count, least = SIZE_MAX;
-    const struct host_call *const *calls = host_calls_told(&count), *best = NULL;
+    const struct host_call *const *calls = host_calls_listed(&count), *best = NULL;
     for (size_t i = 0; i < count; i++) {
         size_t d = row_distance(calls[i], space, method);
         if (d < least) {
@@ -329,7 +322,7 @@ static const struct host_call *nearest_row(struct str space, struct str method)
 static struct str nearest_space(struct str name)
 {
     size_t count, least = slips(name.n) + 1;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     struct str best = {0};
     for (size_t i = 0; i < count; i++) {
         struct str space = api_namespace(calls[i]);
@@ -361,7 +354,7 @@ const char *api_nearest(struct str name, char out[static 64])
         (void)snprintf(out, 64, "%.*s", STR_ARGS(nearest_space(name)));
         return out;
     }
-    /* "getNote" alone, or words put together: "notes.findBrokenLinks". */
+    /* "getNote" alone, or joined words: "notes.findBrokenLinks". */
     if (!row && !dot)
         row = nearest_row((struct str){"", 0}, name);
     if (!row)

@@ -1,11 +1,11 @@
-/* Reading signatures: as much of TypeScript's grammar as our own rows need. */
+/* Parses signatures: the part of TypeScript's grammar that our rows use. */
 #include <ctype.h>
 
 #include "api/api.h"
 #include "calls/calls.h"
 
-/* Where the first of `stops` stands outside of all brackets and quotes; s.n where it
- * does not. The `>` of an arrow closes nothing. */
+/* The index of the first of `stops` outside of all brackets and quotes, or s.n. The `>`
+ * of an arrow is no bracket. */
 static size_t find_outside(struct str s, const char *stops)
 {
     int depth = 0;
@@ -44,7 +44,7 @@ bool api_next_line(struct str *rest, struct str *line)
 
 struct api_signature api_signature_read(struct str overload)
 {
-    struct str inner = rest_of(overload, 1); /* behind "(" */
+    struct str inner = rest_of(overload, 1); /* after "(" */
     size_t n = find_outside(inner, ")");
     struct str behind = rest_of(inner, n + 1);
     size_t colon = find_outside(behind, ":");
@@ -72,7 +72,7 @@ bool api_next_field(struct str *list, struct api_field *out)
     return true;
 }
 
-/* Of a union, the part that is an object: "string | {identifier: string}". */
+/* The object type in a union: "string | {identifier: string}". */
 struct str api_members(struct str type)
 {
     while (type.n) {
@@ -88,10 +88,26 @@ struct str api_members(struct str type)
     return type;
 }
 
+bool api_next_option(struct api_options *o, struct str *name)
+{
+    struct str overload;
+    struct api_field field;
+    while (!api_next_field(&o->members, &field)) {
+        if (api_next_field(&o->parameters, &field))
+            o->members = api_members(field.type);
+        else if (api_next_line(&o->overloads, &overload))
+            o->parameters = api_signature_read(overload).parameters;
+        else
+            return false;
+    }
+    *name = field.name;
+    return true;
+}
+
 const struct host_call *api_call_named(struct str name)
 {
     size_t count;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     for (size_t i = 0; i < count; i++)
         if (str_is(name, calls[i]->row.name))
             return calls[i];

@@ -1,4 +1,4 @@
-/* What api.search and api.describe answer. */
+/* The answers of api.search and api.describe. */
 #include <stdio.h>
 
 #include "api/api.h"
@@ -18,10 +18,10 @@ static void put_allowed(const struct evaluation *v, const struct host_call *c,
 }
 
 /* "notes.get(identifier: string): Promise<FullNote | null>", one line an overload. */
-static void put_signature(const struct host_call *c, struct json_writer *out)
+static void call_put_signature(const struct host_call *c, struct json_writer *out)
 {
     scoped_buf struct buf text;
-    buf_init(&text, 8192);
+    buf_init(&text, BUF_PAGE);
     struct str rest = str_of(c->signature), line;
     while (api_next_line(&rest, &line))
         buf_printf(&text, "%s%s%.*s", text.n ? "\n" : "", c->row.name, STR_ARGS(line));
@@ -43,8 +43,8 @@ static void put_fields(struct str list, struct json_writer *out)
     json_close(out);
 }
 
-/* Of the usual overload: its parameters and, where one is an object, its options. */
-static void put_parameters(struct str parameters, struct json_writer *out)
+/* The parameters of the usual overload, and the options where one is an object. */
+static void call_put_parameters(struct str parameters, struct json_writer *out)
 {
     struct str options = {0}, rest = parameters;
     struct api_field field;
@@ -65,7 +65,7 @@ static bool is_name_char(char c)
     return char_is_letter(c) || char_is_digit(c) || c == '_';
 }
 
-/* Does the text name this type? */
+/* Whether the text names this type. */
 static bool names_type(struct str text, const char *type)
 {
     size_t n = strlen(type);
@@ -76,7 +76,7 @@ static bool names_type(struct str text, const char *type)
     return false;
 }
 
-/* Marks the types that a text names, and those that these name. */
+/* Marks the types that a text names, transitively. */
 static void mark_types(struct str text, bool *marked)
 {
     size_t count;
@@ -92,7 +92,7 @@ static void mark_types(struct str text, bool *marked)
     }
 }
 
-static void put_types(struct str text, struct json_writer *out)
+static void call_put_types(struct str text, struct json_writer *out)
 {
     bool marked[API_TYPES_MAX] = {false};
     bool open = false;
@@ -115,31 +115,31 @@ static void put_types(struct str text, struct json_writer *out)
 
 /* ---- describe ------------------------------------------------------------ */
 
-static void put_text(struct json_writer *out, const char *key, const char *text)
+static void describe_put_text(struct json_writer *out, const char *key, const char *text)
 {
     if (text)
         json_pair_cstr(out, key, text);
 }
 
-static void put_call(const struct evaluation *v, const struct host_call *c,
-                     struct json_writer *out)
+static void call_put_description(const struct evaluation *v, const struct host_call *c,
+                                 struct json_writer *out)
 {
     struct str rest = str_of(c->signature), usual = {0};
     (void)api_next_line(&rest, &usual);
     struct api_signature parts = api_signature_read(usual);
     json_open_object(out);
     json_pair_cstr(out, "name", c->row.name);
-    put_signature(c, out);
+    call_put_signature(c, out);
     json_pair_cstr(out, "summary", c->summary);
-    put_text(out, "details", c->details);
-    put_parameters(parts.parameters, out);
+    describe_put_text(out, "details", c->details);
+    call_put_parameters(parts.parameters, out);
     json_pair_str(out, "returns", parts.returns);
-    put_text(out, "errors", c->errors);
-    put_text(out, "example", c->example);
+    describe_put_text(out, "errors", c->errors);
+    describe_put_text(out, "example", c->example);
     json_pair_cstr(out, "level", level_name(c->level));
     json_pair_bool(out, "writes", c->row.writes);
     put_allowed(v, c, out);
-    put_types(str_of(c->signature), out);
+    call_put_types(str_of(c->signature), out);
     json_close(out);
 }
 
@@ -148,18 +148,18 @@ void api_put_row(const struct evaluation *v, const struct host_call *c,
 {
     json_open_object(out);
     json_pair_cstr(out, "name", c->row.name);
-    put_signature(c, out);
+    call_put_signature(c, out);
     json_pair_cstr(out, "summary", c->summary);
     put_allowed(v, c, out);
     json_close(out);
 }
 
-/* false: there is no such namespace. */
+/* false: no such namespace. */
 static bool put_namespace(const struct evaluation *v, struct str name,
                           struct json_writer *out)
 {
     size_t count, found = 0;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     for (size_t i = 0; i < count; i++) {
         if (!str_eq(api_namespace(calls[i]), name))
             continue;
@@ -182,7 +182,7 @@ static bool put_namespace(const struct evaluation *v, struct str name,
 static void put_everything(struct json_writer *out)
 {
     size_t count;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     struct str open = {0};
     json_open_object(out);
     json_key(out, "namespaces");
@@ -211,13 +211,13 @@ static void put_everything(struct json_writer *out)
     json_close(out);
 }
 
-static void put_type(const struct api_type *t, struct json_writer *out)
+static void type_describe(const struct api_type *t, struct json_writer *out)
 {
     json_open_object(out);
     json_pair_cstr(out, "type", t->name);
     json_pair_cstr(out, "definition", t->definition);
     json_pair_cstr(out, "summary", t->about);
-    put_types(str_of(t->definition), out);
+    call_put_types(str_of(t->definition), out);
     json_close(out);
 }
 
@@ -246,9 +246,9 @@ bool api_describe(const struct evaluation *v, struct str name, struct json_write
     const struct host_call *c = api_call_named(name);
     const struct api_type *t = api_type_named(name);
     if (c)
-        put_call(v, c, out);
+        call_put_description(v, c, out);
     else if (t)
-        put_type(t, out);
+        type_describe(t, out);
     else if (!name.n)
         put_everything(out);
     else if (!put_namespace(v, name, out))

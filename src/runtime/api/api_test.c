@@ -1,4 +1,4 @@
-/* The table as agents read it: finding calls, describing them, and meant names. */
+/* The API documentation: search, descriptions, and suggestions for unknown names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,12 +40,12 @@ static void members_are_found_in_unions_and_behind_names(void **state)
     assert_int_equal(api_members(STR("string[]")).n, 0);
 }
 
-/* Every row can be read, and says what agents ask first. */
+/* Every row can be parsed, and has what agents ask for first. */
 static void every_row_has_a_signature_that_can_be_read(void **state)
 {
     (void)state;
     size_t count;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     assert_true(count > 10);
     for (size_t i = 0; i < count; i++) {
         struct str rest = str_of(calls[i]->signature), line;

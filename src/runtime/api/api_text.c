@@ -1,4 +1,4 @@
-/* The table as TypeScript declarations, and as the reference page. */
+/* TypeScript declarations and the reference page, made from the table. */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -7,9 +7,9 @@
 #include "caller/caller.h"
 #include "calls/calls.h"
 
-/* ---- the world besides the table ----------------------------------------- */
+/* ---- globals ------------------------------------------------------------- */
 
-/* What every code finds, as far as the libraries of ES2023 do not declare it. */
+/* Globals of all code, besides the libraries of ES2023. */
 static const char world[] =
     "// What code of evaluate_note_code finds, for lib ES2023. Made by `cloche api --types`.\n"
     "\n"
@@ -99,7 +99,7 @@ static bool is_object(const struct api_type *t)
     return t->definition[0] == '{' && t->definition[1] != '[';
 }
 
-static void put_type(const struct api_type *t, struct buf *out)
+static void type_declare(const struct api_type *t, struct buf *out)
 {
     if (!is_object(t)) {
         buf_printf(out, "type %s = %s;\n", t->name, t->definition);
@@ -114,7 +114,7 @@ static void put_type(const struct api_type *t, struct buf *out)
     buf_cstr(out, "}\n");
 }
 
-/* The part of a name behind its namespace: "get", or a global's whole name. */
+/* A name without its namespace: "get", or a global's whole name. */
 static const char *method_of(const struct host_call *c)
 {
     size_t n = api_namespace(c).n;
@@ -139,7 +139,7 @@ static void put_comment(const struct host_call *c, const char *indent, struct bu
     buf_cstr(out, " */\n");
 }
 
-/* The text with each `from` in it put as `to`. */
+/* Appends the text with each `from` replaced by `to`. */
 static void put_replaced(struct str text, const char *from, const char *to,
                          struct buf *out)
 {
@@ -155,8 +155,8 @@ static void put_replaced(struct str text, const char *from, const char *to,
 #define DRY_OPTION "dry_run?: boolean"
 #define DRY_ANSWER " | DryRun>"
 
-/* One overload. What answers otherwise when it is tried out has two: a program that does
- * not ask for that should not have to look. */
+/* Writes one overload. A call with another answer in a dry run gets two overloads, so
+ * that code without dry runs need not tell the answers apart. */
 static void put_overload(const char *head, struct str line, struct buf *out)
 {
     struct str answer = api_signature_read(line).returns;
@@ -208,7 +208,7 @@ static void open_namespace(const struct host_call *first, struct buf *out)
         group->declare(out);
 }
 
-/* `first`: of the namespace that ends; NULL: none is open. */
+/* `first`: of the open namespace; NULL: none is open. */
 static void close_namespace(const struct host_call *first, struct buf *out)
 {
     const struct host_call_group *group = first ? host_call_group_of(first) : NULL;
@@ -224,7 +224,7 @@ static void close_namespace(const struct host_call *first, struct buf *out)
 static void put_calls(uint32_t feature, struct buf *out)
 {
     size_t count;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     const struct host_call *open = NULL;
     for (size_t i = 0; i < count; i++) {
         if (calls[i]->row.feature != feature)
@@ -252,7 +252,7 @@ void api_write_part(uint32_t feature, struct buf *out)
         buf_cstr(out, "\n/** ");
         put_sentence(types[i].about, out);
         buf_cstr(out, " */\n");
-        put_type(&types[i], out);
+        type_declare(&types[i], out);
     }
     put_calls(feature, out);
 }
@@ -287,16 +287,15 @@ void api_write_call(const struct host_call *c, struct buf *out)
 
 void api_write_reference(struct buf *out)
 {
-    buf_cstr(
-        out,
-        "# The API that code finds\n\n"
-        "Made from the table of host calls by `make reference`; do not edit. Inside an\n"
-        "evaluation `api.search('words')` and `api.describe('notes.get')` answer from the\n"
-        "same table; `cloche api --types` prints it as TypeScript declarations. The world\n"
-        "around it, limits and errors: [evaluating.md](evaluating.md).\n\n"
-        "A method is called at its level or a more trusted one (zero, limited, full).\n");
+    buf_cstr(out,
+             "# The API of evaluated code\n\nGenerated from the table of host calls by "
+             "`make reference`; do not edit. Inside an\nevaluation `api.search('words')` "
+             "and `api.describe('notes.get')` use the\nsame table; `cloche api --types` "
+             "prints it as TypeScript declarations. The world\naround it, limits and "
+             "errors: [evaluating.md](evaluating.md).\n\nA method is called at its level "
+             "or a more trusted one (zero, limited, full).\n");
     size_t count;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     struct str open = {0};
     for (size_t i = 0; i < count; i++) {
         if (!str_eq(api_namespace(calls[i]), open)) {
@@ -311,14 +310,14 @@ void api_write_reference(struct buf *out)
         buf_printf(out, "%s// ", i ? "\n" : "");
         put_sentence(types[i].about, out);
         buf_char(out, '\n');
-        put_type(&types[i], out);
+        type_declare(&types[i], out);
     }
     buf_cstr(out, "```\n");
 }
 
 /* ---- for people ---------------------------------------------------------- */
 
-static void put_line(const struct host_call *c, struct buf *out)
+static void call_put_line(const struct host_call *c, struct buf *out)
 {
     buf_printf(out, "%-34s %s\n", c->row.name, c->summary);
 }
@@ -326,31 +325,32 @@ static void put_line(const struct host_call *c, struct buf *out)
 static bool put_matching(struct str name, struct buf *out)
 {
     size_t count, found = 0;
-    const struct host_call *const *calls = host_calls_told(&count);
+    const struct host_call *const *calls = host_calls_listed(&count);
     for (size_t i = 0; i < count; i++)
         if (!name.n || str_eq(api_namespace(calls[i]), name)) {
-            put_line(calls[i], out);
+            call_put_line(calls[i], out);
             found++;
         }
     return found > 0;
 }
 
-bool actions_api(enum actions_api what, struct str words, struct buf *out, struct err *e)
+bool api_write_document(enum api_document what, struct str words, struct buf *out,
+                        struct err *e)
 {
     const struct host_call *found[API_FOUND_MAX];
     const struct host_call *one = api_call_named(words);
-    if (what == ACTIONS_API_TYPES)
+    if (what == API_DOCUMENT_TYPES)
         api_write_types(out);
-    else if (what == ACTIONS_API_REFERENCE)
+    else if (what == API_DOCUMENT_REFERENCE)
         api_write_reference(out);
     else if (one)
         api_write_call(one, out);
     else if (api_type_named(words))
-        put_type(api_type_named(words), out);
+        type_declare(api_type_named(words), out);
     else if (!put_matching(words, out)) {
         size_t n = api_find(words, found, 8);
         for (size_t i = 0; i < n; i++)
-            put_line(found[i], out);
+            call_put_line(found[i], out);
         if (!n)
             return err_set(e, ERR_NOT_FOUND,
                            "nothing is called '%.*s', or does that; 'cloche api' lists "

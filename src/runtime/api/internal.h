@@ -1,4 +1,4 @@
-/* api/internal.h - what the sources of this room share. Private to the room. */
+/* api/internal.h - shared by the sources of this room. Private to the room. */
 #pragma once
 #include "base/base.h"
 

@@ -1,5 +1,5 @@
-/* The table of host calls, joined from its groups. To add a call: a row in its group's
- * file (calls_<namespace>.c), and its function. calling.c performs them. */
+/* The table of host calls, joined from its groups. A new call is a row in its group's
+ * file (calls_<namespace>.c), and its function. performing/calling.c performs calls. */
 #include "calls/calls.h"
 #include "capability/capability.h"
 #include "json/json.h"
@@ -14,8 +14,10 @@ static const char *names[HOST_CALLS_MAX];
 static size_t table_size;
 static struct api_type all_types[API_TYPES_MAX];
 static size_t type_count;
+static const struct policy_group *policies[GROUPS_MAX];
+static size_t policy_count;
 
-/* In their order. One namespace's stand together, those not told of last. */
+/* Keeps the groups' order. Rows of one namespace are adjacent, hidden ones last. */
 static void add_group(const struct host_call_group *g)
 {
     size_t i = group_count++;
@@ -25,12 +27,25 @@ static void add_group(const struct host_call_group *g)
     groups[i] = g;
 }
 
+static void add_policy(const struct policy_group *g)
+{
+    size_t i = 0;
+    while (i < policy_count && policies[i] != g)
+        i++;
+    must(i < GROUPS_MAX);
+    policies[i] = g;
+    policy_count += i == policy_count;
+}
+
 static void join_groups(void)
 {
     for (size_t i = 0; i < capability_count; i++) {
         const struct host_call_group *const *g = capability_list[i]->calls;
         while (g && *g)
             add_group(*g++);
+        const struct policy_group *const *p = capability_list[i]->policies;
+        while (p && *p)
+            add_policy(*p++);
     }
     for (size_t g = 0; g < group_count; g++)
         for (size_t i = 0; i < groups[g]->type_count; i++) {
@@ -77,15 +92,15 @@ const struct script_row *host_call_rows(size_t *count)
     return rows;
 }
 
-const struct host_call *const *host_calls_told(size_t *count)
+const struct host_call *const *host_calls_listed(size_t *count)
 {
     const struct host_call *const *calls = host_call_all(count);
-    while (*count && calls[*count - 1]->inner)
+    while (*count && calls[*count - 1]->hidden)
         --*count;
     return calls;
 }
 
-const char *const *actions_call_names(size_t *count)
+const char *const *host_call_names(size_t *count)
 {
     (void)host_call_all(count);
     return names;
@@ -120,7 +135,7 @@ bool host_call_is_family(struct str x)
     return false;
 }
 
-/* Aliases, and names of families: "notes.save", "tools.jq", "customFunctions.*". */
+/* Aliases, and names of a family: "notes.save", "tools.jq", "customFunctions.*". */
 static bool is_further_name(struct str pattern)
 {
     for (size_t i = 0; i < table_size; i++) {
@@ -135,10 +150,12 @@ static bool is_further_name(struct str pattern)
     return false;
 }
 
-struct guard_options actions_guard_options(void)
+struct guard_options host_call_guard_options(void)
 {
     struct guard_options o = {.further = is_further_name};
-    o.calls = actions_call_names(&o.call_count);
+    o.calls = host_call_names(&o.call_count);
+    o.groups = policies;
+    o.group_count = policy_count;
     return o;
 }
 
@@ -175,6 +192,7 @@ const struct json *call_options(const struct json *args, const char *call, struc
         return v;
     err_set(e, ERR_INVALID, "%s needs an object with its options, not %s", call,
             json_type_name(json_type(v)));
+    err_because(e, CAUSE_SHAPE);
     return NULL;
 }
 
@@ -191,7 +209,7 @@ bool call_option_unknown(struct str key, const char *const *keys, const char *do
 
 /* ---- names -------------------------------------------------------------- */
 
-/* How many there are: there is none. */
+/* Returns the length of the list if there is no such row. */
 static size_t number_of(const char *name, const struct host_call *const **calls,
                         size_t *count)
 {

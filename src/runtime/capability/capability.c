@@ -29,9 +29,11 @@ void *capability_own(const struct actions *a, const struct capability *c)
 void capability_meant(struct actions *a, const struct place *place, unsigned vault,
                       struct str name, bool action, struct buf *out)
 {
-    for (size_t i = 0; i < capability_count; i++)
-        if (capability_list[i]->meant)
-            capability_list[i]->meant(a, place, vault, name, action, out);
+    struct capability_name asked = {.text = name, .action = action};
+    for (; asked.how < MEANT_WAYS; asked.how++)
+        for (size_t i = 0; i < capability_count && !out->n; i++)
+            if (capability_list[i]->meant)
+                capability_list[i]->meant(a, place, vault, &asked, out);
 }
 
 const struct action_family *capability_family(void)

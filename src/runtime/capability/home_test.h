@@ -1,5 +1,5 @@
-/* capability/home_test.h - what the tests of this room begin with: folders of their own in
- * the place of the user's. For tests alone. */
+/* capability/home_test.h - the fixture of this room's tests: temporary folders in place
+ * of the user's. For tests alone. */
 #pragma once
 #include "base/home_test.h"
 

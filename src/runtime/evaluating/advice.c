@@ -1,8 +1,8 @@
-/* What would help: the sentence beside a failure, made from what the code used, what
- * its host calls said, and what there is.
+/* Advice: the sentence beside a failure, made from the code, its host calls' errors, and
+ * existing names.
  *
- * While the code runs only little is noted, since it may catch its failures and go on;
- * names are looked up once, at the end, for the failure that ended it. */
+ * While the code runs little is noted, since it may catch its failures and go on; names
+ * are looked up once, at the end, for the failure that ended it. */
 #include <stdio.h>
 
 #include "api/api.h"
@@ -10,8 +10,6 @@
 #include "evaluating/internal.h"
 #include "evaluating/report.h"
 #include "notes/notes.h"
-
-#define NEAREST 3
 
 void advice_put_writes(const struct evaluation *v, struct json_writer *out)
 {
@@ -26,7 +24,7 @@ void advice_put_writes(const struct evaluation *v, struct json_writer *out)
 
 /* ---- names of notes ------------------------------------------------------ */
 
-/* "Did you mean 'a', 'b'? ", to whom may list the notes. */
+/* "Did you mean 'a', 'b'? ", if the caller may list the notes. */
 static void put_nearest_notes(struct evaluation *v, const char *identifier,
                               struct buf *out)
 {
@@ -34,20 +32,17 @@ static void put_nearest_notes(struct evaluation *v, const char *identifier,
     if (!evaluation_allows(v, host_call_of_right(RIGHT_LIST_NOTES), &none))
         return;
     struct vault *vault =
-        actions_vault(v, &none); /* its time is bounded; the code may be over */
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 10);
-    struct json_writer w = json_writer(&text);
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
-    if (!vault || !notes_nearest(vault, str_of(identifier), NEAREST, &w, &none))
-        return;
-    const struct json *near = json_read(buf_view(&text), arena, &none);
-    struct json_iter it = json_iter(near);
-    if (str_is(json_str(json_at(near, 0)), identifier))
-        return; /* it is there: something else of it is not */
-    for (const char *before = "Did you mean "; json_next(&it); before = ", ")
-        buf_printf(out, "%s'%.*s'", before, STR_ARGS(json_str(it.value)));
-    if (text.n > 2)
+        evaluation_vault(v, &none); /* bounded in time; the code may be over */
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
+    struct str ids[NOTES_NEAREST];
+    size_t count = 0;
+    if (vault)
+        (void)notes_nearest(vault, str_of(identifier), ids, &count, arena, &none);
+    if (count && str_is(ids[0], identifier))
+        return; /* the note exists: another part is missing */
+    for (size_t i = 0; i < count; i++)
+        buf_printf(out, "%s'%.*s'", i ? ", " : "Did you mean ", STR_ARGS(ids[i]));
+    if (count)
         buf_cstr(out, "? ");
 }
 
@@ -66,15 +61,15 @@ static bool is_namespace(struct str name)
 static const struct {
     const char *name, *advice;
 } elsewhere[] = {
-    {"require", "Nothing can be loaded; api.describe() lists what there is."},
-    {"process", "There is no process; values come in by `context`."},
+    {"require", "Nothing can be loaded; api.describe() lists the API."},
+    {"process", "There is no process; pass values in `context`."},
     {"globalThis", "There is no global object; declare what you need."},
     {"global", "There is no global object; declare what you need."},
-    {"window", "This is no browser; api.describe() lists what there is."},
-    {"document", "This is no browser; api.describe() lists what there is."},
+    {"window", "This is not a browser; api.describe() lists the API."},
+    {"document", "This is not a browser; api.describe() lists the API."},
 };
 
-/* Why code has no global of this name; NULL: nobody knows. */
+/* Why code has no global of this name; NULL: unknown. */
 static const char *why_missing(struct str name)
 {
     size_t count;
@@ -98,9 +93,9 @@ static void advise_missing(struct str missing, struct buf *out)
     if (why)
         buf_cstr(out, why);
     else if (api_nearest(missing, near))
-        buf_printf(out, "Did you mean %s? api.describe('%s') tells of it.", near, near);
+        buf_printf(out, "Did you mean %s? See api.describe('%s').", near, near);
     else if (is_namespace(root))
-        buf_printf(out, "api.describe('%.*s') lists what there is.", STR_ARGS(root));
+        buf_printf(out, "api.describe('%.*s') lists its methods.", STR_ARGS(root));
 }
 
 /* ---- a failed call ------------------------------------------------------- */
@@ -134,24 +129,16 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
     const struct advice *a = &v->advice;
     char list[64];
     (void)snprintf(list, sizeof list, "%.*s.list", STR_ARGS(api_namespace(a->failed)));
-    /* What is not installed says itself what a person can do. */
-    if (strstr(a->message, "Cloche's own folder") || a->why == REFUSAL_NO_SECTION)
+    /* The error about a missing part says how to install it. */
+    if (a->why == CAUSE_NOT_INSTALLED || a->why == CAUSE_NO_SECTION)
         return;
-    bool notes = host_call_group_of(a->failed)->names_notes;
+    const struct note_advice *notes = host_call_group_of(a->failed)->notes;
     if (notes && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);
     if (notes)
-        buf_cstr(out, "notes.list and notes.search answer the ids that there are.");
+        buf_cstr(out, notes->not_found);
     else if (api_call_named(str_of(list)))
         buf_printf(out, "%s answers what there is.", list);
-}
-
-/* Texts where an object is due, or nothing at all. */
-static bool is_misshapen(const struct advice *a)
-{
-    return strstr(a->message, "needs an object") ||
-           strstr(a->message, "takes an object") || strstr(a->message, " argument") ||
-           strstr(a->message, "that is not empty");
 }
 
 static void put_example(const struct host_call *c, struct buf *out)
@@ -161,15 +148,16 @@ static void put_example(const struct host_call *c, struct buf *out)
         buf_char(out, *at == '\n' ? ' ' : *at);
 }
 
-/* What has another name than it may, or is newer than it was. */
+/* A name that is taken or not allowed, or an outdated version. */
 static void advise_conflict(const struct advice *a, struct buf *out)
 {
-    if (a->failed->right == RIGHT_CREATE_NOTES)
-        buf_cstr(out, "Choose another title, or change that note with notes.update.");
-    else if (a->why == REFUSAL_TAKEN)
+    const struct note_advice *notes = host_call_group_of(a->failed)->notes;
+    if (a->failed->taken)
+        buf_cstr(out, a->failed->taken);
+    else if (a->why == CAUSE_TAKEN)
         buf_cstr(out, "Choose another title.");
-    else if (host_call_group_of(a->failed)->names_notes && a->why == REFUSAL_STALE)
-        buf_cstr(out, "Read it again with notes.get, then repeat the change.");
+    else if (notes && a->why == CAUSE_STALE)
+        buf_cstr(out, notes->stale);
 }
 
 static void advise_call(struct evaluation *v, enum err_code code, struct buf *out)
@@ -180,13 +168,13 @@ static void advise_call(struct evaluation *v, enum err_code code, struct buf *ou
     if (code == ERR_INVALID && a->option[0] && !v->explained.known)
         advise_option(a, out);
     if (code == ERR_INVALID)
-        buf_printf(out, "api.describe('%s') tells what it takes.", a->failed->row.name);
-    if (code == ERR_INVALID && a->failed->example && !a->option[0] && is_misshapen(a))
+        buf_printf(out, "See api.describe('%s').", a->failed->row.name);
+    if (code == ERR_INVALID && a->failed->example && !a->option[0] &&
+        a->why == CAUSE_SHAPE)
         put_example(a->failed, out);
-    /* No person can give a query more than it may have. */
-    if (code == ERR_DENIED && str_starts(str_of(a->message), "a query may "))
-        buf_cstr(out, "One SELECT, with joins, WITH and subqueries, is accepted: "
-                      "api.describe('notes.searchSQL') has the views.");
+    /* No user's decision can raise a query's limits. */
+    if (a->why == CAUSE_QUERY && a->failed->select)
+        buf_cstr(out, a->failed->select);
     if (code == ERR_CONFLICT)
         advise_conflict(a, out);
 }
@@ -223,11 +211,11 @@ static void advise_null_note(struct evaluation *v, struct buf *out)
     const char *note = v->explained.note[0] ? v->explained.note : v->advice.no_note;
     if (!note[0])
         return;
-    buf_printf(out, "notes.get answered null: there is no note '%s'. ", note);
+    buf_printf(out, "notes.get returned null: there is no note '%s'. ", note);
     put_nearest_notes(v, note, out);
 }
 
-/* The linter knows what stands in the code; without it there are only names. */
+/* The linter knows the code; without it there are only names. */
 static void advise_thrown(struct evaluation *v, const struct script_outcome *o,
                           struct buf *out)
 {
@@ -242,7 +230,7 @@ void advise(struct evaluation *v, const struct script_outcome *o, struct buf *ou
     if (v)
         buf_str(out, buf_view(&v->explained.suggestion));
     if (v && out->n) {
-        /* what stands in the code is likelier than what its call can tell of it */
+        /* the code's own advice is more specific than its call's */
     } else if (v && v->by_requests) {
         if (o->type == ERR_GUEST && o->missing.n)
             buf_cstr(out,

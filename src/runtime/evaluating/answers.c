@@ -29,12 +29,12 @@ static bool may_use(const struct action_call *c)
            !json_bool(json_get(a, "enableNetwork"), false);
 }
 
-/* The rights of the caller, the vault with its version, and the whole call. */
-static bool put_key(const struct action_call *c, struct buf *out)
+/* The key: the caller's rights, the vault with its version, and the whole call. */
+static bool answer_put_key(const struct action_call *c, struct buf *out)
 {
     const struct permit *p = &c->place->permit;
     struct err e = {0};
-    /* An answer that was there already tells what another has asked. */
+    /* The principal is part of it: a hit would reveal what another has asked. */
     buf_printf(out, "%s\n%d %d %s %u ", c->who->grant ? c->who->grant->principal : "",
                (int)p->level, p->read_only, p->policy->digest, c->place->vault);
     struct vault *vault = c->place->vault ? action_vault(c, &e) : NULL;
@@ -54,14 +54,14 @@ struct answer_key answer_key(const struct action_call *c)
     struct answer_key key = {.usable = false};
     scoped_buf struct buf text;
     buf_init(&text, ARGUMENTS_MAX);
-    if (may_use(c) && put_key(c, &text)) {
+    if (may_use(c) && answer_put_key(c, &text)) {
         crypto_hash_hex(buf_view(&text), key.hex);
         key.usable = true;
     }
     return key;
 }
 
-/* ---- finding and keeping ------------------------------------------------- */
+/* ---- lookup and storage -------------------------------------------------- */
 
 bool answer_find(struct cache *c, const struct answer_key *key,
                  struct script_outcome *out)

@@ -1,10 +1,10 @@
-/* evaluating/answers.h - answers of evaluations that only read, given again at once.
+/* evaluating/answers.h - a cache of answers of evaluations that only read.
  *
- * Asked for with `cache: true`. The key is everything that an answer depends on: all
+ * Used with `cache: true`. The key contains everything that an answer depends on: all
  * arguments, the rights of the caller (level and policy), the vault and its version. So
- * an answer is never stale, and never somebody else's who may do more. Kept is what
- * succeeded and called nothing but rows marked `steady`; the clock and random numbers are
- * as they were then, which is what the caller asked for. Threads: safe. Private to the
+ * an answer is never stale, and never shows a caller more than he may see. An answer is
+ * kept if the evaluation succeeded and called only rows marked `steady`; clock and random
+ * numbers stay as they were then, as the caller asked. Threads: safe. Private to the
  * room. */
 #pragma once
 #include "crypto/crypto.h"
@@ -14,14 +14,15 @@ struct cache;
 struct script_outcome;
 
 struct answer_key {
-    bool usable; /* else nothing is found or kept */
+    bool usable; /* else nothing is looked up or kept */
     char hex[CRYPTO_HASH_HEX];
 };
 
-/* Of this call, as the vault is now. Unusable where the call did not ask for it, has a
- * session, a trace or the network, or where the policy has no cache. */
+/* The key of this call in the vault's current version. Unusable where the call did not
+ * ask for the cache, has a session, a trace or the network, or where the policy has no
+ * cache. */
 struct answer_key answer_key(const struct action_call *c);
-/* Copies a kept answer's result and logs to the outcome. false: there is none. */
+/* Copies a kept answer's result and logs to the outcome. false: none is kept. */
 bool answer_find(struct cache *c, const struct answer_key *key,
                  struct script_outcome *out);
 void answer_keep(struct cache *c, const struct answer_key *key,

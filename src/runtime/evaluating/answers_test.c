@@ -1,4 +1,4 @@
-/* The cache of answers: what it holds, and how much. */
+/* The cache of answers: its contents and its bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void what_is_kept_is_found_with_its_logs(void **state)
     keep(2, 0);
     assert_true(finds(1, 5));
     assert_true(finds(2, 0));
-    keep(1, 6); /* in its place */
+    keep(1, 6); /* replaces the other */
     assert_true(finds(1, 6));
     assert_false(finds(3, 5));
 }
@@ -105,10 +105,10 @@ static void the_longest_unused_go_when_they_are_too_large(void **state)
     enum { LARGE = ((size_t)32 << 20) / 5 };
     for (unsigned i = 0; i < 5; i++)
         keep(i, LARGE);
-    assert_false(finds(0, LARGE)); /* five of them, and what they are held with */
+    assert_false(finds(0, LARGE)); /* five of them, with their overhead */
     assert_true(finds(1, LARGE));
     keep(9, ((size_t)32 << 20) / 4);
-    assert_false(finds(9, ((size_t)32 << 20) / 4)); /* one alone may not fill it */
+    assert_false(finds(9, ((size_t)32 << 20) / 4)); /* one answer must not fill it */
 }
 
 int main(void)

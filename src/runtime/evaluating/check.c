@@ -1,5 +1,4 @@
-/* Code looked through before it runs: the action check_code, and the warnings that an
- * evaluation's answer carries. */
+/* The linter before a run: the action check_code, and the warnings in an answer. */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -15,9 +14,9 @@ struct check_place {
     uint32_t line, column; /* from 1 */
 };
 
-/* ---- what the linter knows of the table --------------------------------- */
+/* ---- the table for the linter ------------------------------------------- */
 
-/* The options of the usual overload: the members of its parameter that is an object. */
+/* The options of the usual overload: the members of its object parameter. */
 static void put_options(const struct host_call *c, struct json_writer *w)
 {
     struct str rest = str_of(c->signature), line;
@@ -35,8 +34,8 @@ static void put_options(const struct host_call *c, struct json_writer *w)
     json_close(w);
 }
 
-/* Can every key be told from the signature? Not where a type stands for any, or where
- * there is a choice of objects. */
+/* Whether the signature lists every key: not with an index type or a choice of
+ * objects. */
 static bool has_known_options(const struct host_call *c)
 {
     static const char *const vague[] = {"[key: string]", ": any", "} | {", "} & {"};
@@ -46,15 +45,15 @@ static bool has_known_options(const struct host_call *c)
     return c->call && !c->row.wrap;
 }
 
-/* What it answers, of the usual overload. */
+/* The result type of the usual overload. */
 static struct str returns_of(const struct host_call *c)
 {
     struct str rest = str_of(c->signature), line = {0};
     return api_next_line(&rest, &line) ? api_signature_read(line).returns : line;
 }
 
-/* Words for what it does, and names that code of other places has for it: "getNote". */
-static void put_words(const struct host_call *c, struct json_writer *w)
+/* Synonyms, and names that other APIs have for it: "getNote". */
+static void call_put_words(const struct host_call *c, struct json_writer *w)
 {
     const char *at = c->words ? c->words : "";
     json_open_array(w);
@@ -66,9 +65,9 @@ static void put_words(const struct host_call *c, struct json_writer *w)
     json_close(w);
 }
 
-/* A name of the table, or one that comes with it. */
-static void put_name(const char *name, const char *ending, bool sync,
-                     const struct host_call *c, struct json_writer *w)
+/* A name of the table, or a twin of it. */
+static void linter_put_name(const char *name, const char *ending, bool sync,
+                            const struct host_call *c, struct json_writer *w)
 {
     char whole[80];
     (void)snprintf(whole, sizeof whole, "%s%s", name, ending);
@@ -85,22 +84,22 @@ static void put_name(const char *name, const char *ending, bool sync,
     if (!*ending && c->signature) {
         json_pair_str(w, "returns", returns_of(c));
         json_key(w, "words");
-        put_words(c, w);
+        call_put_words(c, w);
     }
     json_close(w);
 }
 
-/* Another name of its namespace, called as it is. */
+/* Another member of its namespace, called as the row is. */
 static void put_member(const struct host_call *c, const char *member, bool sync,
                        struct json_writer *w)
 {
     char whole[80];
     struct str space = api_namespace(c);
     (void)snprintf(whole, sizeof whole, "%.*s.%s", STR_ARGS(space), member);
-    put_name(whole, "", sync, c, w);
+    linter_put_name(whole, "", sync, c, w);
 }
 
-static void put_types(struct json_writer *w)
+static void types_put(struct json_writer *w)
 {
     size_t count;
     const struct api_type *types = api_types(&count);
@@ -122,30 +121,30 @@ void check_put_table(struct buf *out)
         const struct script_row *row = &calls[i]->row;
         const struct host_call_group *group = host_call_group_of(calls[i]);
         bool first = calls[i] == group->rows;
-        /* What is done inside, or answers at once, is no promise. */
-        put_name(row->name, "",
-                 (row->sync && !row->slow && !group->interface) || row->source, calls[i],
-                 &w);
+        /* A call inside the guest, or one that returns at once, is no promise. */
+        linter_put_name(row->name, "",
+                        (row->sync && !row->slow && !group->interface) || row->source,
+                        calls[i], &w);
         if (first && group->family)
             put_member(calls[i], "*", row->sync, &w);
         if (group->interface)
-            put_name(row->name, "Sync", true, calls[i], &w);
+            linter_put_name(row->name, "Sync", true, calls[i], &w);
         for (const char *const *m = group->members; first && m && *m; m++)
             put_member(calls[i], *m, true, &w);
     }
-    put_types(&w);
+    types_put(&w);
     json_close(&w);
 }
 
 /* ---- around an evaluation ----------------------------------------------- */
 
-/* Code of these sizes is looked at for warnings: a line that calls nothing says itself what
- * it does, and what is long would keep its answer waiting. */
+/* Sizes of code that is checked for warnings: a line without calls needs none, and long
+ * code would delay its answer. */
 #define WARN_MIN 40u
-#define WARN_WAIT_MS 2000u /* for a linter that is being loaded */
+#define WARN_WAIT_MS 2000u /* for a linter that is loading */
 #define WARN_MAX ((size_t)16 << 10)
 
-/* The variables that a call's context brings are there. */
+/* Variables of the call's context exist. */
 static bool is_in_context(const struct json *finding, const struct json *context)
 {
     struct str text = json_str(json_get(finding, "message"));
@@ -155,18 +154,18 @@ static bool is_in_context(const struct json *finding, const struct json *context
            json_get_str(context, (struct str){text.at + 1, (size_t)(end - text.at - 1)});
 }
 
-/* Errors and warnings; of syntax the evaluation itself tells. */
-static bool is_worth_telling(const struct json *finding, const struct json *context)
+/* Errors and warnings; the evaluation itself reports syntax errors. */
+static bool is_worth_reporting(const struct json *finding, const struct json *context)
 {
     return !str_is(json_str(json_get(finding, "severity")), "hint") &&
            !str_is(json_str(json_get(finding, "rule")), "syntax") &&
            !is_in_context(finding, context);
 }
 
-/* Findings in q->code, those that are worth telling; NULL: none, or *e. */
-static const struct json *find(const struct action_call *c,
-                               const struct script_request *q, struct lint *lint,
-                               struct err *e)
+/* The findings in q->code that are worth reporting; NULL: none, or *e. */
+static const struct json *findings_of(const struct action_call *c,
+                                      const struct script_request *q, struct lint *lint,
+                                      struct err *e)
 {
     struct lint_findings found;
     scoped_buf struct buf own;
@@ -181,9 +180,10 @@ static const struct json *find(const struct action_call *c,
     return list;
 }
 
-/* Where the agent's own text has it; line 0: it has not. */
-static struct check_place place_of(const struct json *finding, const char *line,
-                                   const char *column, const struct script_origin *from)
+/* The position in the agent's own text; line 0: none. */
+static struct check_place finding_place(const struct json *finding, const char *line,
+                                        const char *column,
+                                        const struct script_origin *from)
 {
     struct check_place p = {(uint32_t)json_int(json_get(finding, line), 0),
                             (uint32_t)json_int(json_get(finding, column), 0)};
@@ -198,14 +198,14 @@ bool check_passes(const struct action_call *c, const struct script_request *q,
     if (c->place->permit.policy->lint != POLICY_LINT_REFUSE)
         return true;
     struct lint *lint = services_lint(c->actions->services, e);
-    const struct json *list = lint ? find(c, q, lint, e) : NULL;
+    const struct json *list = lint ? findings_of(c, q, lint, e) : NULL;
     const struct json *names = known_names(c);
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
-        if (!is_worth_telling(it.value, names) ||
+        if (!is_worth_reporting(it.value, names) ||
             !str_is(json_str(json_get(it.value, "severity")), "error"))
             continue;
-        struct check_place at = place_of(it.value, "line", "column", from);
+        struct check_place at = finding_place(it.value, "line", "column", from);
         return err_set(e, ERR_DENIED,
                        "the policy refuses code with errors (lint), and nothing was run; "
                        "line %u, column %u: %.*s; %.*s",
@@ -219,10 +219,10 @@ bool check_passes(const struct action_call *c, const struct script_request *q,
 static void put_warning(const struct json *finding, const struct script_origin *from,
                         struct json_writer *w)
 {
-    struct check_place at = place_of(finding, "line", "column", from);
-    struct check_place end = place_of(finding, "endLine", "endColumn", from);
+    struct check_place at = finding_place(finding, "line", "column", from);
+    struct check_place end = finding_place(finding, "endLine", "endColumn", from);
     if (!at.line)
-        return; /* in text that esbuild has put there */
+        return; /* in text that esbuild added */
     end = end.line ? end : at;
     json_open_object(w);
     json_pair(w, "rule", json_get(finding, "rule"));
@@ -243,8 +243,8 @@ static bool ends_with(struct str code, size_t end, const char *word)
     return end >= n && !memcmp(code.at + end - n, word, n);
 }
 
-/* Is it a call of the table that the word before does not await? What is the result itself,
- * `answered`, is awaited without a word. */
+/* Whether a call of the table is not awaited by the word before it. The result itself,
+ * `answered`, is awaited implicitly. */
 static bool is_unawaited(struct str code, size_t at, struct str space, bool answered)
 {
     size_t end = at;
@@ -269,8 +269,7 @@ static bool has_unawaited(struct str code, struct str space, bool answered)
     return false;
 }
 
-/* Could it be code whose author forgot an await? For who would have to load the linter to
- * be told for certain. */
+/* Whether the code may lack an await: only then the linter is loaded to make sure. */
 static bool may_lack_await(struct str code, bool answered)
 {
     size_t count;
@@ -288,15 +287,14 @@ static bool holds(struct str all, struct str part)
     return part.n && memmem(all.at, all.n, part.at, part.n);
 }
 
-/* Could a promise stand where its value was meant? Such a one is told as {}, and counts as
- * true. */
+/* Whether a promise may stand in place of its value: {} in JSON, and truthy. */
 static bool may_hold_promise(struct str code, struct str result)
 {
     return holds(code, STR("(async")) || holds(result, STR("{}")) ||
            holds(result, STR("[object Promise]"));
 }
 
-/* NULL: this run is not looked into. */
+/* NULL: this run is not checked. */
 static struct lint *lint_for(const struct action_call *c, const struct script_request *q,
                              const struct script_outcome *o)
 {
@@ -306,7 +304,7 @@ static struct lint *lint_for(const struct action_call *c, const struct script_re
                  !str_is(buf_view(&o->result), "null");
     if (c->place->permit.policy->lint == POLICY_LINT_OFF || q->code.n > WARN_MAX || small)
         return NULL;
-    if (atomic_load(&c->actions->serves)) /* a server: it is being loaded */
+    if (atomic_load(&c->actions->serves)) /* a server: it is loading */
         return services_lint_soon(c->actions->services, WARN_WAIT_MS);
     return o->stats.host_calls && (may_lack_await(q->code, answered) ||
                                    may_hold_promise(q->code, buf_view(&o->result)))
@@ -323,35 +321,42 @@ static struct str quoted(struct str message)
     return to ? (struct str){from, (size_t)(to - from) + 1} : (struct str){0};
 }
 
-/* Does the failure tell of it already? `explained`: what would help against that. */
-static bool is_told(const struct json *finding, const struct script_outcome *o,
-                    struct str explained)
+/* Whether the failure's message or advice (`explained`) reports it already. */
+static bool is_reported(const struct json *finding, const struct script_outcome *o,
+                        struct str explained, const struct advice *a)
 {
     if (o->success || o->within.line)
         return false;
     bool here = json_int(json_get(finding, "line"), 0) == o->line;
     if (!explained.n)
         return here && str_is(json_str(json_get(finding, "rule")), "unknown-option") &&
-               holds(buf_view(&o->message), STR("knows no field"));
+               a->option[0] && holds(buf_view(&o->message), str_of(a->message));
     return here || holds(explained, json_str(json_get(finding, "suggestion"))) ||
            holds(explained, quoted(json_str(json_get(finding, "message"))));
 }
 
 void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_outcome *o, const struct script_origin *from,
-                 struct str explained, struct buf *out)
+                 struct str explained, struct evaluation *v)
 {
     struct err none = {0};
     struct lint *lint = lint_for(c, q, o);
     if (!lint)
         return;
+    struct buf *out = &v->warnings;
     struct json_writer w = json_writer(out);
     const struct json *names = known_names(c);
-    struct json_iter it = json_iter(find(c, q, lint, &none));
+    struct json_iter it = json_iter(findings_of(c, q, lint, &none));
     json_open_array(&w);
-    while (json_next(&it))
-        if (is_worth_telling(it.value, names) && !is_told(it.value, o, explained))
-            put_warning(it.value, from, &w);
+    while (json_next(&it)) {
+        if (!is_worth_reporting(it.value, names) ||
+            is_reported(it.value, o, explained, &v->advice))
+            continue;
+        size_t before = out->n;
+        put_warning(it.value, from, &w);
+        v->await_warned |= out->n > before &&
+                           str_is(json_str(json_get(it.value, "rule")), "missing-await");
+    }
     json_close(&w);
     if (out->n == strlen("[]"))
         buf_clear(out);
@@ -367,7 +372,7 @@ static void count_finding(const struct json *finding, struct lint_findings *to)
     to->hints += str_is(severity, "hint");
 }
 
-/* The same findings where they stand in the TypeScript. */
+/* Maps the findings to the TypeScript. */
 static bool turn_findings(const struct action_call *c, const struct script_origin *from,
                           struct lint_findings *found, struct err *e)
 {
@@ -389,7 +394,7 @@ static bool turn_findings(const struct action_call *c, const struct script_origi
     return list != NULL;
 }
 
-/* What cannot be read at all is one finding. */
+/* A syntax error is the one finding. */
 static void put_syntax(const struct typescript_place *where, const char *message,
                        struct lint_findings *found)
 {
@@ -408,7 +413,7 @@ static void put_syntax(const struct typescript_place *where, const char *message
     found->errors = 1;
 }
 
-/* What its call's context would bring nobody knows, unless it is given. */
+/* The context is unknown unless the call has it. */
 static bool check_plain(const struct action_call *c, struct lint *lint, struct str code,
                         struct lint_findings *found, struct err *e)
 {

@@ -1,5 +1,5 @@
-/* Types of code that is not run: what the checker is told that code finds, and how its
- * answers reach agents and persons. */
+/* Type checks of code that does not run: the declarations that the checker gets, and its
+ * answers to agents and users. */
 #include "evaluating/checking.h"
 #include "calls/calls.h"
 #include "capability/capability.h"
@@ -9,13 +9,13 @@
 #include "evaluating/language.h"
 #include "evaluating/report.h"
 
-#define CONTEXT_DEPTH 6u   /* of what is told of a value's type */
-#define CONTEXT_CHOICES 8u /* kinds of elements of one array */
+#define CONTEXT_DEPTH 6u   /* of a value's type */
+#define CONTEXT_CHOICES 8u /* kinds of elements in one array type */
 #define CONTEXT_TYPE_MAX ((size_t)64 << 10)
 
-/* ---- what one evaluation finds besides --------------------------------------- */
+/* ---- declarations of one evaluation ------------------------------------------ */
 
-static bool is_identifier(struct str name)
+static bool key_is_identifier(struct str name)
 {
     bool ok = name.n > 0 && !char_is_digit(name.at[0]);
     for (size_t i = 0; ok && i < name.n; i++) {
@@ -25,9 +25,9 @@ static bool is_identifier(struct str name)
     return ok;
 }
 
-static void put_type(const struct json *v, unsigned depth, struct buf *out);
+static void value_put_type(const struct json *v, unsigned depth, struct buf *out);
 
-/* "(string | number)[]": each kind once; any[] where there are many. */
+/* "(string | number)[]": each kind once; any[] for many kinds. */
 static void put_array(const struct json *v, unsigned depth, struct buf *out)
 {
     struct buf kinds[CONTEXT_CHOICES];
@@ -37,7 +37,7 @@ static void put_array(const struct json *v, unsigned depth, struct buf *out)
     while (!many && json_next(&it)) {
         struct buf one;
         buf_init(&one, CONTEXT_TYPE_MAX);
-        put_type(it.value, depth + 1, &one);
+        value_put_type(it.value, depth + 1, &one);
         for (i = 0; i < count && !str_eq(buf_view(&kinds[i]), buf_view(&one)); i++)
             ;
         many = one.failed || i == CONTEXT_CHOICES;
@@ -57,7 +57,7 @@ static void put_array(const struct json *v, unsigned depth, struct buf *out)
     buf_cstr(out, many || !count ? "[]" : ")[]");
 }
 
-static void put_object(const struct json *v, unsigned depth, struct buf *out)
+static void value_put_object(const struct json *v, unsigned depth, struct buf *out)
 {
     struct json_writer w = json_writer(out);
     struct json_iter it = json_iter(v);
@@ -68,15 +68,15 @@ static void put_object(const struct json *v, unsigned depth, struct buf *out)
         json_put_str(&w, it.key);
         w = json_writer(out);
         buf_cstr(out, ": ");
-        put_type(it.value, depth + 1, out);
+        value_put_type(it.value, depth + 1, out);
         any = true;
     }
     buf_char(out, '}');
 }
 
-/* The type of a value: a name for what it is, not the value itself, which may be secret
- * and would make each question another one. */
-static void put_type(const struct json *v, unsigned depth, struct buf *out)
+/* The type of a value, not the value itself, which may be secret and would make every
+ * question a new one. */
+static void value_put_type(const struct json *v, unsigned depth, struct buf *out)
 {
     static const char *const names[] = {[JSON_ABSENT] = "any",
                                         [JSON_NULL] = "null",
@@ -89,7 +89,7 @@ static void put_type(const struct json *v, unsigned depth, struct buf *out)
     else if (t == JSON_ARRAY)
         put_array(v, depth, out);
     else if (t == JSON_OBJECT)
-        put_object(v, depth, out);
+        value_put_object(v, depth, out);
     else
         buf_cstr(out, names[t]);
 }
@@ -100,8 +100,8 @@ static void put_context(const struct json *context, struct buf *out)
     while (json_next(&it)) {
         scoped_buf struct buf type;
         buf_init(&type, CONTEXT_TYPE_MAX);
-        put_type(it.value, 0, &type);
-        if (is_identifier(it.key))
+        value_put_type(it.value, 0, &type);
+        if (key_is_identifier(it.key))
             buf_printf(out, "declare let %.*s: %s;\n", STR_ARGS(it.key),
                        type.failed ? "any" : buf_cz(&type));
     }
@@ -116,7 +116,7 @@ static void put_own(const struct action_call *c, bool session, struct buf *out)
         capability_custom()->declare(c, out);
 }
 
-/* ---- asking -------------------------------------------------------------------- */
+/* ---- check --------------------------------------------------------------------- */
 
 const struct checker_answer *checking_code(const struct action_call *c, struct err *e)
 {
@@ -136,9 +136,9 @@ const struct checker_answer *checking_code(const struct action_call *c, struct e
     return checker_check(checker, &q, e);
 }
 
-/* ---- telling --------------------------------------------------------------------- */
+/* ---- answer ---------------------------------------------------------------------- */
 
-/* The first error of a list; NULL. */
+/* The first error of a list, or NULL. */
 static const struct json *first_error(const struct json *list)
 {
     struct json_iter it = json_iter(list);
@@ -159,13 +159,13 @@ static void put_message(const struct checker_answer *a, const struct json *first
                STR_ARGS(json_str(json_get(first, "code"))));
 }
 
-/* What came of it, told as an evaluation's outcome. */
+/* Turns the checker's answer into an evaluation's outcome. */
 static void turn_answer(const struct action_call *c, const struct checker_answer *a,
                         const struct json *list, struct script_outcome *o)
 {
     const struct json *first = first_error(list);
     scoped_buf struct buf message;
-    buf_init(&message, (size_t)16 << 10);
+    buf_init(&message, BUF_PAGE);
     buf_cstr(&o->logs, "[]");
     o->success = !first;
     if (!first) {
@@ -191,7 +191,7 @@ bool action_types_only(const struct action_call *c, struct answer *out, struct e
     struct evaluation v;
     struct script_outcome o;
     scoped_buf struct buf list;
-    buf_init(&list, (size_t)4 << 20);
+    buf_init(&list, BUF_FILE);
     struct json_writer text = json_writer(&list);
     json_put(&text, json_get(all, "diagnostics"));
     evaluation_init(&v, c);
@@ -208,9 +208,9 @@ bool action_types_only(const struct action_call *c, struct answer *out, struct e
     return buf_check(&out->json, "the answer", e);
 }
 
-/* ---- types beside the linter's findings ----------------------------------- */
+/* ---- merging with the linter's findings ----------------------------------- */
 
-/* Names and members that are not there: what the linter looks for as well. */
+/* Missing names and members: the linter looks for them as well. */
 static bool is_about_names(const struct json *diagnostic)
 {
     static const char *const codes[] = {"TS2304", "TS2339", "TS2551", "TS2552"};
@@ -230,8 +230,7 @@ static bool is_same_place(const struct json *diagnostic, const struct json *find
            column <= json_int(json_get(finding, "endColumn"), 0);
 }
 
-/* The one of `list` that says the same as `other`, where one is the checker's, the other the
- * linter's. */
+/* The finding of `list` that equals `other`; one is the checker's, one the linter's. */
 static bool has_same(const struct json *list, const struct json *other, bool list_is_lint,
                      bool (*fits)(const struct json *, const struct json *))
 {
@@ -251,26 +250,26 @@ static bool is_error(const struct json *told)
     return str_is(json_str(json_get(told, "severity")), "error");
 }
 
-static bool is_name(const struct json *finding)
+static bool finding_is_name(const struct json *finding)
 {
     return str_is(json_str(json_get(finding, "rule")), "undefined-name");
 }
 
-/* TypeScript with an error of types is refused; the linter would only warn. */
+/* TypeScript with a type error is refused; the linter would only warn. */
 static bool type_error_says_more(const struct json *diagnostic,
                                  const struct json *finding)
 {
-    return is_name(finding) && is_error(diagnostic);
+    return finding_is_name(finding) && is_error(diagnostic);
 }
 
 static bool linter_says_more(const struct json *diagnostic, const struct json *finding)
 {
-    return (is_name(finding) ||
+    return (finding_is_name(finding) ||
             str_is(json_str(json_get(finding, "rule")), "unknown-api")) &&
            !type_error_says_more(diagnostic, finding);
 }
 
-/* JavaScript is written without types in mind: what is found there is no error. */
+/* JavaScript is written without types: a finding in it is a warning. */
 static void put_mild(const struct json *diagnostic, struct json_writer *w)
 {
     struct json_iter it = json_iter(diagnostic);
@@ -285,9 +284,9 @@ static void put_mild(const struct json *diagnostic, struct json_writer *w)
     json_close(w);
 }
 
-/* Takes out of `found` what the types tell. */
-static void drop_said(struct lint_findings *found, const struct json *lint,
-                      const struct json *types)
+/* Removes findings that the types report. */
+static void drop_reported(struct lint_findings *found, const struct json *lint,
+                          const struct json *types)
 {
     struct lint_findings left;
     lint_findings_init(&left);
@@ -340,6 +339,6 @@ void checking_write(const struct action_call *c, struct lint_findings *found,
     }
     json_close(w);
     if (strict)
-        drop_said(found, lint, types);
+        drop_reported(found, lint, types);
     json_pair_int(w, "typeErrors", *errors);
 }

@@ -1,5 +1,5 @@
-/* evaluating/checking.h - types of code, as TypeScript's own checker sees them. Private
- * to the room. */
+/* evaluating/checking.h - type checks of code by TypeScript's own checker. Private to the
+ * room. */
 #pragma once
 #include "base/base.h"
 
@@ -9,16 +9,16 @@ struct checker_answer;
 struct json_writer;
 struct lint_findings;
 
-/* What the checker says of the evaluation that the arguments tell of: `code`, `language`,
- * `context`, `session`, `enableNetwork`, `enableFileSystem`. NULL and *e as
- * checker_check(). */
+/* Checks the evaluation that the arguments describe: `code`, `language`, `context`,
+ * `session`, `enableNetwork`, `enableFileSystem`. NULL and *e as checker_check(). */
 const struct checker_answer *checking_code(const struct action_call *c, struct err *e);
-/* evaluate_note_code with typesOnly: answers in the shape of evaluations, with
+/* evaluate_note_code with typesOnly: an answer in the shape of evaluations, with
  * `diagnostics`; nothing runs. */
 bool action_types_only(const struct action_call *c, struct answer *out, struct err *e);
-/* For check_code: "types": [...] and "typeErrors" (*errors), or "typesUnchecked": why; pairs
- * of the open object. What is found in JavaScript are warnings. What the linter has found,
- * too, is told once: a type error in the place of the linter's warning, which is taken out of
- * `found`; else the linter's finding, which has advice. */
+/* Writes pairs of the open object, for check_code: "types": [...] and "typeErrors"
+ * (*errors), or "typesUnchecked": the reason. Findings in JavaScript are warnings. A
+ * finding of checker and linter is written once: as the checker's error where the linter
+ * only warns (that warning is removed from `found`), else as the linter's finding, which
+ * has advice. */
 void checking_write(const struct action_call *c, struct lint_findings *found,
                     struct json_writer *w, uint32_t *errors);

@@ -14,13 +14,13 @@
 #include "results/results.h"
 
 #define CODE_MAX ((size_t)1 << 20)
-#define RESULT_MAX ((size_t)1 << 20) /* larger ones are put aside */
+#define RESULT_MAX ((size_t)1 << 20) /* larger results are kept aside */
 #define DEFAULT_TIMEOUT_MS 5000
 #define DEFAULT_MEMORY_MB 128
 #define MEMORY_MB_MIN 8
 #define PREVIEW_MAX 2000u /* bytes */
 
-/* ---- what was asked for ------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------- */
 
 bool limit_read(const struct json *arguments, const char *key, int64_t min, int64_t usual,
                 int64_t ceiling, const char *unit, uint64_t *out, struct err *e)
@@ -59,8 +59,8 @@ size_t limit_result(uint64_t memory_bytes)
                                      : (size_t)share;
 }
 
-/* timeout is all the time that there is, computing and waiting; beside computeTimeout it
- * bounds the whole alone, and may be as long as the policy lets a call take. */
+/* `timeout` limits computing and waiting; beside computeTimeout it limits the whole, and
+ * may be as long as the policy allows. */
 static bool limit_times(const struct action_call *c, struct script_request *q,
                         struct err *e)
 {
@@ -77,6 +77,11 @@ static bool limit_times(const struct action_call *c, struct script_request *q,
            limit_read(c->arguments, "timeout", 1, total, total, "ms", &q->timeout_ms, e);
 }
 
+static bool is_dry(const struct action_call *c)
+{
+    return json_bool(json_get(c->arguments, "dryRun"), false);
+}
+
 static bool read_request(const struct action_call *c, struct script_request *q,
                          struct err *e)
 {
@@ -84,6 +89,10 @@ static bool read_request(const struct action_call *c, struct script_request *q,
         !limit_memory(c, &q->memory_bytes, e))
         return false;
     q->features = features_asked(c->arguments);
+    if (is_dry(c) && (q->features || json_get(c->arguments, "session")))
+        return err_set(e, ERR_INVALID,
+                       "a dry run has neither network nor files nor a session, where "
+                       "what it does would stay; nothing was run");
     for (uint32_t bit = 1; bit < 1u << FEATURES; bit <<= 1)
         if (q->features & bit && !feature_of(bit)->check(c->place, e))
             return false;
@@ -98,13 +107,13 @@ static bool read_request(const struct action_call *c, struct script_request *q,
 
 /* ---- running ------------------------------------------------------------ */
 
-void evaluation_over(void *arg)
+void evaluation_stop_calls(void *arg)
 {
     struct evaluation *v = arg;
     cancel_fire(&v->stopping);
 }
 
-/* The context's text as it came is gone; it is written anew. */
+/* The context's original text is not kept; it is serialised again. */
 static bool write_context(const struct json *context, struct buf *out, struct err *e)
 {
     if (!context)
@@ -133,7 +142,7 @@ void evaluation_put_aside(const struct action_call *c, struct evaluation *v,
     buf_clear(&o->result);
 }
 
-/* The same answer as before, where there is one. */
+/* Answers from the cache, if it has this key. */
 static bool answer_again(const struct action_call *c, struct answer_key *key,
                          struct evaluation *v, struct script_outcome *o)
 {
@@ -144,60 +153,79 @@ static bool answer_again(const struct action_call *c, struct answer_key *key,
     return v->cached;
 }
 
-/* What only read, of a vault that is still what it was then. */
+/* Caches the answer of code that only read, if the vault is unchanged. */
 static void keep_answer(const struct action_call *c, const struct answer_key *key,
                         const struct evaluation *v, const struct script_outcome *o)
 {
     if (!key->usable || v->cached || !o->success || o->changed || o->logs_dropped ||
-        atomic_load(&v->unsteady) || v->told.n)
+        atomic_load(&v->unsteady) || v->notices.rows.n)
         return;
     struct answer_key now = answer_key(c);
     if (now.usable && !strcmp(now.hex, key->hex))
         answer_keep(c->actions->cache, key, o);
 }
 
-/* Does the result itself show how a command ended? */
-static bool is_whole(const struct script_outcome *o)
+/* Whether the result itself shows a command's exit status. */
+static bool result_is_whole(const struct script_outcome *o)
 {
     struct str result = buf_view(&o->result);
     return memmem(result.at, result.n, "\"exitCode\":", 11);
 }
 
-static bool run(const struct action_call *c, struct script *script,
-                struct script_request *q, struct kept *kept, struct answer *out,
-                struct err *e)
+/* Changes of a dry run are none of the account's. */
+static bool run_accounted(const struct action_call *c, struct script *script,
+                          struct script_request *q, struct script_outcome *o,
+                          struct err *e)
+{
+    bool was_dry = c->account->dry;
+    c->account->dry = was_dry || is_dry(c);
+    bool ran = language_run(c, script, q, o, e);
+    c->account->dry = was_dry;
+    return ran;
+}
+
+static bool evaluation_run(const struct action_call *c, struct script *script,
+                           struct script_request *q, struct session_lease *lease,
+                           struct answer *out, struct err *e)
 {
     struct evaluation v;
     evaluation_init(&v, c);
-    v.kept = kept;
+    v.lease = lease;
     v.script = script;
     v.trace = q->trace;
-    v.cancel = &v.stopping; /* fired when the code is over, for whatever reason */
+    v.cancel = &v.stopping; /* fired at the end of the code, for any reason */
     uint64_t all_ms = q->timeout_ms < q->total_ms ? q->timeout_ms : q->total_ms;
-    v.until_ns = os_mono_ns() + all_ms * 1000000;
+    v.until_ns = os_in_ms(all_ms);
     q->perform_arg = &v;
+    bool dry = is_dry(c);
+    v.dry = dry ? dry_new() : NULL;
+    struct dry *copies = v.dry;
     struct script_outcome o;
     script_outcome_init(&o);
-    struct answer_key key;
-    bool ran = answer_again(c, &key, &v, &o) || language_run(c, script, q, &o, e) ||
-               kept_refuse(kept, &o, e);
+    struct answer_key key = {0};
+    bool ran = (!dry && answer_again(c, &key, &v, &o)) ||
+               run_accounted(c, script, q, &o, e) || lease_refuse(lease, &o, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
-        o.changed = o.changed && v.advice.written;
-        kept_end(kept, &o);
-        told_losses(&v, &o);
-        if (o.success && !is_whole(&o))
-            told_failure(&v, json_str(json_get(c->arguments, "code")));
+        o.changed = o.changed && v.advice.written && !dry;
+        lease_end(lease, &o);
+        notice_losses(&v, &o);
+        if (o.success && !result_is_whole(&o))
+            notice_failed_command(&v, json_str(json_get(c->arguments, "code")));
         evaluation_put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);
         if (capability_custom())
             capability_custom()->ended(&v, &o, json_str(json_get(c->arguments, "code")));
-        report_write(&v, &o, &w);
+        json_open_object(&w);
+        report_put(&v, &o, &w);
+        ran = !dry || dry_put_changes(copies, place_sees_notes(c->place), &w, e);
+        json_close(&w);
         out->is_error = !o.success;
     }
     script_outcome_done(&o);
     evaluation_done(&v);
+    dry_free(copies);
     return ran && buf_check(&out->json, "the answer", e);
 }
 
@@ -207,24 +235,25 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
         return limit_code(c, &(struct str){0}, e) && action_types_only(c, out, e);
     struct script *script = services_script(c->actions->services, e);
     struct script_request q = {.perform = host_perform,
-                               .over = evaluation_over,
-                               .wrote = evaluation_wrote,
-                               .stood = evaluation_stood,
-                               .due = evaluation_due};
+                               .over = evaluation_stop_calls,
+                               .wrote = evaluation_log,
+                               .stood = evaluation_human_wait_ns,
+                               .due = evaluation_set_deadline};
     scoped_buf struct buf context;
-    buf_init(&context, (size_t)16 << 20);
+    buf_init(&context, BUF_FILE);
     if (!script || !read_request(c, &q, e) ||
         !write_context(json_get(c->arguments, "context"), &context, e))
         return false;
     q.context = buf_view(&context);
     q.source = capability_custom() ? capability_custom()->source : NULL;
-    struct kept kept;
-    bool ok = kept_begin(&kept, c, &q, e) && run(c, script, &q, &kept, out, e);
-    kept_done(&kept);
+    struct session_lease lease;
+    bool ok =
+        lease_begin(&lease, c, &q, e) && evaluation_run(c, script, &q, &lease, out, e);
+    lease_done(&lease);
     return ok;
 }
 
-/* Code that did not run at all is answered like code that failed. */
+/* Code that could not run at all is answered like code that failed. */
 void action_evaluate_refused(const struct err *why, struct answer *out)
 {
     struct script_outcome o;

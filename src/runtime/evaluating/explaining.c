@@ -1,14 +1,14 @@
-/* A failure looked into by the linter: which await, name or property was meant (guest/lint/
- * explain.js). Only after one: it costs a parse. */
+/* The linter's explanation of a failure: the await, name or property that was meant
+ * (guest/lint/explain.js). Only after a failure: it costs a parse. */
 #include "evaluating/explaining.h"
 #include "evaluating/evaluating.h"
 #include "evaluating/internal.h"
 #include "evaluating/language.h"
 
 #define QUESTION_MAX ((size_t)16 << 20)
-#define EXPLAINED_CODE_MAX ((size_t)128 << 10) /* longer code is not looked into */
+#define EXPLAINED_CODE_MAX ((size_t)128 << 10) /* longer code is not explained */
 
-/* ---- what the call finds besides ------------------------------------------ */
+/* ---- names of the call ---------------------------------------------------- */
 
 const struct json *known_names(const struct action_call *c)
 {
@@ -51,7 +51,7 @@ void put_own_names(const struct action_call *c, const struct str *code, bool uns
     }
 }
 
-/* ---- asking ------------------------------------------------------------------ */
+/* ---- explanation ------------------------------------------------------------- */
 
 static bool is_worth_explaining(const struct script_outcome *o, struct str code)
 {
@@ -80,7 +80,7 @@ static void write_question(const struct action_call *c, const struct script_outc
     json_close(&w);
 }
 
-static void keep_text(char *to, size_t size, struct str s)
+static void explained_copy(char *to, size_t size, struct str s)
 {
     s = str_cut(s, size - 1);
     if (s.n)
@@ -96,9 +96,9 @@ static void explain(const struct action_call *c, struct evaluation *v,
     scoped_buf struct buf question;
     scoped_buf struct buf text;
     buf_init(&question, QUESTION_MAX);
-    buf_init(&text, (size_t)64 << 10);
+    buf_init(&text, BUF_TEXT);
     write_question(c, o, code, &question);
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     if (!lint || question.failed ||
         !lint_explain(lint, buf_view(&question), c->who->cancel, &text, &none))
         return;
@@ -107,7 +107,7 @@ static void explain(const struct action_call *c, struct evaluation *v,
     v->explained.known = answer != NULL;
     buf_str(&v->explained.suggestion, json_str(json_get(answer, "suggestion")));
     v->explained.null_note = note != NULL;
-    keep_text(v->explained.note, sizeof v->explained.note, json_str(note));
+    explained_copy(v->explained.note, sizeof v->explained.note, json_str(note));
 }
 
 void check_explains(const struct action_call *c, struct evaluation *v,

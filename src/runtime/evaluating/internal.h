@@ -1,4 +1,4 @@
-/* evaluating/internal.h - what the sources of this room share. Private to the room. */
+/* evaluating/internal.h - shared by the sources of this room. Private to the room. */
 #pragma once
 #include "evaluation/evaluation.h"
 #include "guard/guard.h"
@@ -15,32 +15,32 @@ struct script_origin;
 struct script_outcome;
 struct script_request;
 
-/* false and ERR_DENIED: the policy wants code without errors, and this has one; or it
+/* false and ERR_DENIED: the policy requires code without errors, and this code has one or
  * could not be checked. `from`: what q->code was made from, or NULL. */
 bool check_passes(const struct action_call *c, const struct script_request *q,
                   const struct script_origin *from, struct err *e);
-/* What the linter warns of in code that was run, as a JSON array; nothing where there is
- * nothing to warn of, or nobody who would: the policy says off. A server loads the linter
+/* What the linter warns of in code that was run, into v->warnings; nothing where there is
+ * nothing to warn of, or the policy says off. A server loads the linter
  * when it starts; other programs only for code that may lack an await. `explained`: the
  * suggestion of a failure, or empty; what that tells is not said again. */
 void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_outcome *o, const struct script_origin *from,
-                 struct str explained, struct buf *out);
-/* The session of one evaluation; all zero where it asked for none. */
-struct kept {
+                 struct str explained, struct evaluation *v);
+/* The session of one evaluation; all zero if it has none. */
+struct session_lease {
     struct session *session;
-    char *vault; /* a part of its owner's name */
+    char *vault; /* part of the owner's name */
     bool is_new, kept;
-    struct err why; /* not kept */
+    struct err why; /* why it was not kept */
     uint64_t bytes;
 };
-/* Takes the session that the arguments name, if any, and tells the request. */
-bool kept_begin(struct kept *k, const struct action_call *c, struct script_request *q,
-                struct err *e);
-/* The code did not run at all: *e in words about the session. Answers false. */
-bool kept_refuse(struct kept *k, const struct script_outcome *o, struct err *e);
-/* Keeps what the evaluation left. */
-void kept_end(struct kept *k, const struct script_outcome *o);
-/* Its part of the answer, a pair of the open object. */
-void kept_write(const struct kept *k, struct json_writer *w);
-void kept_done(struct kept *k);
+/* Opens the session that the arguments name, if any, for the request. */
+bool lease_begin(struct session_lease *k, const struct action_call *c,
+                 struct script_request *q, struct err *e);
+/* The code did not run at all: *e says what that means for the session. Returns false. */
+bool lease_refuse(struct session_lease *k, const struct script_outcome *o, struct err *e);
+/* Stores the state that the evaluation left. */
+void lease_end(struct session_lease *k, const struct script_outcome *o);
+/* The session's pair of the answer's open object. */
+void lease_write(const struct session_lease *k, struct json_writer *w);
+void lease_done(struct session_lease *k);

@@ -1,10 +1,16 @@
-/* Code in TypeScript: made into JavaScript before it runs, and what is told of places in
- * it afterwards turned into places of the TypeScript. */
+/* TypeScript: transpiled before it runs; positions in the outcome are mapped back. */
 #include "evaluating/language.h"
 #include "evaluating/evaluating.h"
 #include "evaluating/explaining.h"
 #include "evaluating/internal.h"
 #include "typescript/typescript.h"
+
+bool custom_tell(struct work *w, bool types, struct buf *out, struct err *e)
+{
+    const struct custom_code *custom = capability_custom();
+    return custom ? custom->tell(w, types, out, e)
+                  : err_set(e, ERR_NOT_FOUND, "there are no custom functions");
+}
 
 bool language_is_typescript(const struct action_call *c)
 {
@@ -40,13 +46,13 @@ const struct typescript_code *language_translate(const struct action_call *c,
     return t ? typescript_transpile(t, source, &limits, where, e) : NULL;
 }
 
-/* NULL and *e; or, where the code is to blame, an outcome that says so and no *e. */
+/* NULL and *e; or, for an error in the code, an outcome and no *e. */
 static const struct typescript_code *translate(const struct action_call *c,
                                                const struct script_request *q,
                                                struct script_outcome *o, struct err *e)
 {
     struct typescript_place where;
-    uint64_t until_ns = q->total_ms ? os_mono_ns() + q->total_ms * 1000000u : 0;
+    uint64_t until_ns = q->total_ms ? os_in_ms(q->total_ms) : 0;
     const struct typescript_code *code =
         language_translate(c, q->code, until_ns, &where, e);
     if (!code && e->code == ERR_SYNTAX) {
@@ -67,7 +73,7 @@ void language_explain(struct evaluation *v, struct script_outcome *o,
         script_outcome_origin(o, code, further, further ? count : 0);
 }
 
-/* JavaScript, looked through before or after, as the policy says. */
+/* Runs JavaScript, with the linter before or after, as the policy says. */
 static bool run_checked(const struct action_call *c, struct script *script,
                         struct script_request *q, const struct script_origin *from,
                         struct script_outcome *o, struct err *e)
@@ -76,7 +82,7 @@ static bool run_checked(const struct action_call *c, struct script *script,
     if (!check_passes(c, q, from, e) || !script_run(script, q, o, e))
         return false;
     check_explains(c, v, q, o);
-    check_warns(c, q, o, from, buf_view(&v->explained.suggestion), &v->warnings);
+    check_warns(c, q, o, from, buf_view(&v->explained.suggestion), v);
     language_explain(v, o, from);
     return true;
 }

@@ -1,7 +1,6 @@
-/* evaluating/limits.h - what code that a caller brings may ask for, and leave behind.
+/* evaluating/limits.h - limits and losses of a caller's code.
  *
- * Private to the room; evaluate.c has them.
- */
+ * Private to the room; evaluate.c has them. */
 #pragma once
 #include "base/base.h"
 
@@ -9,12 +8,11 @@ struct action_call;
 struct evaluation;
 struct script_outcome;
 
-/* The argument `code`; ERR_LIMIT. */
+/* The argument `code`. false and ERR_LIMIT. */
 bool limit_code(const struct action_call *c, struct str *code, struct err *e);
-/* As much of a result as may be put aside, and does not make memory the limit that is
- * hit. */
+/* The largest result that may be kept aside without exceeding the memory limit. */
 size_t limit_result(uint64_t memory_bytes);
-/* v->advice.command, where the code looks at nothing that would show it. */
-void told_failure(struct evaluation *v, struct str code);
-/* What the result holds that JSON has no word for. */
-void told_losses(struct evaluation *v, const struct script_outcome *o);
+/* Sets v->advice.command, if the code ignores the command's failure. */
+void notice_failed_command(struct evaluation *v, struct str code);
+/* Adds notices about parts of the result that JSON cannot represent. */
+void notice_losses(struct evaluation *v, const struct script_outcome *o);

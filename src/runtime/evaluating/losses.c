@@ -1,4 +1,4 @@
-/* What a run that ended well is warned of: commands that failed, and what its result lost. */
+/* Notices about a successful run: commands that failed, and values that were lost. */
 #include <inttypes.h>
 
 #include "evaluating/internal.h"
@@ -7,7 +7,7 @@
 
 /* ---- commands ---------------------------------------------------------------- */
 
-void told_failure(struct evaluation *v, struct str code)
+void notice_failed_command(struct evaluation *v, struct str code)
 {
     static const char *const looks[] = {"exitCode", "success", "stderr", "outcome",
                                         "errorDetails"};
@@ -15,8 +15,8 @@ void told_failure(struct evaluation *v, struct str code)
         if (code.n && memmem(code.at, code.n, looks[i], strlen(looks[i])))
             return;
     if (v->advice.command[0])
-        told_add(v, "failed-command", str_of(v->advice.command),
-                 STR("Look at exitCode or success before stdout."));
+        notice_add(v, "failed-command", str_of(v->advice.command),
+                   STR("Look at exitCode or success before stdout."));
 }
 
 /* ---- results ---------------------------------------------------------------- */
@@ -28,23 +28,17 @@ static const char *advice_for(struct str what, bool many)
     if (str_is(what, "a function"))
         return "Call it, or leave it out.";
     if (str_is(what, "NaN"))
-        return "Arithmetic with undefined, or with a text that is no number, gives NaN.";
+        return "Arithmetic with undefined, or with a text that is not a number, gives "
+               "NaN.";
     return "";
 }
 
-/* Has the linter said where an await is missing? */
-static bool is_await_told(const struct evaluation *v)
-{
-    static const char rule[] = "\"rule\":\"missing-await\"";
-    return v->warnings.n && memmem(v->warnings.at, v->warnings.n, rule, sizeof rule - 1);
-}
-
-static void tell_loss(struct evaluation *v, const struct json *row)
+static void notice_loss(struct evaluation *v, const struct json *row)
 {
     scoped_buf struct buf text;
-    buf_init(&text, TOLD_MAX);
+    buf_init(&text, NOTICES_MAX);
     struct str what = json_str(json_get(row, "what"));
-    if (str_is(what, "a promise") && is_await_told(v))
+    if (str_is(what, "a promise") && v->await_warned)
         return;
     int64_t others = json_int(json_get(row, "count"), 1) - 1;
     buf_printf(&text, "result%.*s is %.*s, and %s in JSON",
@@ -53,16 +47,16 @@ static void tell_loss(struct evaluation *v, const struct json *row)
     if (others)
         buf_printf(&text, "; so %s %" PRId64 " other value%s", others > 1 ? "are" : "is",
                    others, others > 1 ? "s" : "");
-    told_add(v, "lost-value", buf_view(&text), str_of(advice_for(what, others > 0)));
+    notice_add(v, "lost-value", buf_view(&text), str_of(advice_for(what, others > 0)));
 }
 
-void told_losses(struct evaluation *v, const struct script_outcome *o)
+void notice_losses(struct evaluation *v, const struct script_outcome *o)
 {
     struct err none = {0};
     if (!o->lost.n)
         return;
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     struct json_iter it = json_iter(json_read(buf_view(&o->lost), a, &none));
     while (json_next(&it))
-        tell_loss(v, it.value);
+        notice_loss(v, it.value);
 }

@@ -1,11 +1,12 @@
-/* The answer of an evaluation, in its one shape (docs/evaluating.md). */
+/* The answer about an evaluation, in its one shape (docs/evaluating.md). */
 #include "evaluating/report.h"
 #include "evaluating/evaluating.h"
 #include "evaluating/internal.h"
 
 #define ADVICE_MAX 2000u
 
-static void put_text(struct json_writer *w, const char *key, const struct buf *text)
+static void report_put_text(struct json_writer *w, const char *key,
+                            const struct buf *text)
 {
     if (text->n)
         json_pair_str(w, key, buf_view(text));
@@ -17,7 +18,7 @@ static void put_advice(struct evaluation *v, const struct script_outcome *o,
     scoped_buf struct buf text;
     buf_init(&text, ADVICE_MAX);
     advise(v, o, &text);
-    put_text(w, "suggestion", &text);
+    report_put_text(w, "suggestion", &text);
 }
 
 static void write_details(struct evaluation *v, const struct script_outcome *o,
@@ -28,16 +29,16 @@ static void write_details(struct evaluation *v, const struct script_outcome *o,
     json_pair_cstr(w, "type", kind->name);
     json_pair_str(w, "message", buf_view(&o->message));
     json_pair_cstr(w, "code", kind->code);
-    put_text(w, "name", &o->name);
+    report_put_text(w, "name", &o->name);
     if (o->line) {
         json_pair_int(w, "line", o->line);
         json_pair_int(w, "column", o->column);
     }
-    put_text(w, "frame", &o->frame);
-    put_text(w, "stack", &o->stack);
+    report_put_text(w, "frame", &o->frame);
+    report_put_text(w, "stack", &o->stack);
     if (v && capability_custom())
         capability_custom()->put_failure(v, o, w);
-    put_text(w, "preview", &o->preview);
+    report_put_text(w, "preview", &o->preview);
     if (o->problem.n) {
         json_pair_int(w, "status", o->status);
         json_pair_raw(w, "problem", buf_view(&o->problem));
@@ -47,7 +48,7 @@ static void write_details(struct evaluation *v, const struct script_outcome *o,
     if (v && v->resource[0])
         json_pair_cstr(w, "resource", v->resource);
     put_advice(v, o, w);
-    /* Sent again, what was done would be done twice, or stand in its own way. */
+    /* A repeated call would repeat its changes, or conflict with them. */
     json_pair_bool(w, "retry", kind->retry && !o->changed);
     json_pair_bool(w, "changed", o->changed);
     if (v && o->changed) {
@@ -84,19 +85,19 @@ static void write_stats(const struct evaluation *v, const struct script_outcome 
     json_close(w);
 }
 
-/* Of the code, and of filters that found nothing. */
+/* The linter's warnings, and the notices. */
 static void put_warnings(const struct evaluation *v, struct json_writer *w)
 {
     scoped_buf struct buf all;
-    buf_init(&all, v->warnings.n + v->told.n + 4);
-    if (!v->told.n && !v->warnings.n)
+    buf_init(&all, v->warnings.n + v->notices.rows.n + 4);
+    if (!v->notices.rows.n && !v->warnings.n)
         return;
     buf_char(&all, '[');
-    if (v->warnings.n) /* less its own brackets */
+    if (v->warnings.n) /* without its own brackets */
         buf_put(&all, v->warnings.at + 1, v->warnings.n - 2);
-    if (v->warnings.n && v->told.n)
+    if (v->warnings.n && v->notices.rows.n)
         buf_char(&all, ',');
-    buf_str(&all, buf_view(&v->told));
+    buf_str(&all, buf_view(&v->notices.rows));
     buf_char(&all, ']');
     json_pair_raw(w, "warnings", buf_view(&all));
 }
@@ -127,8 +128,8 @@ void report_put(struct evaluation *v, const struct script_outcome *o,
     json_pair_raw(w, "logs", buf_view(&o->logs));
     json_key(w, "stats");
     write_stats(v, o, w);
-    if (v && v->kept)
-        kept_write(v->kept, w);
+    if (v && v->lease)
+        lease_write(v->lease, w);
     if (v && v->cached)
         json_pair_bool(w, "cached", true);
     if (v && v->trace)

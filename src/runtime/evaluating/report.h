@@ -1,7 +1,6 @@
-/* evaluating/report.h - what came of an evaluation, told to its caller.
+/* evaluating/report.h - the answer about an evaluation.
  *
- * Private to the room.
- */
+ * Private to the room. */
 #pragma once
 #include "base/base.h"
 
@@ -9,17 +8,17 @@ struct evaluation;
 struct json_writer;
 struct script_outcome;
 
-/* The answer of evaluate_note_code as one JSON object. `v` is NULL where the code did
- * not run at all. */
+/* Writes the answer of evaluate_note_code, one JSON object. `v` is NULL where the code
+ * did not run at all. */
 void report_write(struct evaluation *v, const struct script_outcome *o,
                   struct json_writer *w);
-/* "trace": [...] of the calls that were made, and "hints": [...], where there are any:
- * pairs of the open object. */
+/* Pairs of the open object, left out where empty: "trace": [...] of the calls that were
+ * made, and "hints": [...]. */
 void trace_write(const struct evaluation *v, const struct script_outcome *o,
                  struct json_writer *w);
 void hints_write(struct evaluation *v, const struct script_outcome *o,
                  struct json_writer *w);
-/* Appends what would help against this failure; nothing where nobody knows. */
+/* Appends advice on this failure; nothing where there is none. */
 void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out);
-/* {"notes.create": 2}: the calls that have changed something. */
+/* {"notes.create": 2}: the calls that have made changes, with their number. */
 void advice_put_writes(const struct evaluation *v, struct json_writer *out);

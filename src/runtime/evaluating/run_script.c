@@ -1,11 +1,10 @@
-/* run_script: an agent's program whose one way out is host.call(method, path, body),
- * answered by the routes of REST in this process.
+/* run_script: a program whose only access is host.call(method, path, body), answered by
+ * the REST routes in this process.
  *
- * The routes are a room's above this one, which hands in a function. What they do of
- * notes comes back down as work (work.c), and belongs to the script's own call: the same
- * rights, the same record in the audit, what it has read and changed. Computing is
- * counted in fuel, so the same script always gets as far.
- * Source: seed 003. */
+ * The routes belong to a room above this one, which passes in a function. Their work on
+ * notes comes back as struct work (performing/work.c), and belongs to the script's own call: the
+ * same rights, the same audit record, the versions it has read and changed. Computing is
+ * counted in fuel, so a script always gets equally far. Source: seed 003. */
 #include <stdio.h>
 
 #include "caller/caller.h"
@@ -16,7 +15,7 @@
 #include "record/record.h"
 #include "script/script.h"
 
-#define FUEL_USUAL 10000000000         /* about a second and a half of computing */
+#define FUEL_USUAL 10000000000         /* about a second and a half of CPU time */
 #define REQUEST_MAX ((size_t)16 << 20) /* bytes of one call's arguments */
 #define REPLY_MAX ((size_t)64 << 20)
 #define NEXT_MAX 4096u
@@ -30,7 +29,7 @@ static const char wrap[] =
     "\"GET\" and `/workspaces/${workspace_id}/notes`, and an object or nothing');"
     " const {status, body: answer, next} = body === undefined ? callSync(method, path)"
     "  : callSync(method, path, body);"
-    /* Beside the rows, and not among them: an array stays what it is when it is shown. */
+    /* `next` is not enumerable: an array stays an array when it is printed. */
     " if (next) Object.defineProperty(answer, 'next', {value: next});"
     " if (status >= 200 && status < 300) return answer;"
     " const said = answer?.detail ?? answer?.title ?? '';"
@@ -49,7 +48,7 @@ const struct script_row *run_script_rows(size_t *count)
     return rows;
 }
 
-/* Text is sent as it stands, everything else as JSON. */
+/* Strings are sent as text, everything else as JSON. */
 static bool put_body(const struct json *body, struct buf *out)
 {
     if (json_is(body, JSON_STRING))
@@ -60,8 +59,8 @@ static bool put_body(const struct json *body, struct buf *out)
     return !out->failed;
 }
 
-/* What a failure of the routes themselves reads as (RFC 9457). */
-static void put_problem(const struct err *why, struct action_reply *out)
+/* The body for an error of the routes themselves (RFC 9457). */
+static void reply_put_problem(const struct err *why, struct action_reply *out)
 {
     const struct err_kind *kind = err_kind(why->code);
     buf_clear(&out->body);
@@ -93,7 +92,7 @@ static bool put_reply(const struct action_reply *reply, struct buf *out, struct 
     return buf_check(out, "the answer", e);
 }
 
-/* Makes the request as the script's caller, and as a part of this call. */
+/* Sends the request as the script's caller, within this call. */
 static void request(struct evaluation *v, const struct json *args,
                     struct action_reply *reply)
 {
@@ -102,7 +101,7 @@ static void request(struct evaluation *v, const struct json *args,
     struct caller inner = *v->who;
     inner.within = v;
     inner.client = NULL;
-    inner.vault = NULL; /* where the caller works is not the script's to change */
+    inner.vault = NULL; /* the script cannot change the caller's vault */
     scoped_buf struct buf body;
     buf_init(&body, REQUEST_MAX);
     struct action_request rq = {.method = json_str(json_at(args, 0)),
@@ -117,14 +116,14 @@ static void request(struct evaluation *v, const struct json *args,
     if (!why.code)
         (void)a->on_request(a->request_arg, &rq, reply, &why);
     if (why.code)
-        put_problem(&why, reply);
+        reply_put_problem(&why, reply);
 }
 
-static bool perform(void *arg, struct script_task *t, uint32_t row, struct str args,
-                    struct buf *out, struct err *e)
+static bool request_perform(void *arg, struct script_task *t, uint32_t row,
+                            struct str args, struct buf *out, struct err *e)
 {
     (void)t;
-    (void)row; /* there is one */
+    (void)row; /* there is one row */
     scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
     const struct json *values = json_read(args, arena, e);
     if (!values)
@@ -151,11 +150,11 @@ static bool read_script(const struct action_call *c, struct script_request *q,
                                  .logs_max = LOGS_MAX,
                                  .cancel = c->who->cancel,
                                  .principal = caller_principal(c->who),
-                                 .perform = perform,
-                                 .over = evaluation_over,
-                                 .due = evaluation_due,
-                                 .wrote = evaluation_wrote,
-                                 .stood = evaluation_stood};
+                                 .perform = request_perform,
+                                 .over = evaluation_stop_calls,
+                                 .due = evaluation_set_deadline,
+                                 .wrote = evaluation_log,
+                                 .stood = evaluation_human_wait_ns};
     if (!limit_code(c, &q->code, e) || !limit_memory(c, &q->memory_bytes, e) ||
         !limit_read(c->arguments, "fuel", 1, FUEL_USUAL, (int64_t)policy->fuel, "units",
                     &q->fuel, e))
@@ -164,15 +163,15 @@ static bool read_script(const struct action_call *c, struct script_request *q,
     return true;
 }
 
-/* One kind for whatever is wrong with the script itself; its name tells which. */
+/* One kind for all errors of the script itself; `name` tells them apart. */
 static void name_kind(struct script_outcome *o)
 {
     if (o->type == ERR_SYNTAX)
         o->type = ERR_GUEST;
 }
 
-static bool run(const struct action_call *c, struct script *runner,
-                struct script_request *q, struct answer *out, struct err *e)
+static bool script_evaluate(const struct action_call *c, struct script *runner,
+                            struct script_request *q, struct answer *out, struct err *e)
 {
     struct evaluation v;
     evaluation_init(&v, c);
@@ -184,10 +183,10 @@ static bool run(const struct action_call *c, struct script *runner,
     bool ran = check_passes(c, q, NULL, e) && script_run(runner, q, &o, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
-        check_warns(c, q, &o, NULL, STR(""), &v.warnings);
+        check_warns(c, q, &o, NULL, STR(""), &v);
         name_kind(&o);
         o.changed = v.advice.written;
-        told_losses(&v, &o);
+        notice_losses(&v, &o);
         evaluation_put_aside(c, &v, &o);
         account_script(c->account, &o);
         report_write(&v, &o, &w);
@@ -213,11 +212,11 @@ bool action_run_script(const struct action_call *c, struct answer *out, struct e
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(c->actions->vaults, c->place->vault, vault);
     scoped_buf struct buf context;
-    buf_init(&context, 1024);
+    buf_init(&context, BUF_LINE);
     struct json_writer w = json_writer(&context);
     json_open_object(&w);
     json_pair_cstr(&w, "workspace_id", vault);
     json_close(&w);
     q.context = buf_view(&context);
-    return run(c, runner, &q, out, e);
+    return script_evaluate(c, runner, &q, out, e);
 }

@@ -1,4 +1,4 @@
-/* Sessions of evaluations: found before the code runs, kept after it. */
+/* Sessions of evaluations: opened before the code runs, stored after it. */
 #include <stdio.h>
 
 #include "evaluating/evaluating.h"
@@ -17,7 +17,7 @@ static void *make_store(void *arg, struct err *e)
     return s;
 }
 
-/* Opened when first needed: most processes never do. */
+/* Opened at first use: most processes have no sessions. */
 static struct sessions *store_of(struct actions *a, struct err *e)
 {
     return once_need(&a->sessions, make_store, NULL, e);
@@ -35,7 +35,7 @@ static struct session_limits limits_of(const struct policy *p)
     };
 }
 
-/* Whose they are: the caller's, in the vault that the call begins in. */
+/* The owner: the caller, in the vault that the call begins in. */
 struct own {
     char *vault;
     struct session_owner owner;
@@ -47,16 +47,16 @@ static void own_init(struct own *o, const struct action_call *c)
     o->vault = vault_set_path(c->actions->vaults, c->place->vault);
     o->owner = (struct session_owner){c->who->name, o->vault ? o->vault : ""};
     o->limits = limits_of(c->place->permit.policy);
-    /* One token's sessions take no room from another's. */
+    /* The sessions of one token do not count against another's limit. */
     o->limits.each = c->who->grant != NULL;
 }
 
-/* ---- an evaluation's ---------------------------------------------------- */
+/* ---- an evaluation's session -------------------------------------------- */
 
-bool kept_begin(struct kept *k, const struct action_call *c, struct script_request *q,
-                struct err *e)
+bool lease_begin(struct session_lease *k, const struct action_call *c,
+                 struct script_request *q, struct err *e)
 {
-    *k = (struct kept){0};
+    *k = (struct session_lease){0};
     struct str name = json_str(json_get(c->arguments, "session"));
     if (!json_get(c->arguments, "session"))
         return true;
@@ -75,7 +75,7 @@ bool kept_begin(struct kept *k, const struct action_call *c, struct script_reque
     return true;
 }
 
-bool kept_refuse(struct kept *k, const struct script_outcome *o, struct err *e)
+bool lease_refuse(struct session_lease *k, const struct script_outcome *o, struct err *e)
 {
     struct err none = {0}, why = *e;
     if (!k->session || !o->unrestored)
@@ -98,7 +98,7 @@ bool kept_refuse(struct kept *k, const struct script_outcome *o, struct err *e)
     return false;
 }
 
-void kept_end(struct kept *k, const struct script_outcome *o)
+void lease_end(struct session_lease *k, const struct script_outcome *o)
 {
     struct session *x = k->session;
     if (!x)
@@ -110,7 +110,7 @@ void kept_end(struct kept *k, const struct script_outcome *o)
     k->bytes = k->kept ? o->saved.n : x->saved.n;
 }
 
-static void put_reason(const struct kept *k, bool exists, struct json_writer *w)
+static void put_reason(const struct session_lease *k, bool exists, struct json_writer *w)
 {
     char text[sizeof k->why.msg + 80];
     (void)snprintf(text, sizeof text, "%s: the session %s",
@@ -119,13 +119,12 @@ static void put_reason(const struct kept *k, bool exists, struct json_writer *w)
     json_pair_cstr(w, "reason", text);
 }
 
-void kept_write(const struct kept *k, struct json_writer *w)
+void lease_write(const struct session_lease *k, struct json_writer *w)
 {
     const struct session *x = k->session;
     if (!x)
         return;
     bool exists = k->kept || !k->is_new;
-    char expires[25];
     json_key(w, "session");
     json_open_object(w);
     json_pair_cstr(w, "name", x->name);
@@ -136,19 +135,18 @@ void kept_write(const struct kept *k, struct json_writer *w)
         put_reason(k, exists, w);
     if (exists) {
         int64_t used = x->used_ms;
-        os_format_utc(used + (int64_t)x->limits.idle_ms, expires);
         json_pair_int(w, "calls", (int64_t)x->calls);
         json_pair_int(w, "bytes", (int64_t)k->bytes);
-        json_pair_cstr(w, "expires", expires);
+        json_pair_time(w, "expires", used + (int64_t)x->limits.idle_ms);
     }
     json_close(w);
 }
 
-void kept_done(struct kept *k)
+void lease_done(struct session_lease *k)
 {
     session_release(k->session);
     free(k->vault);
-    *k = (struct kept){0};
+    *k = (struct session_lease){0};
 }
 
 /* ---- close_session ------------------------------------------------------ */

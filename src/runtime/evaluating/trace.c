@@ -1,8 +1,7 @@
-/* What an evaluation's host calls tell: the trace, and hints for the next one.
+/* The trace of an evaluation's host calls, and hints made from it.
  *
- * Hints are few and count what happened; whether they apply (does one call need another's
- * answer?) only the code's author knows, and they say so.
- */
+ * Hints are few and count calls; whether one applies (a call may need another's answer)
+ * only the code's author knows, and the hint says so. */
 #include <stdio.h>
 
 #include "evaluating/evaluating.h"
@@ -10,27 +9,27 @@
 #include "evaluating/report.h"
 
 #define HINTS_MAX 3u
-#define IN_A_ROW 8u      /* quick calls that were awaited one after the other */
-#define IN_A_ROW_SLOW 3u /* the same of slow ones, which are performed at once */
-#define AGAIN 3u         /* times the same call, with the same arguments */
+#define IN_A_ROW 8u      /* fast calls awaited one after the other */
+#define IN_A_ROW_SLOW 3u /* the same of slow calls, which can run at once */
+#define AGAIN 3u         /* repetitions of a call with the same arguments */
 #define GETS_OF_LIST 20u
 
-static const struct host_call *call_of(const struct script_made *m)
+static const struct host_call *made_call(const struct script_made *m)
 {
     size_t count;
     const struct host_call *const *calls = host_call_all(&count);
     return m->row < count ? calls[m->row] : NULL;
 }
 
-static const char *name_of(const struct script_made *m)
+static const char *made_name(const struct script_made *m)
 {
-    const struct host_call *c = call_of(m);
+    const struct host_call *c = made_call(m);
     return c ? c->row.name : "a call that is not there";
 }
 
 /* ---- the trace ---------------------------------------------------------- */
 
-/* The arguments as they were sent, without the array around them. */
+/* The arguments as sent, without the brackets of their array. */
 static void put_args(const struct script_made *m, struct json_writer *w)
 {
     bool whole = m->args_shown == m->args_size && m->args_size >= 2;
@@ -52,7 +51,7 @@ static void put_made(const struct evaluation *v, const struct script_made *m,
     const struct custom_code *custom = capability_custom();
     const char *in = custom ? custom->source_name(v, m->from) : NULL;
     json_open_object(w);
-    json_pair_cstr(w, "call", name_of(m));
+    json_pair_cstr(w, "call", made_name(m));
     put_args(m, w);
     if (in)
         json_pair_cstr(w, "in", in);
@@ -103,7 +102,7 @@ struct hints {
 
 static bool reads(const struct script_made *m)
 {
-    const struct host_call *c = call_of(m);
+    const struct host_call *c = made_call(m);
     return c && m->answered && !m->failed && !c->row.writes && !c->row.sync;
 }
 
@@ -118,7 +117,7 @@ static void put_hint(struct hints *h, const char *text)
     json_put_cstr(h->w, text);
 }
 
-/* " (line 3)", where it is known. */
+/* " (line 3)", if it is known. */
 static void line_of(const struct script_made *m, char out[static 24])
 {
     out[0] = '\0';
@@ -126,7 +125,7 @@ static void line_of(const struct script_made *m, char out[static 24])
         (void)snprintf(out, 24, " (line %u)", m->line);
 }
 
-/* How many calls of one row follow each other from `i` on, each alone in its round? */
+/* The number of calls of one row from `i` on, each alone in its round. */
 static size_t row_from(const struct script_outcome *o, size_t i)
 {
     size_t n = 0;
@@ -156,7 +155,7 @@ static void hint_in_a_row(struct hints *h)
     size_t longest = 0, at = 0;
     for (size_t i = 0; i < h->o->made_count;) {
         size_t n = row_from(h->o, i);
-        const struct host_call *c = call_of(&h->o->made[i]);
+        const struct host_call *c = made_call(&h->o->made[i]);
         if (n >= (c && c->row.slow ? IN_A_ROW_SLOW : IN_A_ROW) && n > longest) {
             longest = n;
             at = i;
@@ -176,12 +175,12 @@ static void hint_in_a_row(struct hints *h)
         "%zu%s calls of %s%s were awaited one after the other (%.1f ms in them). Where "
         "none needs the answer of the one before: await Promise.all(items.map((x) => "
         "%s(...)))",
-        longest, longest == SCRIPT_MADE_MAX ? " or more" : "", name_of(m), line, ms,
-        name_of(m));
+        longest, longest == SCRIPT_MADE_MAX ? " or more" : "", made_name(m), line, ms,
+        made_name(m));
     put_hint(h, text);
 }
 
-static bool is_same(const struct script_made *a, const struct script_made *b)
+static bool made_equals(const struct script_made *a, const struct script_made *b)
 {
     return a->row == b->row && a->args_hash && a->args_hash == b->args_hash &&
            a->args_size == b->args_size;
@@ -198,16 +197,16 @@ static int by_call(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Did something write between the first and the last of them? Then they may differ. */
+/* Whether a write came between the first and the last: then their answers may differ. */
 static bool wrote_between(const struct script_made *first, const struct script_made *last)
 {
     for (const struct script_made *m = first; m < last; m++)
-        if (call_of(m) && call_of(m)->row.writes)
+        if (made_call(m) && made_call(m)->row.writes)
             return true;
     return false;
 }
 
-static void tell_again(struct hints *h, const struct script_made *m, size_t times)
+static void send_again(struct hints *h, const struct script_made *m, size_t times)
 {
     char text[400], line[24];
     line_of(m, line);
@@ -216,7 +215,7 @@ static void tell_again(struct hints *h, const struct script_made *m, size_t time
         text, sizeof text,
         "%s(%.*s)%s was called %zu times, with nothing written in between; keep its "
         "answer in a variable",
-        name_of(m), STR_ARGS(m->args_shown == m->args_size ? args : STR("...")), line,
+        made_name(m), STR_ARGS(m->args_shown == m->args_size ? args : STR("...")), line,
         times);
     put_hint(h, text);
 }
@@ -232,7 +231,7 @@ static void hint_again(struct hints *h)
     if (n)
         qsort(sorted, n, sizeof *sorted, by_call);
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && is_same(sorted[i], sorted[end]);)
+        for (end = i + 1; end < n && made_equals(sorted[i], sorted[end]);)
             end++;
         if (end - i >= AGAIN && end - i > most &&
             !wrote_between(sorted[i], sorted[end - 1])) {
@@ -241,13 +240,13 @@ static void hint_again(struct hints *h)
         }
     }
     if (told)
-        tell_again(h, told, most);
+        send_again(h, told, most);
     free(sorted);
 }
 
 static bool is_use(const struct script_made *m, enum right r)
 {
-    return reads(m) && !strcmp(name_of(m), host_call_of_right(r)->row.name);
+    return reads(m) && !strcmp(made_name(m), host_call_of_right(r)->row.name);
 }
 
 static void hint_gets_of_list(struct hints *h)
@@ -263,9 +262,9 @@ static void hint_gets_of_list(struct hints *h)
         return;
     (void)snprintf(
         text, sizeof text,
-        "notes.get was called %zu times after notes.list. Its rows hold title, type, "
-        "dates, tags, size and path already, and with fields also metadata and "
-        "content_hash; notes.search finds notes by what is in them",
+        "notes.get was called %zu times after notes.list. Its rows already have "
+        "title, type, dates, tags, size and path, and with fields also metadata and "
+        "content_hash; notes.search finds notes by their contents",
         gets);
     put_hint(h, text);
 }
@@ -274,8 +273,8 @@ void hints_write(struct evaluation *v, const struct script_outcome *o,
                  struct json_writer *w)
 {
     struct hints h = {.o = o, .w = w};
-    if (v->again.n)
-        put_hint(&h, buf_cz(&v->again));
+    if (v->repeat_hint.n)
+        put_hint(&h, buf_cz(&v->repeat_hint));
     hint_in_a_row(&h);
     hint_again(&h);
     hint_gets_of_list(&h);

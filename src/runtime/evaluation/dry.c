@@ -1,19 +1,21 @@
+#include <stdio.h>
+
 #include "calls/calls.h"
 #include "evaluation/evaluation.h"
-#include "notes/notes.h"
+#include "notes/copies.h"
 #include "place/place.h"
 #include "json/json.h"
 
-#define COPIES_MAX 4u /* that one run may write to */
+#define COPIES_MAX 4u /* vaults that one run may write to */
 
 struct dry {
-    pthread_mutex_t lock; /* held while a copy is made: others need it, too */
+    pthread_mutex_t lock; /* held while a copy is made: other calls need it, too */
     struct {
         unsigned number;
         struct vault_copy *copy;
     } at[COPIES_MAX];
     size_t count;
-    int64_t now_ms; /* 0: the clock goes */
+    int64_t now_ms; /* 0: the real time */
 };
 
 struct dry *dry_new(void)
@@ -36,7 +38,7 @@ void dry_free(struct dry *d)
 /* ---- copies ---------------------------------------------------------------- */
 
 /* The lock is held. */
-static struct vault_copy *find(const struct dry *d, unsigned number)
+static struct vault_copy *copy_find(const struct dry *d, unsigned number)
 {
     for (size_t i = 0; i < d->count; i++)
         if (d->at[i].number == number)
@@ -44,7 +46,7 @@ static struct vault_copy *find(const struct dry *d, unsigned number)
     return NULL;
 }
 
-static void add(struct dry *d, unsigned number, struct vault_copy *c)
+static void copy_add(struct dry *d, unsigned number, struct vault_copy *c)
 {
     vault_set_clock(vault_copy_vault(c, NULL), d->now_ms);
     d->at[d->count].number = number;
@@ -54,7 +56,7 @@ static void add(struct dry *d, unsigned number, struct vault_copy *c)
 static struct vault_copy *need(struct evaluation *v, unsigned number, struct err *e)
 {
     struct dry *d = v->dry;
-    struct vault_copy *c = find(d, number);
+    struct vault_copy *c = copy_find(d, number);
     if (c)
         return c;
     struct vault *first = vault_set_get(v->actions->vaults, number, e);
@@ -63,25 +65,26 @@ static struct vault_copy *need(struct evaluation *v, unsigned number, struct err
         err_set(e, ERR_LIMIT, "a dry run may write to %u vaults", COPIES_MAX);
     c = first && d->count < COPIES_MAX ? vault_copy_make(first, by, e) : NULL;
     if (c)
-        add(d, number, c);
+        copy_add(d, number, c);
     return c;
 }
 
 struct vault *dry_vault(struct dry *d, unsigned number)
 {
     pthread_mutex_lock(&d->lock);
-    struct vault_copy *c = find(d, number);
+    struct vault_copy *c = copy_find(d, number);
     pthread_mutex_unlock(&d->lock);
     return c ? vault_copy_vault(c, NULL) : NULL;
 }
 
-/* ---- notes of its own ---------------------------------------------------------- */
+/* ---- fixtures ------------------------------------------------------------------ */
 
-static bool put_notes(struct vault *vault, const struct json *notes, struct err *e)
+static bool copy_create_notes(struct vault *vault, const struct json *notes,
+                              struct err *e)
 {
     struct json_iter it = json_iter(notes);
     scoped_buf struct buf ignored;
-    buf_init(&ignored, (size_t)1 << 20);
+    buf_init(&ignored, BUF_LIST);
     for (size_t i = 0; json_next(&it); i++) {
         struct json_writer w = json_writer(&ignored);
         buf_clear(&ignored);
@@ -99,8 +102,8 @@ bool dry_fixture(struct evaluation *v, unsigned number, const struct json *notes
     struct vault *first = notes ? vault_set_get(v->actions->vaults, number, e) : NULL;
     struct vault_copy *c = first ? vault_copy_empty(first, e) : NULL;
     if (c)
-        add(d, number, c);
-    return !notes || (c && put_notes(vault_copy_vault(c, NULL), notes, e));
+        copy_add(d, number, c);
+    return !notes || (c && copy_create_notes(vault_copy_vault(c, NULL), notes, e));
 }
 
 /* ---- calls ------------------------------------------------------------------- */
@@ -112,7 +115,7 @@ bool dry_begin(struct evaluation *v, const struct host_call *c, struct err *e)
                        "%s is not made in a dry run, where nothing is changed; nothing "
                        "was changed",
                        c->row.name);
-    if (!c->row.writes || c->asks) /* a tool says itself what it writes to */
+    if (!c->row.writes || c->asks) /* a tool marks its own writes */
         return true;
     pthread_mutex_lock(&v->dry->lock);
     bool ok = need(v, atomic_load(&v->vault), e) != NULL;
@@ -124,7 +127,7 @@ char *dry_folder(struct evaluation *v, unsigned number, bool writes, struct err 
 {
     struct dry *d = v->dry;
     pthread_mutex_lock(&d->lock);
-    struct vault_copy *c = writes ? need(v, number, e) : find(d, number);
+    struct vault_copy *c = writes ? need(v, number, e) : copy_find(d, number);
     bool ok = !c || vault_copy_files(c, e);
     pthread_mutex_unlock(&d->lock);
     if (!ok || (writes && !c))
@@ -135,12 +138,12 @@ char *dry_folder(struct evaluation *v, unsigned number, bool writes, struct err 
     return path ? mem_strdup(path) : vault_set_path(v->actions->vaults, number);
 }
 
-bool dry_put_changes(struct dry *d, bool told, struct json_writer *out, struct err *e)
+bool dry_put_changes(struct dry *d, bool listed, struct json_writer *out, struct err *e)
 {
     size_t all = 0;
     bool ok = true;
     scoped_buf struct buf list;
-    buf_init(&list, (size_t)64 << 20);
+    buf_init(&list, BUF_ANSWER);
     struct json_writer w = json_writer(&list);
     /* Nearly always it is one vault: its list is the list. */
     bool one = d->count == 1;
@@ -155,9 +158,12 @@ bool dry_put_changes(struct dry *d, bool told, struct json_writer *out, struct e
         json_close(&w);
     if (!ok || !buf_check(&list, "the changes", e))
         return false;
-    json_pair_raw(out, "changes", told ? buf_view(&list) : STR("[]"));
+    json_pair_raw(out, "changes", listed ? buf_view(&list) : STR("[]"));
     json_pair_int(out, "changeCount", (int64_t)all);
-    if (!told)
-        json_pair_cstr(out, "hidden", "needs notes.get");
+    char needs[80];
+    (void)snprintf(needs, sizeof needs, "needs %s",
+                   host_call_of_right(RIGHT_READ_NOTES)->row.name);
+    if (!listed)
+        json_pair_cstr(out, "hidden", needs);
     return true;
 }

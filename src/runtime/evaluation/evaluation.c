@@ -1,4 +1,4 @@
-/* One evaluation: where it works, and what its parts are made of and end with. */
+/* The state of one evaluation: its vault, and its parts from creation to end. */
 #include "evaluation/evaluation.h"
 #include "caller/caller.h"
 #include "calls/calls.h"
@@ -8,7 +8,7 @@
 #include "record/record.h"
 #include "json/json.h"
 
-#define PLACES_MAX 64u /* vaults that one evaluation may work in */
+#define PLACES_MAX 64u /* vaults that one evaluation may use */
 
 void evaluation_init(struct evaluation *v, const struct action_call *c)
 {
@@ -19,16 +19,16 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
                              .places = c->place,
                              .account = c->account,
                              .cancel = c->who->cancel,
-                             .arena = arena_new((size_t)16 << 20)};
+                             .arena = arena_new(ARENA_CALL)};
     atomic_init(&v->vault, c->place->vault);
-    atomic_init(&v->due_ns, UINT64_MAX);
+    atomic_init(&v->deadline_ns, UINT64_MAX);
     cancel_init(&v->stopping);
-    cancel_set_due(&v->stopping, evaluation_is_due, v);
+    cancel_set_due(&v->stopping, evaluation_is_past_deadline, v);
     pthread_mutex_init(&v->lock, NULL);
     buf_init(&v->warnings, (size_t)128 << 10);
     buf_init(&v->explained.suggestion, 2000);
-    buf_init(&v->told, (size_t)16 << 10);
-    buf_init(&v->again, 2000);
+    notices_init(&v->notices);
+    buf_init(&v->repeat_hint, 2000);
     pthread_mutex_init(&v->inside.lock, NULL);
     pthread_cond_init(&v->inside.empty, NULL);
 }
@@ -43,8 +43,8 @@ void evaluation_done(struct evaluation *v)
     v->places->next = NULL; /* the first is the call's own */
     buf_done(&v->warnings);
     buf_done(&v->explained.suggestion);
-    buf_done(&v->told);
-    buf_done(&v->again);
+    notices_done(&v->notices);
+    buf_done(&v->repeat_hint);
     pthread_cond_destroy(&v->inside.empty);
     pthread_mutex_destroy(&v->inside.lock);
     pthread_mutex_destroy(&v->lock);
@@ -56,8 +56,8 @@ void **evaluation_part(struct evaluation *v, const struct capability *c)
     return &v->parts[capability_number(c)];
 }
 
-/* The place of this vault, opened when it is new; the lock is held for writing. */
-static struct place *find_place(struct evaluation *v, unsigned vault, struct err *e)
+/* The place of this vault, opened at first use; the lock is held for writing. */
+static struct place *evaluation_place(struct evaluation *v, unsigned vault, struct err *e)
 {
     struct place *p = v->places;
     for (unsigned n = 1;; n++, p = p->next) {
@@ -97,7 +97,7 @@ bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e)
     pthread_mutex_lock(&v->inside.lock);
     while (v->inside.calls)
         pthread_cond_wait(&v->inside.empty, &v->inside.lock);
-    struct place *to = find_place(v, vault, e);
+    struct place *to = evaluation_place(v, vault, e);
     if (to) {
         v->here = to;
         atomic_store(&v->vault, vault);
@@ -122,7 +122,8 @@ bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
 {
     struct permit_need need = host_call_need(c);
     if (!c->asks)
-        return permit_call(&v->here->permit, &need, e);
+        return permit_call(&v->here->permit, &need, e) &&
+               (!c->changes_vaults || vault_set_owned(v->who->grant, c->row.name, e));
     return v->here->permit.level <= c->level ||
            err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", c->row.name,
                    level_name(v->here->permit.level));
@@ -130,12 +131,12 @@ bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
 
 /* ---- its vault ---------------------------------------------------------- */
 
-struct vault *actions_vault(struct evaluation *v, struct err *e)
+struct vault *evaluation_vault(struct evaluation *v, struct err *e)
 {
     struct vault_set *s = v->actions->vaults;
     unsigned n = atomic_load(&v->vault);
-    /* One that came to be the current one meanwhile is none that this evaluation's
-     * calls were checked against. */
+    /* A vault that became current meanwhile is not the one this evaluation's calls were
+     * checked against. */
     if (!n && vault_set_first(s, v->who->grant, e))
         err_set(e, ERR_NO_VAULT, "no vault was open when this began; run it again");
     struct vault *copy = v->dry ? dry_vault(v->dry, n) : NULL;

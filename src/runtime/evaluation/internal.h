@@ -1,6 +1,6 @@
-/* evaluation/internal.h - what the sources of this room share. Private to the room. */
+/* evaluation/internal.h - shared by the sources of this room. Private to the room. */
 #pragma once
 #include "base/base.h"
 
-/* Is it past when its calls come to an end? */
-bool evaluation_is_due(void *v);
+/* Whether the deadline of its calls is past. */
+bool evaluation_is_past_deadline(void *v);

@@ -1,6 +1,4 @@
-/* What an evaluation lets its client see while it runs: lines of the console as they
- * are written, and how far it is.
- */
+/* Messages to the client while an evaluation runs: console lines and progress. */
 #include "caller/caller.h"
 #include "client/client.h"
 #include "evaluation/evaluation.h"
@@ -24,7 +22,7 @@ static enum client_level level_of(const char *console)
     return CLIENT_INFO; /* log, info */
 }
 
-void evaluation_wrote(void *arg, const char *level, struct str message)
+void evaluation_log(void *arg, const char *level, struct str message)
 {
     const struct evaluation *v = arg;
     enum client_level as = level_of(level);
@@ -40,47 +38,49 @@ void evaluation_wrote(void *arg, const char *level, struct str message)
 
 /* ---- progress ----------------------------------------------------------- */
 
-/* What the code said itself, and a very little more for each call: so it only grows,
- * whoever says something next. */
+/* The progress that the code reported, and a very small amount for each call: so it only
+ * grows, whichever comes next. */
 #define OF_A_CALL 1e-6
 
-void evaluation_went_on(struct evaluation *v, const char *call)
+void evaluation_count_call(struct evaluation *v, const char *call)
 {
     if (!v->who->client)
         return;
     pthread_mutex_lock(&v->lock);
-    double done = v->far.done + OF_A_CALL * ++v->far.calls, total = v->far.total;
+    double done = v->progress.done + OF_A_CALL * ++v->progress.calls,
+           total = v->progress.total;
     pthread_mutex_unlock(&v->lock);
     client_progress(v->who->client, done, total, str_of(call));
 }
 
-void evaluation_said(struct evaluation *v, double done, double total, struct str message)
+void evaluation_report_progress(struct evaluation *v, double done, double total,
+                                struct str message)
 {
     pthread_mutex_lock(&v->lock);
-    v->far.done = done > v->far.done ? done : v->far.done;
-    v->far.total = total;
+    v->progress.done = done > v->progress.done ? done : v->progress.done;
+    v->progress.total = total;
     pthread_mutex_unlock(&v->lock);
     client_progress(v->who->client, done, total, message);
 }
 
-/* ---- a person's time ---------------------------------------------------- */
+/* ---- waits for users ---------------------------------------------------- */
 
-bool evaluation_awaits(struct evaluation *v, bool thread, struct err *e)
+bool evaluation_begin_wait(struct evaluation *v, bool thread, struct err *e)
 {
     if (v->script && !script_rest(v->script, caller_principal(v->who), thread, e))
         return false;
     pthread_mutex_lock(&v->lock);
-    if (v->persons.waiting++ == 0)
-        v->persons.since_ns = os_mono_ns();
+    if (v->human_waits.waiting++ == 0)
+        v->human_waits.since_ns = os_mono_ns();
     pthread_mutex_unlock(&v->lock);
     return true;
 }
 
-void evaluation_awaited(struct evaluation *v, bool thread)
+void evaluation_end_wait(struct evaluation *v, bool thread)
 {
     pthread_mutex_lock(&v->lock);
-    if (--v->persons.waiting == 0)
-        v->persons.waited_ns += os_mono_ns() - v->persons.since_ns;
+    if (--v->human_waits.waiting == 0)
+        v->human_waits.waited_ns += os_mono_ns() - v->human_waits.since_ns;
     pthread_mutex_unlock(&v->lock);
     if (v->script)
         script_resume(v->script, caller_principal(v->who), thread);
@@ -88,11 +88,11 @@ void evaluation_awaited(struct evaluation *v, bool thread)
 
 static uint64_t stood(const struct evaluation *v)
 {
-    return v->persons.waited_ns +
-           (v->persons.waiting ? os_mono_ns() - v->persons.since_ns : 0);
+    return v->human_waits.waited_ns +
+           (v->human_waits.waiting ? os_mono_ns() - v->human_waits.since_ns : 0);
 }
 
-uint64_t evaluation_stood(void *arg)
+uint64_t evaluation_human_wait_ns(void *arg)
 {
     struct evaluation *v = arg;
     pthread_mutex_lock(&v->lock);
@@ -101,17 +101,17 @@ uint64_t evaluation_stood(void *arg)
     return ns;
 }
 
-void evaluation_due(void *arg, uint64_t ns)
+void evaluation_set_deadline(void *arg, uint64_t ns)
 {
     struct evaluation *v = arg;
-    atomic_store_explicit(&v->due_ns, ns, memory_order_relaxed);
+    atomic_store_explicit(&v->deadline_ns, ns, memory_order_relaxed);
 }
 
-/* Who looks may hold the lock: then it is looked at the next time. */
-bool evaluation_is_due(void *arg)
+/* The lock may be taken: the next look checks again. */
+bool evaluation_is_past_deadline(void *arg)
 {
     struct evaluation *v = arg;
-    uint64_t due_ns = atomic_load_explicit(&v->due_ns, memory_order_relaxed);
+    uint64_t due_ns = atomic_load_explicit(&v->deadline_ns, memory_order_relaxed);
     if (due_ns == UINT64_MAX || os_mono_ns() < due_ns ||
         pthread_mutex_trylock(&v->lock) != 0)
         return false;

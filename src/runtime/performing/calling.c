@@ -1,6 +1,6 @@
-/* How a host call is performed: permitted, confirmed, made, made again where it was busy,
- * accounted for. Where the script allows it, waiting has no thread: the call is put off,
- * and what is here goes on with it on another one. */
+/* Performs a host call: permission, confirmation, the call, retries while it is busy,
+ * accounting. Where the script allows it a wait has no thread: the call is put off, and
+ * continues on another one. */
 #include <time.h>
 
 #include "guard/guard.h"
@@ -11,18 +11,18 @@
 #include "place/place.h"
 #include "record/record.h"
 
-/* ---- patience ------------------------------------------------------------ */
+/* ---- retries ------------------------------------------------------------- */
 
 #define RETRIES 4u
 #define FIRST_PAUSE_MS 20u
-#define PATIENCE_NS 2000000000u /* who has waited so long was patient by himself */
+#define RETRIES_NS 2000000000u /* a call that waited so long had its own retries */
 
 static bool is_over(const struct evaluation *v)
 {
     return cancel_fired(v->who->cancel) || cancel_fired(&v->stopping);
 }
 
-/* Twice as long each time, and not the same for all who wait for one thing. */
+/* Doubles each time, with jitter. */
 static unsigned pause_ms(unsigned attempt)
 {
     uint8_t chance;
@@ -30,7 +30,7 @@ static unsigned pause_ms(unsigned attempt)
     return (FIRST_PAUSE_MS << attempt) + chance % FIRST_PAUSE_MS;
 }
 
-/* On a thread of its own caller. false: nobody waits for it any more. */
+/* Sleeps on the caller's thread. false: the answer is not needed any more. */
 static bool pause_here(const struct evaluation *v, unsigned attempt)
 {
     for (unsigned ms = pause_ms(attempt); ms && !is_over(v); ms -= ms < 10 ? ms : 10)
@@ -38,10 +38,10 @@ static bool pause_here(const struct evaluation *v, unsigned attempt)
     return !is_over(v);
 }
 
-bool call_patiently(struct calling *x, struct buf *out, struct err *e)
+bool call_with_retries(struct calling *x, struct buf *out, struct err *e)
 {
     struct evaluation *v = x->v;
-    uint64_t until = os_mono_ns() + PATIENCE_NS;
+    uint64_t until = os_mono_ns() + RETRIES_NS;
     for (unsigned attempt = 0;; attempt++) {
         struct err why = {0};
         struct json_writer w = json_writer(out);
@@ -50,7 +50,7 @@ bool call_patiently(struct calling *x, struct buf *out, struct err *e)
             return true;
         if (why.code != ERR_BUSY || attempt == RETRIES || os_mono_ns() > until ||
             !pause_here(v, attempt))
-            return err_set(e, why.code, "%s", why.msg);
+            return err_pass(e, &why);
         atomic_fetch_add(&v->retries, 1);
         out->n = from;
     }
@@ -93,12 +93,12 @@ struct cancel *calling_cancel(struct calling *x)
     return x->task ? script_task_cancel(x->task) : x->v->cancel;
 }
 
-/* ---- its vault ---------------------------------------------------------- */
+/* ---- the vault ---------------------------------------------------------- */
 
 struct vault *read_vault(struct calling *x, struct err *e)
 {
     struct evaluation *v = x->v;
-    struct vault *vault = actions_vault(v, e);
+    struct vault *vault = evaluation_vault(v, e);
     const struct vault_view view = {.notes = true,
                                     .types = true,
                                     .cancel = {v->who->cancel, &v->stopping},
@@ -109,36 +109,36 @@ struct vault *read_vault(struct calling *x, struct err *e)
 struct vault *own_vault(struct calling *x, struct err *e)
 {
     struct evaluation *v = x->v;
-    return place_view(v->here, actions_vault(v, e), v->who->cancel, &v->stopping,
+    return place_view(v->here, evaluation_vault(v, e), v->who->cancel, &v->stopping,
                       x->preview ? &x->preview->of : NULL, &x->outcome);
 }
 
-/* ---- the call itself ----------------------------------------------------- */
+/* ---- the call ------------------------------------------------------------ */
 
 static calling_fn make;
 
-/* What is busy has done nothing yet, and was permitted. */
+/* A busy call had no effect, and was permitted. */
 static bool make_again(struct calling *x, struct buf *out, struct err *e)
 {
     struct err why = *e;
-    if (!x->made || why.code != ERR_BUSY || x->attempt == RETRIES ||
-        os_mono_ns() > x->patient_ns || calling_over(x))
+    if (!x->permitted || why.code != ERR_BUSY || x->attempt == RETRIES ||
+        os_mono_ns() > x->retry_until_ns || calling_over(x))
         return false;
-    if (!x->inside) { /* it left the vault, where it would begin anew */
+    if (!x->inside) { /* it released the vault, where it would begin again */
         evaluation_enter(x->v);
         x->inside = true;
         if (x->v->here != x->here)
-            return false; /* it was permitted in another one */
+            return false; /* it was permitted in another vault */
     }
     *e = (struct err){0};
     out->n = 0;
     uint64_t ms = pause_ms(x->attempt++);
     x->busy = why;
-    calling_wait(x, make, SCRIPT_WAIT_LIGHT, os_mono_ns() + ms * 1000000);
+    calling_wait(x, make, SCRIPT_WAIT_LIGHT, os_in_ms(ms));
     return false;
 }
 
-/* A person's word: the call begins anew when it is there. */
+/* Waits for a user's decision; the call begins again after it. */
 static bool await_consent(struct calling *x, struct buf *out, struct err *e)
 {
     uint64_t look_ns;
@@ -155,7 +155,7 @@ static bool await_consent(struct calling *x, struct buf *out, struct err *e)
     return false;
 }
 
-/* `then` is the beginning of what asks. */
+/* `then` is the beginning of the function that asks. */
 static void put_off_for_consent(struct calling *x, calling_fn *then, struct buf *out,
                                 struct err *e)
 {
@@ -165,7 +165,7 @@ static void put_off_for_consent(struct calling *x, calling_fn *then, struct buf 
     calling_wait(x, await_consent, SCRIPT_WAIT_LIGHT, os_mono_ns());
 }
 
-/* Or goes on with it. */
+/* Begins or continues the call. */
 static bool run_it(struct calling *x, calling_fn *fn, struct buf *out, struct err *e)
 {
     x->waits = false;
@@ -190,15 +190,15 @@ static bool make(struct calling *x, struct buf *out, struct err *e)
 
 static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
 {
-    x->made = true;
+    x->permitted = true;
     if (!x->task)
-        return call_patiently(x, out, e);
-    x->patient_ns = os_mono_ns() + PATIENCE_NS;
+        return call_with_retries(x, out, e);
+    x->retry_until_ns = os_mono_ns() + RETRIES_NS;
     return run_it(x, make, out, e);
 }
 
-/* What it would change, once; *asks: anything at all. */
-static bool look(struct calling *x, bool *asks, struct err *e)
+/* Performs it once as a preview; *asks: it would change something. */
+static bool calling_preview(struct calling *x, bool *asks, struct err *e)
 {
     *asks = true;
     if (!x->c->reviewed || x->preview)
@@ -209,19 +209,17 @@ static bool look(struct calling *x, bool *asks, struct err *e)
     struct json_writer w = json_writer(&nothing);
     x->preview = preview_new();
     bool ok = x->c->call(x, &w, &why);
-    x->made = !ok && !x->preview->of.known; /* its failure is the call's */
+    /* a failure before any change is the call's own */
+    x->permitted = !ok && !x->preview->of.known;
     return preview_end_look(x->preview, ok, &why, asks, e);
 }
 
-/* Which vault it is, once; another one by the time of the word is a conflict. */
+/* Resolves the vault that it names, once; another one afterwards is a conflict. */
 static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct err *e)
 {
     host_call_resolve_fn *resolve = host_call_group_of(x->c)->resolve;
     scoped_resolved struct resolved now;
     resolved_init(&now);
-    /* Nobody is asked for what would be refused then. */
-    if (!vault_set_owned(x->v->who->grant, x->c->row.name, e))
-        return false;
     if (!x->resolved) {
         x->resolved = mem_new(sizeof *x->resolved);
         resolved_init(x->resolved);
@@ -233,7 +231,7 @@ static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct e
            resolve(x->v, x->args, &now, e) && resolved_holds(x->resolved, &now, e);
 }
 
-/* By a person, where the policy wants that. */
+/* Asks a user, if the policy requires it. */
 static bool confirmed(struct calling *x, struct err *e)
 {
     bool asks;
@@ -241,7 +239,7 @@ static bool confirmed(struct calling *x, struct err *e)
     struct permit_need need = host_call_need(x->c);
     if (v->dry || !permit_asks(&x->here->permit, &need))
         return true;
-    if (!look(x, &asks, e) || !asks)
+    if (!calling_preview(x, &asks, e) || !asks)
         return !e->code;
     const struct ask_by by = {.actions = v->actions,
                               .place = x->here,
@@ -263,10 +261,10 @@ static bool confirm(struct calling *x, struct buf *out, struct err *e)
     return false;
 }
 
-/* ---- from beginning to end ------------------------------------------------- */
+/* ---- lifecycle ------------------------------------------------------------- */
 
-/* A custom function was written by others, who may see less than its caller: it works in
- * the vault that it is of, where the evaluation began, and cannot leave it. */
+/* A custom function's author may have fewer rights than its caller: it works in its own
+ * vault, where the evaluation began, and cannot leave it. */
 static bool stays(const struct evaluation *v, const struct host_call *c, struct err *e)
 {
     if (c->outward)
@@ -281,9 +279,9 @@ static bool stays(const struct evaluation *v, const struct host_call *c, struct 
                    c->row.name);
 }
 
-/* What was asked for is of interest, too, where it was not allowed. */
-static void tell_refused(struct evaluation *v, const struct host_call *c, struct str args,
-                         enum err_code outcome)
+/* The arguments of a refused call are recorded as well. */
+static void record_refused(struct evaluation *v, const struct host_call *c,
+                           struct str args, enum err_code outcome)
 {
     struct err none = {0};
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
@@ -292,7 +290,7 @@ static void tell_refused(struct evaluation *v, const struct host_call *c, struct
         c->refused(v, values, a, outcome);
 }
 
-/* What stands between the brackets that begin before `at`; SIZE_MAX: any number. */
+/* The number of parameters in the brackets that begin before `at`; SIZE_MAX: any. */
 static size_t parameters_at(const char *at)
 {
     size_t depth = 1, n = *at != ')';
@@ -306,7 +304,7 @@ static size_t parameters_at(const char *at)
     return n;
 }
 
-/* How many arguments the longest of its overloads takes. */
+/* The number of parameters of the longest overload. */
 static size_t parameters(const struct host_call *c)
 {
     size_t most = 0;
@@ -320,21 +318,23 @@ static size_t parameters(const struct host_call *c)
     return most;
 }
 
-/* An argument too many is an option that was meant, and is told. A callback of map has an
- * index and the array besides. */
+/* A surplus argument is probably an option, and an error. A callback of map has two more:
+ * index and array. */
 static bool takes_as_many(const struct host_call *c, const struct json *args,
                           struct err *e)
 {
     size_t given = json_length(args), most = given < 2 ? given : parameters(c);
-    if (given <= most || c->row.wrap || c->inner ||
+    if (given <= most || c->row.wrap || c->hidden ||
         json_is(json_at(args, most), JSON_NULL) ||
         json_is(json_at(args, most + 1), JSON_ARRAY))
         return true;
     return err_set(e, ERR_INVALID, "%s takes %zu argument%s, not %zu; nothing was done",
-                   c->row.name, most, most == 1 ? "" : "s", given);
+                   c->row.name, most, most == 1 ? "" : "s", given) ||
+           err_because(e, CAUSE_SHAPE);
 }
 
-static bool begin(struct calling *x, struct str args, struct buf *out, struct err *e)
+static bool calling_begin(struct calling *x, struct str args, struct buf *out,
+                          struct err *e)
 {
     struct evaluation *v = x->v;
     const struct host_call *c = x->c;
@@ -342,7 +342,7 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
         return false;
     if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e))) {
         if (c->refused)
-            tell_refused(v, c, args, e->code);
+            record_refused(v, c, args, e->code);
         return false;
     }
     x->arena = arena_new(CALL_ARGS_MAX);
@@ -361,7 +361,7 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
 
 static bool go_on(void *calling, struct script_task *t, struct buf *out, struct err *e);
 
-/* It is done, or waits: then it moves to where it can. */
+/* The call is done, or waits: then it moves to the heap. */
 static bool leave(struct calling *x, bool ok, struct err *e)
 {
     struct evaluation *v = x->v;
@@ -373,14 +373,14 @@ static bool leave(struct calling *x, bool ok, struct err *e)
         script_wait(kept->task, go_on, kept, kept->kind, kept->until_ns);
         return false;
     }
-    consent_drop(&x->consent); /* it was not needed after all */
+    consent_drop(&x->consent); /* it was not needed */
     preview_free(x->preview);
     if (x->resolved)
         resolved_done(x->resolved);
     free(x->resolved);
-    if (x->made && ok)
+    if (x->permitted && ok)
         advice_done(x);
-    else if (x->made)
+    else if (x->permitted)
         advice_failed(x, e);
     /* Not at the end of the evaluation: an alert may have to stop it. */
     account_removed(x->here->part, &x->outcome);
@@ -389,7 +389,7 @@ static bool leave(struct calling *x, bool ok, struct err *e)
     if (!ok)
         paths_hide(v->who, x->asked, e);
     if (!x->c->row.sync)
-        evaluation_went_on(v, x->c->row.name);
+        evaluation_count_call(v, x->c->row.name);
     account_call(x->here->part, x->row, x->c, outcome, &x->outcome);
     telemetry_call(v->actions->telemetry, x->row, outcome, os_mono_ns() - x->begun_ns);
     arena_free(x->arena);
@@ -421,7 +421,7 @@ bool calling_perform(struct calling *x, uint32_t row, struct str args, struct bu
     evaluation_enter(x->v);
     x->here = x->v->here;
     x->outcome = (struct outcome){.hear = account_effect, .arg = x->here->part};
-    return leave(x, begin(x, args, out, e), e);
+    return leave(x, calling_begin(x, args, out, e), e);
 }
 
 bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str args,

@@ -1,4 +1,4 @@
-/* How a host call is performed: what is busy is asked again. */
+/* Performing a host call: one that is busy is retried. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 static unsigned asked, busy_for;
 static struct cancel *to_fire;
 
-/* Fails with ERR_BUSY `busy_for` times, having written half an answer. */
+/* Fails with ERR_BUSY `busy_for` times, after half an answer. */
 static bool busy_call(struct calling *x, struct json_writer *out, struct err *e)
 {
     (void)x;
@@ -50,7 +50,7 @@ static bool performs(host_call_fn *f, unsigned busy, struct err *e)
     busy_for = busy;
     buf_clear(&out);
     struct calling x = {.v = &v, .c = &row};
-    return call_patiently(&x, &out, e);
+    return call_with_retries(&x, &out, e);
 }
 
 static int begin(void **state)

@@ -1,5 +1,5 @@
-/* What is noted of host calls while code runs, for the words of a failure: little, since the
- * code may catch its failures and go on. */
+/* Notes on host calls while code runs, for advice on a failure: few, since the code may
+ * catch its failures and go on. */
 #include <stdio.h>
 
 #include "api/api.h"
@@ -7,7 +7,7 @@
 #include "performing/internal.h"
 #include "performing/performing.h"
 
-static void keep(char *to, size_t size, struct str s)
+static void text_copy(char *to, size_t size, struct str s)
 {
     s = str_cut(s, size - 1);
     if (s.n)
@@ -20,7 +20,7 @@ static bool is_part(struct str small, struct str large)
     return small.n && memmem(large.at, large.n, small.at, small.n);
 }
 
-/* The text among these that the message names; empty: none. */
+/* The string among these that the message quotes; empty: none. */
 static struct str named_among(const struct json *values, struct str message)
 {
     struct json_iter it = json_iter(values);
@@ -30,8 +30,8 @@ static struct str named_among(const struct json *values, struct str message)
     return (struct str){0};
 }
 
-/* The note that a failure is about: the argument, or what stands in an option, also in a
- * list of them, that its message names. */
+/* The note that a failure is about: the argument, or the option, also within an array,
+ * that the message quotes. */
 static struct str identifier_of(const struct json *args, struct str message)
 {
     struct str found = named_among(args, message);
@@ -45,31 +45,25 @@ static struct str identifier_of(const struct json *args, struct str message)
     return found;
 }
 
-/* What notes.get was asked for. */
+/* The argument of notes.get. */
 static struct str asked_for(const struct json *args)
 {
     const struct json *first = json_at(args, 0);
     return json_str(json_is(first, JSON_OBJECT) ? json_get(first, "identifier") : first);
 }
 
-/* Does any overload of the call take such an option? */
+/* Whether any overload of the call takes this option. */
 static bool takes_option(const struct host_call *c, struct str name)
 {
-    struct str rest = str_of(c->signature), line;
-    while (api_next_line(&rest, &line)) {
-        struct str parameters = api_signature_read(line).parameters;
-        struct api_field outer, inner;
-        while (api_next_field(&parameters, &outer)) {
-            struct str members = api_members(outer.type);
-            while (api_next_field(&members, &inner))
-                if (str_eq(inner.name, name))
-                    return true;
-        }
-    }
+    struct str option;
+    struct api_options all = {.overloads = str_of(c->signature)};
+    while (api_next_option(&all, &option))
+        if (str_eq(option, name))
+            return true;
     return false;
 }
 
-/* The first option that the call does not take; empty: it takes all. */
+/* The first unknown option; empty: all are known. */
 static struct str unknown_option(const struct host_call *c, const struct json *args)
 {
     struct json_iter values = json_iter(args);
@@ -87,11 +81,13 @@ void advice_failed(const struct calling *x, const struct err *why)
     struct advice *a = &x->v->advice;
     pthread_mutex_lock(&x->v->lock);
     a->failed = x->c;
-    a->why = x->outcome.why;
-    keep(a->message, sizeof a->message, str_of(why->msg));
-    keep(a->identifier, sizeof a->identifier, identifier_of(x->args, str_of(why->msg)));
-    keep(a->option, sizeof a->option,
-         why->code == ERR_INVALID ? unknown_option(x->c, x->args) : (struct str){"", 0});
+    a->why = why->cause;
+    text_copy(a->message, sizeof a->message, str_of(why->msg));
+    text_copy(a->identifier, sizeof a->identifier,
+              identifier_of(x->args, str_of(why->msg)));
+    text_copy(a->option, sizeof a->option,
+              why->code == ERR_INVALID ? unknown_option(x->c, x->args)
+                                       : (struct str){"", 0});
     pthread_mutex_unlock(&x->v->lock);
 }
 
@@ -100,8 +96,8 @@ void advice_done(const struct calling *x)
     struct evaluation *v = x->v;
     struct advice *a = &v->advice;
     const struct outcome *did = &x->outcome;
-    /* Command-line tools that may write mostly change nothing; of other calls that is not
-     * asked, only whether they were made in earnest. */
+    /* A command-line tool with write permission may have changed nothing; any other
+     * writing call counts unless it was a dry run. */
     bool written =
         x->c->asks ? did->changed : x->c->row.writes && !did->dry && !did->held;
     for (size_t i = 0; i < capability_count; i++)
@@ -115,6 +111,6 @@ void advice_done(const struct calling *x)
     a->writes[x->row] += written;
     a->written |= written;
     if (did->absent)
-        keep(a->no_note, sizeof a->no_note, asked_for(x->args));
+        text_copy(a->no_note, sizeof a->no_note, asked_for(x->args));
     pthread_mutex_unlock(&v->lock);
 }

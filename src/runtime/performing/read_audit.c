@@ -1,5 +1,5 @@
-/* What was done in a vault, read back from its audit: for a person's eyes and for
- * credentials that say so, never for code. */
+/* Reads a vault's audit records, for the user and credentials with that scope, not
+ * code. */
 #include <stdio.h>
 
 #include "audit/audit.h"
@@ -12,8 +12,8 @@ struct reading {
     const struct audit_filter *filter;
     const struct cancel *cancel;
     size_t most, found;
-    struct buf rows[AUDIT_READ_MAX]; /* those that fit, the newest first */
-    bool met; /* the record that `before` names, or there is none */
+    struct buf rows[AUDIT_READ_MAX]; /* those that fit, newest first */
+    bool met;                        /* `before` was found, or is not given */
 };
 
 static bool names(struct str wanted, const struct json *record, const char *key)
@@ -21,7 +21,7 @@ static bool names(struct str wanted, const struct json *record, const char *key)
     return !wanted.n || str_eq(wanted, json_str(json_get(record, key)));
 }
 
-static bool fits(const struct audit_filter *f, const struct json *record)
+static bool filter_fits(const struct audit_filter *f, const struct json *record)
 {
     struct str time = json_str(json_get(record, "time"));
     return str_is(json_str(json_get(record, "event")), "call") &&
@@ -31,17 +31,17 @@ static bool fits(const struct audit_filter *f, const struct json *record)
            (!f->until.n || str_cmp(time, f->until) < 0);
 }
 
-static bool take_record(void *arg, struct str line, struct err *e)
+static bool audit_take_record(void *arg, struct str line, struct err *e)
 {
     struct reading *r = arg;
     struct err broken = {0};
     if (cancel_fired(r->cancel))
         return err_set(e, ERR_CANCELLED, "the call was cancelled");
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *record = json_read(line, a, &broken);
     if (!r->met)
         r->met = names(r->filter->before, record, "mac");
-    else if (record && fits(r->filter, record))
+    else if (record && filter_fits(r->filter, record))
         buf_str(&r->rows[r->found++], line);
     if (r->found == r->most && r->filter->next)
         (void)snprintf(r->filter->next, 72, "%.*s",
@@ -49,11 +49,11 @@ static bool take_record(void *arg, struct str line, struct err *e)
     return r->found < r->most;
 }
 
-/* Where the folder lies is nobody's business who came with a credential. */
+/* The folder's path is hidden from bearers of credentials. */
 static void put_record(const struct work *w, struct str line, struct json_writer *out)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     json_open_object(out);
     json_pair_cstr(out, "workspace", work_vault(w));
     json_put_pairs(out, json_read(line, a, &none),
@@ -65,9 +65,10 @@ static bool read_rows(struct reading *r, const struct work *w, struct trail *tra
                       struct buf *out, struct err *e)
 {
     struct err why = {0};
-    /* A file that came with the vault may be odd: the person at the terminal is told. */
-    if (!trail_back(trail, take_record, r, &why) && why.code != ERR_LIMIT)
-        return err_set(e, why.code, "%s", why.msg);
+    /* A file that came with the vault may be damaged: the user at the terminal is
+     * told. */
+    if (!trail_back(trail, audit_take_record, r, &why) && why.code != ERR_LIMIT)
+        return err_pass(e, &why);
     if (!r->met)
         return err_set(e, ERR_INVALID,
                        "no record has the mac '%.*s'; that of a record that was answered "
@@ -81,7 +82,7 @@ static bool read_rows(struct reading *r, const struct work *w, struct trail *tra
     return buf_check(out, "the records", e);
 }
 
-static bool may_read(const struct evaluation *v, struct err *e)
+static bool audit_may_read(const struct evaluation *v, struct err *e)
 {
     enum level level = v->here->permit.level;
     if (v->by_requests)
@@ -98,7 +99,7 @@ bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
                 struct err *e)
 {
     const struct evaluation *v = work_evaluation(w);
-    if (!may_read(v, e))
+    if (!audit_may_read(v, e))
         return false;
     if (f->limit > AUDIT_READ_MAX)
         return err_set(e, ERR_INVALID, "limit is %zu; at most %d is accepted", f->limit,

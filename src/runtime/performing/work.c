@@ -1,5 +1,5 @@
-/* Host calls without code: a row of them in one vault, under the rights of its caller,
- * with one record for all. */
+/* Host calls without code: a series in one vault, with the rights of its caller and one
+ * audit record. */
 #include "capability/capability.h"
 #include "notes/notes.h"
 #include "performing/internal.h"
@@ -12,14 +12,14 @@ struct work {
     struct action_call call;
     struct place place;
     struct account account;
-    struct evaluation own, *evaluation; /* its own, or the script's that it is part of */
+    struct evaluation own, *evaluation; /* its own, or that of the script it belongs to */
     const char *what;
-    enum refusal why; /* the last call that failed did so */
-    unsigned number;  /* of its vault, where it is a part of a script; else 0 */
+    enum err_cause why; /* why the last call failed */
+    unsigned number;    /* of its vault, if it belongs to a script; else 0 */
     char vault[VAULT_ID_MAX + 1];
 };
 
-/* The number of the vault that is meant; 0 and *e. */
+/* The number of the vault that is named; 0 and *e. */
 static unsigned find_vault(struct actions *a, const struct caller *who, struct str vault,
                            struct err *e)
 {
@@ -31,13 +31,13 @@ static unsigned find_vault(struct actions *a, const struct caller *who, struct s
     return last ? last : vault_set_first(a->vaults, who->grant, e);
 }
 
-unsigned actions_vault_number(struct actions *a, const struct caller *who, struct str id,
-                              struct err *e)
+unsigned work_vault_number(struct actions *a, const struct caller *who, struct str id,
+                           struct err *e)
 {
     return vault_set_find(a->vaults, id, who->grant, e);
 }
 
-static void record(struct work *w, enum err_code outcome)
+static void work_record(struct work *w, enum err_code outcome)
 {
     if (w->account.outcome == ERR_NONE)
         w->account.outcome = outcome;
@@ -55,7 +55,7 @@ static struct work *work_within(struct evaluation *v, unsigned vault)
     return w;
 }
 
-/* A part of a script: of its one record, under its rights. */
+/* Work within a script: part of its record, with its rights. */
 static struct work *begin_within(struct actions *a, const struct caller *who,
                                  struct str vault, struct err *e)
 {
@@ -76,7 +76,7 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
                                    .who = who,
                                    .place = &w->place,
                                    .account = &w->account,
-                                   .arena = arena_new((size_t)64 << 20)};
+                                   .arena = arena_new(ARENA_FILE)};
     account_begin(&w->account, a, what, NULL, who);
     unsigned number = find_vault(a, who, vault, e);
     if (number && place_find(&w->place, a, number, who, e)) {
@@ -90,12 +90,12 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
             return w;
         }
     }
-    record(w, e->code);
+    work_record(w, e->code);
     paths_hide(who, vault, e);
     return NULL;
 }
 
-/* A script's request may have several, in several vaults. */
+/* A script may send requests at once, in several vaults. */
 static bool visit(struct work *w, struct err *e)
 {
     return !w->number || w->number == atomic_load(&w->evaluation->vault) ||
@@ -114,18 +114,18 @@ bool work_call(struct work *w, const char *name, struct str args, struct buf *ou
 {
     struct calling x = {.v = w->evaluation};
     bool ok = visit(w, e) && calling_perform(&x, host_call_number(name), args, out, e);
-    w->why = x.outcome.why;
+    w->why = ok ? CAUSE_OTHER : e->cause;
     return ok && buf_check(out, "the answer", e);
 }
 
 bool work_was_stale(const struct work *w)
 {
-    return w->why == REFUSAL_STALE;
+    return w->why == CAUSE_STALE;
 }
 
 bool work_was_unguarded(const struct work *w)
 {
-    return w->why == REFUSAL_UNGUARDED;
+    return w->why == CAUSE_UNGUARDED;
 }
 
 struct evaluation *work_evaluation(const struct work *w)
@@ -133,19 +133,10 @@ struct evaluation *work_evaluation(const struct work *w)
     return w->evaluation;
 }
 
-void work_told(const struct work *w, struct buf *out)
+void work_notices(const struct work *w, struct buf *out)
 {
-    struct err none = {0};
-    scoped_buf struct buf list;
-    buf_init(&list, (size_t)32 << 10);
-    if (w->evaluation != &w->own || !w->own.told.n)
-        return;
-    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&w->own.told)));
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
-    struct json_iter it = json_iter(json_read(buf_view(&list), a, &none));
-    while (json_next(&it))
-        buf_printf(out, "%s%.*s", out->n ? "; " : "",
-                   STR_ARGS(json_str(json_get(it.value, "message"))));
+    if (w->evaluation == &w->own)
+        buf_str(out, buf_view(&w->own.notices.messages));
 }
 
 const char *work_vault(const struct work *w)
@@ -167,5 +158,5 @@ void work_end(struct work *w, const struct err *why)
     cancel_fire(&w->own.stopping);
     evaluation_done(&w->own);
     place_close(&w->place);
-    record(w, why ? why->code : ERR_NONE);
+    work_record(w, why ? why->code : ERR_NONE);
 }

@@ -1,5 +1,4 @@
-/* How a person is asked: through the client's own window, or at the terminal and on the
- * page. */
+/* Asks a user: in the client's own window, or at the terminal and on the page. */
 #include <stdio.h>
 
 #include "approvals/approvals.h"
@@ -31,39 +30,41 @@ static const char *vault_of(const struct asking *q)
     return ward_path(q->by->place->ward); /* NULL: none */
 }
 
-/* ---- what came of it -------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------- */
 
 /* `result`: "allowed", "denied", "unanswered". */
-static void record(const struct asking *q, const char *result, const char *by,
-                   enum approval_memory memory)
+static void question_record(const struct asking *q, const char *result, const char *by,
+                            enum approval_memory memory)
 {
     struct err none = {0};
-    struct ward_event told;
+    struct ward_event event;
     bool call = !strcmp(q->a->kind, "call");
-    ward_event_begin(&told, "approval");
-    json_pair_str(&told.out, "caller", str_cut(str_of(q->by->who->name), 100));
-    client_claim_put(q->by->who->claim, &told.out);
+    ward_event_begin(&event, "approval");
+    json_pair_str(&event.out, "caller", str_cut(str_of(q->by->who->name), 100));
+    client_claim_put(q->by->who->claim, &event.out);
     if (vault_of(q))
-        json_pair_str(&told.out, "vault", str_cut(str_of(vault_of(q)), 1000));
-    json_pair_cstr(&told.out, "kind", q->a->kind);
-    json_key(&told.out, call ? "calls" : "tools");
-    json_open_array(&told.out);
+        json_pair_str(&event.out, "vault", str_cut(str_of(vault_of(q)), 1000));
+    json_pair_cstr(&event.out, "kind", q->a->kind);
+    json_key(&event.out, call ? "calls" : "tools");
+    json_open_array(&event.out);
     for (size_t i = 0; i < q->a->count; i++)
-        json_put_cstr(&told.out, q->a->names[i]);
-    json_close(&told.out);
-    json_pair_cstr(&told.out, "request", q->a->digest);
-    json_pair_cstr(&told.out, "result", result);
-    json_pair_cstr(&told.out, "by", by);
+        json_put_cstr(&event.out, q->a->names[i]);
+    json_close(&event.out);
+    json_pair_cstr(&event.out, "request", q->a->digest);
+    json_pair_cstr(&event.out, "result", result);
+    json_pair_cstr(&event.out, "by", by);
     if (!strcmp(result, "allowed"))
-        json_pair_cstr(&told.out, "remember", approval_memory_name(memory));
-    (void)ward_event_end(&told, q->by->place->ward, policy_of(q)->digest, true, &none);
+        json_pair_cstr(&event.out, "remember", approval_memory_name(memory));
+    (void)ward_event_end(&event, q->by->place->ward, policy_of(q)->digest, true, &none);
 }
 
-static bool heard(const struct asking *q, const struct approval_word *word, struct err *e)
+static bool decision_record(const struct asking *q,
+                            const struct approval_decision *decision, struct err *e)
 {
-    account_asked(q->by->place->part, word->allowed);
-    record(q, word->allowed ? "allowed" : "denied", word->by, word->memory);
-    return word->allowed ||
+    account_decision(q->by->place->part, decision->allowed);
+    question_record(q, decision->allowed ? "allowed" : "denied", decision->by,
+                    decision->memory);
+    return decision->allowed ||
            err_set(e, ERR_DENIED,
                    "Permission denied: a person was asked whether %.150s may %s, and did "
                    "not allow it; %s",
@@ -84,7 +85,7 @@ bool ask_too_large(const char *undone, struct err *e)
 static void put_form(const struct asking *q, struct json_writer *w)
 {
     const bool offered[] = {true, q->a->session,
-                            q->a->always && policy_of(q)->tools.elicit_always};
+                            q->a->always && policy_of(q)->asking.elicit_always};
     json_open_object(w);
     json_pair_cstr(w, "type", "object");
     json_key(w, "properties");
@@ -113,7 +114,7 @@ static bool make_form(const struct asking *q, struct buf *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
     const struct json *shown =
-        json_read(q->a->told.n ? q->a->told : q->a->shown, arena, e);
+        json_read(q->a->redacted.n ? q->a->redacted : q->a->shown, arena, e);
     scoped_buf struct buf text;
     buf_init(&text, WORKING_MAX);
     buf_printf(&text, "May %s %s?\n", q->a->what, q->a->verb);
@@ -131,17 +132,17 @@ static bool make_form(const struct asking *q, struct buf *out, struct err *e)
            buf_check(out, "the question", e);
 }
 
-/* Code of a client without requests to it cannot be run again from its beginning. */
+/* The call of a client that takes no requests cannot be repeated from its beginning. */
 static bool can_ask_client(const struct asking *q)
 {
     const struct client *c = q->by->who->client;
-    return policy_of(q)->tools.ask_client && client_answers(c, "elicitation/create") &&
+    return policy_of(q)->asking.client && client_answers(c, "elicitation/create") &&
            (!q->by->evaluation || client_waits(c));
 }
 
 /* *there false: the client cannot show it after all. */
-static bool ask_client(const struct asking *q, struct approval_word *word, bool *there,
-                       struct err *e)
+static bool ask_client(const struct asking *q, struct approval_decision *decision,
+                       bool *there, struct err *e)
 {
     scoped_buf struct buf form;
     scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
@@ -163,27 +164,28 @@ static bool ask_client(const struct asking *q, struct approval_word *word, bool 
                             e)) {
         *there = e->code != ERR_CAPABILITY;
         if (e->code == ERR_TIMEOUT)
-            record(q, "unanswered", "client", APPROVAL_CALL);
+            question_record(q, "unanswered", "client", APPROVAL_CALL);
         return false;
     }
     const struct json *content = json_get(answer, "content");
-    *word = (struct approval_word){.said = true, .by = "client"};
-    word->allowed = str_is(json_str(json_get(answer, "action")), "accept") &&
-                    str_is(json_str(json_get(content, "decision")), "allow");
-    (void)approval_memory_named(json_str(json_get(content, "remember")), &word->memory);
-    return heard(q, word, e);
+    *decision = (struct approval_decision){.decided = true, .by = "client"};
+    decision->allowed = str_is(json_str(json_get(answer, "action")), "accept") &&
+                        str_is(json_str(json_get(content, "decision")), "allow");
+    (void)approval_memory_named(json_str(json_get(content, "remember")),
+                                &decision->memory);
+    return decision_record(q, decision, e);
 }
 
 /* ---- at the terminal, or on the page ----------------------------------------- */
 
-/* Told at once: the agent can tell its person. */
-static void tell_waiting(void *arg, const char *id)
+/* Sent at once: the agent can tell its user. */
+static void send_waiting(void *arg, const char *id)
 {
     const struct asking *q = arg;
     const struct client *c = q->by->who->client;
     char text[200], quoted[220];
     (void)snprintf(text, sizeof text,
-                   "waiting for a person's word: cloche approvals allow %s", id);
+                   "waiting for a person's approval: cloche approvals allow %s", id);
     (void)snprintf(quoted, sizeof quoted, "\"%s\"", text);
     client_progress(c, 1e-6, 0, str_of(text));
     client_log(c, CLIENT_NOTICE, "approvals", str_of(quoted));
@@ -191,8 +193,8 @@ static void tell_waiting(void *arg, const char *id)
     log_line(LOG_INFO, "%s", text);
 }
 
-static bool wait_for_word(const struct asking *q, struct approvals *store,
-                          struct approval_word *word, struct err *e)
+static bool wait_for_decision(const struct asking *q, struct approvals *store,
+                              struct approval_decision *decision, struct err *e)
 {
     const struct ask_by *by = q->by;
     const struct ask *a = q->a;
@@ -200,67 +202,68 @@ static bool wait_for_word(const struct asking *q, struct approvals *store,
     bool call = !strcmp(a->kind, "call");
     char question[300];
     (void)snprintf(question, sizeof question, "May %.250s %s?", a->what, a->verb);
-    const struct approval_wish wish = {.kind = a->kind,
-                                       .caller = by->who->name,
-                                       .claim = by->who->claim,
-                                       .asker = g ? g->principal : by->who->name,
-                                       .question = question,
-                                       .digest = a->digest,
-                                       .vault = vault_of(q),
-                                       .tools = a->names,
-                                       .tool_count = call ? 0 : a->count,
-                                       .session = a->session,
-                                       .always = a->always,
-                                       .shown = a->shown};
-    struct approval_wait wait = {.ms = policy_of(q)->tools.ask_seconds * 1000,
+    const struct approval_request request = {.kind = a->kind,
+                                             .caller = by->who->name,
+                                             .claim = by->who->claim,
+                                             .asker = g ? g->principal : by->who->name,
+                                             .question = question,
+                                             .digest = a->digest,
+                                             .vault = vault_of(q),
+                                             .tools = a->names,
+                                             .tool_count = call ? 0 : a->count,
+                                             .session = a->session,
+                                             .always = a->always,
+                                             .shown = a->shown};
+    struct approval_wait wait = {.ms = policy_of(q)->asking.seconds * 1000,
                                  .cancel = {by->who->cancel},
-                                 .begins = tell_waiting,
+                                 .begins = send_waiting,
                                  .arg = (void *)q};
     if (by->evaluation)
         wait.cancel[1] = &by->evaluation->stopping;
     const struct client *carrier =
         by->evaluation ? by->evaluation->who->client : by->who->client;
-    return consent_ask_store(by->consent, carrier, store, &wish, &wait, word, e);
+    return consent_ask_store(by->consent, carrier, store, &request, &wait, decision, e);
 }
 
-static bool ask_store(const struct asking *q, struct approval_word *word, struct err *e)
+static bool ask_store(const struct asking *q, struct approval_decision *decision,
+                      struct err *e)
 {
     struct approvals *store = services_approvals(q->by->actions->services, e);
-    if (!store || !wait_for_word(q, store, word, e))
+    if (!store || !wait_for_decision(q, store, decision, e))
         return false;
-    if (word->said)
-        return heard(q, word, e);
-    record(q, "unanswered", "nobody", APPROVAL_CALL);
+    if (decision->decided)
+        return decision_record(q, decision, e);
+    question_record(q, "unanswered", "nobody", APPROVAL_CALL);
     return err_set(e, ERR_DENIED,
                    "Permission denied: no decision on whether %.100s may %s was made "
                    "within %u s; %s; the user can still allow it ('cloche approvals "
                    "allow %s'): then repeat the same call within ten minutes",
-                   q->a->what, q->a->verb, policy_of(q)->tools.ask_seconds, q->a->undone,
-                   word->id);
+                   q->a->what, q->a->verb, policy_of(q)->asking.seconds, q->a->undone,
+                   decision->id);
 }
 
-/* ---- the whole ---------------------------------------------------------------- */
+/* ---- ask_person --------------------------------------------------------------- */
 
-static bool ask_somewhere(const struct asking *q, struct approval_word *word,
+static bool ask_somewhere(const struct asking *q, struct approval_decision *decision,
                           struct err *e)
 {
     bool there = can_ask_client(q);
-    if (there && ask_client(q, word, &there, e))
+    if (there && ask_client(q, decision, &there, e))
         return true;
     if (there)
         return false;
     *e = (struct err){0};
-    return ask_store(q, word, e);
+    return ask_store(q, decision, e);
 }
 
-bool ask_person(const struct ask_by *by, const struct ask *a, struct approval_word *word,
-                struct err *e)
+bool ask_person(const struct ask_by *by, const struct ask *a,
+                struct approval_decision *decision, struct err *e)
 {
     const struct asking q = {by, a};
-    *word = (struct approval_word){0};
+    *decision = (struct approval_decision){0};
     if (!consent_begin(by->consent, by->evaluation, e))
         return false;
-    bool allowed = ask_somewhere(&q, word, e);
+    bool allowed = ask_somewhere(&q, decision, e);
     consent_end(by->consent, by->evaluation);
     return allowed;
 }

@@ -1,21 +1,22 @@
-/* A person's word before a call that the policy keeps for it ("confirm"). The question
- * shows what would be done, in full: who says yes has seen it.
- */
+/* Confirmation of calls that the policy reserves for the user ("confirm"). The question
+ * shows everything that the call would do. */
 #include <stdio.h>
 
 #include "approvals/approvals.h"
 #include "capability/capability.h"
 #include "guard/guard.h"
+#include "permits/internal.h"
 #include "permits/permits.h"
 #include "place/place.h"
 #include "json/json.h"
 
 #define WHOLE_MAX ((size_t)64 << 20) /* of a request, to be hashed */
 
-/* ---- what is shown ---------------------------------------------------------- */
+/* ---- the question ----------------------------------------------------------- */
 
-/* A line: "title: Asked". A text stands as it is, anything else as JSON. */
-static void put_value(struct str key, const struct json *v, struct json_writer *w)
+/* A line: "title: Asked". Strings as they are, anything else as JSON. */
+static void question_put_value(struct str key, const struct json *v,
+                               struct json_writer *w)
 {
     scoped_buf struct buf line;
     buf_init(&line, APPROVAL_SHOWN_MAX);
@@ -32,15 +33,15 @@ static void put_value(struct str key, const struct json *v, struct json_writer *
     w->out->failed |= line.failed; /* it would not be shown whole */
 }
 
-static void put_object(const struct json *o, struct json_writer *w)
+static void question_put_object(const struct json *o, struct json_writer *w)
 {
     struct json_iter it = json_iter(o);
     while (json_next(&it))
-        put_value(it.key, it.value, w);
+        question_put_value(it.key, it.value, w);
 }
 
-/* An object's members, or what stands in an array, each object there by its members. */
-static void put_arguments(const struct json *arguments, struct json_writer *w)
+/* An object's members, or an array's objects, each by its members. */
+static void question_put_arguments(const struct json *arguments, struct json_writer *w)
 {
     json_key(w, "arguments");
     json_open_array(w);
@@ -48,12 +49,12 @@ static void put_arguments(const struct json *arguments, struct json_writer *w)
         struct json_iter it = json_iter(arguments);
         while (json_next(&it)) {
             if (json_is(it.value, JSON_OBJECT))
-                put_object(it.value, w);
+                question_put_object(it.value, w);
             else
-                put_value(STR(""), it.value, w);
+                question_put_value(STR(""), it.value, w);
         }
     } else {
-        put_object(arguments, w);
+        question_put_object(arguments, w);
     }
     json_close(w);
 }
@@ -66,7 +67,7 @@ static void put_vault(const struct ask_by *by, bool paths, struct json_writer *w
     if (!path)
         return;
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)16 << 10);
+    buf_init(&text, BUF_PAGE);
     if (paths)
         buf_cstr(&text, path);
     if (id[0])
@@ -74,17 +75,16 @@ static void put_vault(const struct ask_by *by, bool paths, struct json_writer *w
     json_pair_str(w, "vault", buf_view(&text));
 }
 
-/* What would change, as far as there is room. */
+/* The changes, as far as there is room. */
 static void put_changes(const struct confirm_changes *changes, struct json_writer *w)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
-    struct err none = {0};
-    struct json_iter it = json_iter(changes ? json_read(changes->lines, a, &none) : NULL);
+    bool there = changes && changes->lines;
+    struct str rest = there ? buf_view(&changes->lines->bytes) : STR(""), line;
     size_t most = APPROVAL_SHOWN_MAX - 1000, left = 0;
     bool open = false;
-    while (json_next(&it)) {
-        /* Six bytes of JSON may stand for one. */
-        if (left || w->out->n + 6 * json_str(it.value).n + 3 > most) {
+    while (text_list_next(&rest, &line)) {
+        /* One byte takes up to six bytes of JSON. */
+        if (left || w->out->n + 6 * line.n + 3 > most) {
             left++;
             continue;
         }
@@ -93,7 +93,7 @@ static void put_changes(const struct confirm_changes *changes, struct json_write
             json_open_array(w);
         }
         open = true;
-        json_put(w, it.value);
+        json_put_str(w, line);
     }
     if (left && open) {
         char more[60];
@@ -104,25 +104,26 @@ static void put_changes(const struct confirm_changes *changes, struct json_write
         json_close(w);
 }
 
-static bool put_shown(const struct ask_by *by, const char *call,
-                      const struct json *arguments, const struct confirm_changes *changes,
-                      bool paths, struct buf *out, struct err *e)
+static bool question_put(const struct ask_by *by, const char *call,
+                         const struct json *arguments,
+                         const struct confirm_changes *changes, bool paths,
+                         struct buf *out, struct err *e)
 {
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_pair_cstr(&w, "call", call);
     put_vault(by, paths, &w);
-    put_arguments(arguments, &w);
+    question_put_arguments(arguments, &w);
     put_changes(changes, &w);
     json_close(&w);
     return !out->failed || ask_too_large("nothing was changed", e);
 }
 
-/* Of all that was asked for, and of what it was resolved to. */
-static void make_digest(const struct ask_by *by, const char *call,
-                        const struct json *arguments,
-                        const struct confirm_changes *changes,
-                        char out[static CRYPTO_HASH_HEX])
+/* A hash of all arguments, and of what they resolve to. */
+static void request_hash(const struct ask_by *by, const char *call,
+                         const struct json *arguments,
+                         const struct confirm_changes *changes,
+                         char out[static CRYPTO_HASH_HEX])
 {
     scoped_buf struct buf text;
     buf_init(&text, WHOLE_MAX);
@@ -137,7 +138,7 @@ static void make_digest(const struct ask_by *by, const char *call,
     crypto_hash_hex(buf_view(&text), out);
 }
 
-/* ---- the whole ---------------------------------------------------------------- */
+/* ---- confirm_call ------------------------------------------------------------- */
 
 bool confirm_call(const struct ask_by *by, const struct permit_need *need,
                   const struct json *arguments, const struct confirm_changes *changes,
@@ -145,17 +146,17 @@ bool confirm_call(const struct ask_by *by, const struct permit_need *need,
 {
     const char *call = need->name;
     char digest[CRYPTO_HASH_HEX];
-    struct approval_word word;
+    struct approval_decision decision;
     if (!permit_asks(&by->place->permit, need))
         return true;
-    scoped_buf struct buf shown, told;
+    scoped_buf struct buf shown, redacted;
     buf_init(&shown, APPROVAL_SHOWN_MAX);
-    buf_init(&told, APPROVAL_SHOWN_MAX);
-    if (!put_shown(by, call, arguments, changes, true, &shown, e) ||
+    buf_init(&redacted, APPROVAL_SHOWN_MAX);
+    if (!question_put(by, call, arguments, changes, true, &shown, e) ||
         (paths_hidden(by->who) &&
-         !put_shown(by, call, arguments, changes, false, &told, e)))
+         !question_put(by, call, arguments, changes, false, &redacted, e)))
         return false;
-    make_digest(by, call, arguments, changes, digest);
+    request_hash(by, call, arguments, changes, digest);
     const struct ask a = {.kind = "call",
                           .what = call,
                           .verb = "be called",
@@ -163,7 +164,7 @@ bool confirm_call(const struct ask_by *by, const struct permit_need *need,
                           .names = &call,
                           .count = 1,
                           .shown = buf_view(&shown),
-                          .told = buf_view(&told),
+                          .redacted = buf_view(&redacted),
                           .digest = digest};
-    return ask_person(by, &a, &word, e);
+    return ask_person(by, &a, &decision, e);
 }

@@ -1,4 +1,4 @@
-/* A person's word: in the client's window, or at the terminal and on the page. */
+/* A user's decision, from the client's window, or from the terminal and the page. */
 #include <stdio.h>
 
 #include "approvals/approvals.h"
@@ -8,12 +8,12 @@
 #include "permits/permits.h"
 #include "script/script.h"
 
-static void wake(void *task)
+static void consent_wake(void *task)
 {
     script_wake(task);
 }
 
-/* What waits is of this very question; else it is taken back. */
+/* Whether this very question is pending; another one is withdrawn. */
 static bool is_begun(struct consent *w, const char *digest)
 {
     bool begun = w->entry || w->asked;
@@ -34,7 +34,7 @@ bool consent_ask_client(struct consent *w, const char *digest, const struct clie
         return client_ask(c, q, 1, a, answer, e);
     if (!is_begun(w, digest)) {
         w->client = w->v->who->client;
-        w->asked = client_ask_begin(w->client, q, 1, wake, w->task, e);
+        w->asked = client_ask_begin(w->client, q, 1, consent_wake, w->task, e);
         if (!w->asked)
             return false;
     }
@@ -47,21 +47,21 @@ bool consent_ask_client(struct consent *w, const char *digest, const struct clie
 }
 
 bool consent_ask_store(struct consent *w, const struct client *carrier,
-                       struct approvals *store, const struct approval_wish *wish,
-                       const struct approval_wait *wait, struct approval_word *out,
+                       struct approvals *store, const struct approval_request *request,
+                       const struct approval_wait *wait, struct approval_decision *out,
                        struct err *e)
 {
     uint64_t look_ns;
-    bool begun = w && is_begun(w, wish->digest);
+    bool begun = w && is_begun(w, request->digest);
     if (!begun && !client_rest(carrier, e))
         return false;
     if (!w) {
-        bool ok = approvals_ask(store, wish, wait, out, e);
+        bool ok = approvals_ask(store, request, wait, out, e);
         client_resume(carrier);
         return ok;
     }
     if (!begun) {
-        w->entry = approvals_begin(store, wish, wait, e);
+        w->entry = approvals_begin(store, request, wait, e);
         if (!w->entry) {
             client_resume(carrier);
             return false;
@@ -81,7 +81,7 @@ bool consent_begin(struct consent *w, struct evaluation *v, struct err *e)
 {
     if (!v || (w && w->awaits))
         return true;
-    if (!evaluation_awaits(v, !w, e))
+    if (!evaluation_begin_wait(v, !w, e))
         return false;
     if (w)
         w->awaits = true;
@@ -92,7 +92,7 @@ void consent_end(struct consent *w, struct evaluation *v)
 {
     if (!v || (w && (w->waits || !w->awaits)))
         return;
-    evaluation_awaited(v, !w);
+    evaluation_end_wait(v, !w);
     if (w)
         w->awaits = false;
 }
@@ -106,15 +106,15 @@ bool consent_is_there(struct consent *w, uint64_t *look_ns)
 void consent_drop(struct consent *w)
 {
     struct err none = {0};
-    struct approval_word word;
+    struct approval_decision decision;
     const struct json *answer;
     if (w->entry) {
         client_resume(w->carrier);
         struct approval_ticket *entry = take(w->entry);
-        (void)approvals_end(entry, &word, &none);
+        (void)approvals_end(entry, &decision, &none);
     }
     if (w->asked) {
-        scoped(arena_free) struct arena *a = arena_new((size_t)8 << 20);
+        scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
         const struct client_question q = {.method = "elicitation/create",
                                           .params = STR("{}")};
         void *asked = take(w->asked);

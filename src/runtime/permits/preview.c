@@ -1,33 +1,13 @@
 #include <stdio.h>
 
 #include "permits/permits.h"
-#include "json/json.h"
 
-#define TOLD_MAX ((size_t)64 << 20)  /* bytes */
-#define LINES_MAX ((size_t)16 << 20) /* bytes */
+#define LINES_MAX ((size_t)16 << 20) /* bytes, of the notes and of their changes */
 #define DIFF_LINES 40u               /* of one note */
 
-struct preview *preview_new(void)
-{
-    struct preview *r = mem_new(sizeof *r);
-    r->of.looks = true;
-    buf_init(&r->of.told, TOLD_MAX);
-    buf_init(&r->lines, LINES_MAX);
-    return r;
-}
+/* ---- lines --------------------------------------------------------------------- */
 
-void preview_free(struct preview *r)
-{
-    if (!r)
-        return;
-    buf_done(&r->of.told);
-    buf_done(&r->lines);
-    free(r);
-}
-
-/* ---- in lines ------------------------------------------------------------------ */
-
-static void put_pair(struct buf *line, const char *what, struct str value)
+static void put_part(struct buf *line, const char *what, struct str value)
 {
     if (!value.n)
         return;
@@ -35,27 +15,26 @@ static void put_pair(struct buf *line, const char *what, struct str value)
     buf_str(line, str_cut(value, 300));
 }
 
-/* "delete idea/junk.md; 'Junk'; id idea/junk; uid 7; sha256:..." */
-static void put_head(const struct json *one, struct json_writer *w)
+/* "delete idea/junk.md; title Junk; id idea/junk; uid 7; sha256:..." */
+static void add_head(const struct reviewed_change *one, struct text_list *heads)
 {
     scoped_buf struct buf line;
-    buf_init(&line, (size_t)16 << 10);
-    int64_t others = json_int(json_get(one, "others"), 0);
-    if (others)
-        buf_printf(&line, "and %lld more notes", (long long)others);
-    put_pair(&line, "", json_str(json_get(one, "action")));
-    put_pair(&line, " ", json_str(json_get(one, "path")));
-    put_pair(&line, " -> ", json_str(json_get(one, "new_path")));
-    put_pair(&line, "; title ", json_str(json_get(one, "title")));
-    put_pair(&line, "; id ", json_str(json_get(one, "id")));
-    put_pair(&line, "; uid ", json_str(json_get(one, "uid")));
-    put_pair(&line, "; ", json_str(json_get(one, "content_hash")));
-    json_put_str(w, buf_view(&line));
+    buf_init(&line, BUF_PAGE);
+    if (one->others)
+        buf_printf(&line, "and %zu more notes", one->others);
+    put_part(&line, "", str_of(one->action ? one->action : ""));
+    put_part(&line, " ", one->path);
+    put_part(&line, " -> ", one->new_path);
+    put_part(&line, "; title ", one->title);
+    put_part(&line, "; id ", one->id);
+    put_part(&line, "; uid ", one->uid);
+    put_part(&line, "; ", one->content_hash);
+    text_list_add(heads, buf_view(&line));
 }
 
-static void put_diff(const struct json *one, struct json_writer *w)
+static void add_diff(const struct reviewed_change *one, struct text_list *diffs)
 {
-    struct str left = json_str(json_get(one, "diff"));
+    struct str left = one->diff;
     unsigned lines = 0, more = 0;
     while (left.n) {
         const char *end = memchr(left.at, '\n', left.n);
@@ -63,33 +42,48 @@ static void put_diff(const struct json *one, struct json_writer *w)
         left = (struct str){left.at + line.n + (end != NULL),
                             left.n - line.n - (end != NULL)};
         if (lines++ < DIFF_LINES)
-            json_put_str(w, line);
+            text_list_add(diffs, line);
         else
             more++;
     }
-    if (more || json_bool(json_get(one, "diff_truncated"), false)) {
+    if (more || one->diff_cut) {
         char text[60];
         (void)snprintf(text, sizeof text, "(and %u more lines%s)", more,
-                       json_bool(json_get(one, "diff_truncated"), false) ? " or so" : "");
-        json_put_cstr(w, text);
+                       one->diff_cut ? " or so" : "");
+        text_list_add(diffs, str_of(text));
     }
 }
 
-/* Which notes first, each in a line; then what changes in them. */
-static bool make_lines(struct preview *r, struct err *e)
+static void preview_hear(void *arg, const struct reviewed_change *one)
 {
-    scoped(arena_free) struct arena *a = arena_new(2 * TOLD_MAX);
-    const struct json *told = json_read(buf_view(&r->of.told), a, e);
-    struct json_writer w = json_writer(&r->lines);
-    json_open_array(&w);
-    struct json_iter heads = json_iter(told);
-    while (json_next(&heads))
-        put_head(heads.value, &w);
-    struct json_iter diffs = json_iter(told);
-    while (json_next(&diffs))
-        put_diff(diffs.value, &w);
-    json_close(&w);
-    return told && buf_check(&r->lines, "what would change", e);
+    struct preview *r = arg;
+    if (one) {
+        add_head(one, &r->lines);
+        add_diff(one, &r->diffs);
+        return;
+    }
+    buf_clear(&r->lines.bytes);
+    buf_clear(&r->diffs.bytes);
+}
+
+/* ---- the preview --------------------------------------------------------------- */
+
+struct preview *preview_new(void)
+{
+    struct preview *r = mem_new(sizeof *r);
+    r->of = (struct vault_review){.looks = true, .tell = preview_hear, .arg = r};
+    r->lines.bytes = buf_of(LINES_MAX);
+    r->diffs.bytes = buf_of(LINES_MAX);
+    return r;
+}
+
+void preview_free(struct preview *r)
+{
+    if (!r)
+        return;
+    buf_done(&r->lines.bytes);
+    buf_done(&r->diffs.bytes);
+    free(r);
 }
 
 bool preview_end_look(struct preview *r, bool ok, const struct err *why, bool *asks,
@@ -98,10 +92,10 @@ bool preview_end_look(struct preview *r, bool ok, const struct err *why, bool *a
     r->of.looks = false;
     *asks = r->of.known && r->of.changes;
     if (!r->of.known)
-        return ok || err_set(e, why->code, "%s", why->msg);
-    r->changes = (struct confirm_changes){.digest = r->of.digest};
-    if (!make_lines(r, e))
-        return false;
-    r->changes.lines = buf_view(&r->lines);
-    return true;
+        return ok || err_pass(e, why);
+    /* First which notes, one a line; then their changes. */
+    buf_str(&r->lines.bytes, buf_view(&r->diffs.bytes));
+    r->lines.bytes.failed |= r->diffs.bytes.failed;
+    r->changes = (struct confirm_changes){&r->lines, r->of.digest};
+    return buf_check(&r->lines.bytes, "what would change", e);
 }

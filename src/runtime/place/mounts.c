@@ -1,9 +1,87 @@
+/* Folders of this machine that the policy shows to what works at a place. */
 #include "capability/capability.h"
 #include "os/os.h"
 #include "place/place.h"
+#include "place/policy.api.h"
+#include "policy/policy.h"
 #include "vfs/vfs.h"
+#include "json/json.h"
 
-/* Whoever could read or write our own files would be above the policy. */
+/* ---- the policy's ------------------------------------------------------- */
+
+static bool check_mount(struct str name, const struct json *v, struct err *e)
+{
+    static const char *const fields[] = {"guest", "host", "mode", NULL};
+    struct err inner = {0};
+    (void)name;
+    const struct json *mode = json_get(v, "mode");
+    if (!entry_check_fields(v, fields, "{guest, host, mode}", e))
+        return false;
+    if (!entry_check_path(json_get(v, "guest"), &inner))
+        return err_set(e, ERR_INVALID, "has a guest that %s", inner.msg);
+    if (!entry_check_path(json_get(v, "host"), &inner))
+        return err_set(e, ERR_INVALID, "has a host that %s", inner.msg);
+    struct str guest = json_str(json_get(v, "guest"));
+    if (strstr(guest.at, "..") || str_is(guest, "/"))
+        return err_set(e, ERR_INVALID,
+                       "has the guest '%.*s'; a folder such as '/data' is "
+                       "accepted",
+                       STR_ARGS(str_cut(guest, 60)));
+    return !mode || str_is(json_str(mode), "ro") || str_is(json_str(mode), "rw") ||
+           err_set(e, ERR_INVALID, "has a mode that is neither 'ro' nor 'rw'");
+}
+
+/* The vault knows no folder of this machine: it names guests. */
+static void narrow_mounts(const struct json *user, const struct json *vault,
+                          struct json_writer *w)
+{
+    struct json_iter it = json_iter(user);
+    while (json_next(&it)) {
+        struct json_iter wish = json_iter(vault);
+        while (json_next(&wish)) {
+            if (!json_equal(json_get(it.value, "guest"), json_get(wish.value, "guest")))
+                continue;
+            bool write = str_is(json_str(json_get(it.value, "mode")), "rw") &&
+                         str_is(json_str(json_get(wish.value, "mode")), "rw");
+            json_open_object(w);
+            json_pair(w, "guest", json_get(it.value, "guest"));
+            json_pair(w, "host", json_get(it.value, "host"));
+            json_pair_cstr(w, "mode", write ? "rw" : "ro");
+            json_close(w);
+            break;
+        }
+    }
+}
+
+static const struct key_shape a_mount = {
+    .schema = MOUNT_SCHEMA, .check = check_mount, .narrow = narrow_mounts};
+
+static const struct key keys[] = {
+    KEY(struct files_policy, "fileSystem", BOOL, LOWER, file_system, "true",
+        "permits enableFileSystem", .order = 20),
+    KEY(struct files_policy, "mounts", LIST, NARROW, mounts, "[]",
+        "folders of this machine that code finds in its file system: [{guest, host, mode: "
+        "'ro' | 'rw'}]",
+        .high = 64, .shape = &a_mount),
+};
+const struct policy_group files_policy = POLICY_GROUP(keys, struct files_policy);
+
+const struct json *policy_mounts(const struct policy *p)
+{
+    const struct files_policy *files = policy_values(p, &files_policy);
+    return files->mounts;
+}
+
+struct policy_mount policy_mount(const struct json *m)
+{
+    return (struct policy_mount){.guest = json_cstr(json_get(m, "guest")),
+                                 .host = json_cstr(json_get(m, "host")),
+                                 .writable = str_is(json_str(json_get(m, "mode")), "rw")};
+}
+
+/* ---- opening one -------------------------------------------------------- */
+
+/* A mount that contains our own files would be above the policy. */
 static bool is_mountable(int dir, struct err *e)
 {
     struct err none = {0};
@@ -18,7 +96,7 @@ static bool is_mountable(int dir, struct err *e)
                path ? path : "that was deleted");
 }
 
-/* Whoever could move a whole vault away would be rid of its policy. */
+/* A mount from which a whole vault can be moved would circumvent its policy. */
 static bool keeps_vault(struct actions *a, const struct place *place, int dir,
                         struct err *e)
 {
@@ -42,6 +120,6 @@ bool mount_open(struct actions *a, const struct place *place,
     if (dir < 0 || !is_mountable(dir, e) || (writable && !keeps_vault(a, place, dir, e)))
         return err_wrap(e, "the policy's mount %s", m->guest);
     *out = (struct vfs_mount){.at = m->guest, .dir = dir, .writable = writable};
-    dir = -1; /* the caller's now */
+    dir = -1; /* owned by the caller now */
     return true;
 }

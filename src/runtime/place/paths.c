@@ -1,7 +1,7 @@
-/* What the bearer of a token for some vaults is not told: where things lie on the disk.
+/* Hides paths on the disk from the bearer of a token for some vaults.
  *
- * Messages come from every room below, and many name a file, for the person who has to
- * mend it. So all of them pass here before they leave. */
+ * Messages come from every room below, and many name a file, for the user who has to fix
+ * it. So all of them pass here before they leave. */
 #include "os/os.h"
 #include "place/place.h"
 
@@ -12,8 +12,8 @@ static bool ends_path(char c)
     return c == '\0' || strchr(" \t\n\"'`()<>[]{},;", c);
 }
 
-/* How long is the path that begins here? 0: none does. A colon ends it where a number or a
- * blank follows: "policy.json:3:7". */
+/* The length of the path that begins here; 0: none. A colon before a number or a space
+ * ends it: "policy.json:3:7". */
 static size_t path_length(const char *s)
 {
     size_t n = 0;
@@ -23,8 +23,8 @@ static size_t path_length(const char *s)
     return n > 1 && s[1] != '/' ? n : 0;
 }
 
-/* Does its first folder exist on this disk? What is not there, such as /vault of a tool or
- * /workspaces of REST, tells nothing. */
+/* Whether its first folder exists on this disk. Other paths, such as /vault of a tool or
+ * /workspaces of REST, reveal nothing. */
 static bool is_real(struct str path)
 {
     char first[256];
@@ -40,7 +40,7 @@ static bool is_real(struct str path)
     return dir >= 0;
 }
 
-static bool was_said(struct str said, struct str path)
+static bool was_reported(struct str said, struct str path)
 {
     return said.n && memmem(said.at, said.n, path.at, path.n);
 }
@@ -60,14 +60,14 @@ void paths_hide(const struct caller *who, struct str said, struct err *e)
         bool begins = *at == '/' && (at == e->msg || ends_path(at[-1]) || at[-1] == ':');
         size_t n = begins ? path_length(at) : 0;
         struct str path = {at, n};
-        if (n && is_real(path) && !was_said(said, path)) {
+        if (n && is_real(path) && !was_reported(said, path)) {
             buf_cstr(&text, INSTEAD);
             at += n;
         } else {
             buf_char(&text, *at++);
         }
     }
-    struct str told = str_cut(buf_view(&text), sizeof e->msg - 1);
-    memcpy(e->msg, told.at, told.n);
-    e->msg[told.n] = '\0';
+    struct str shown = str_cut(buf_view(&text), sizeof e->msg - 1);
+    memcpy(e->msg, shown.at, shown.n);
+    e->msg[shown.n] = '\0';
 }

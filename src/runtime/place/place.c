@@ -1,5 +1,5 @@
-/* Where a call works, and what it may do there. A vault's policy goes with the vault:
- * code that switches to another is under that one's from then on. */
+/* The place where a call works, and its permit there. A vault's policy stays with the
+ * vault: code that switches to another is under the other's policy from then on. */
 #include "place/place.h"
 #include "caller/caller.h"
 #include "calls/calls.h"
@@ -18,7 +18,7 @@ bool place_find(struct place *p, struct actions *a, unsigned vault,
                 const struct caller *who, struct err *e)
 {
     *p = (struct place){.vault = vault};
-    /* Numbers come from searches that asked already; whoever forgets it fails here. */
+    /* Numbers come from checked lookups; a caller without that check fails here. */
     if (vault && !vault_set_reaches(a->vaults, vault, who->grant))
         return err_set(e, ERR_NO_VAULT,
                        "no vault is open: the token is not for that one");
@@ -55,6 +55,18 @@ bool place_sees_notes(const struct place *p)
     return may_see(p, RIGHT_READ_NOTES);
 }
 
+/* By level and lists only: the call under way has its scope, and was recorded. */
+static bool permits(const void *arg, const char *call, struct err *e)
+{
+    const struct place *p = arg;
+    const struct host_call *row = host_call_named(call);
+    must(row);
+    struct permit_need need = host_call_need(row);
+    need.writes = false;
+    need.scopeless = true;
+    return permit_call(&p->permit, &need, e);
+}
+
 struct vault *place_view(const struct place *p, struct vault *v, struct cancel *first,
                          struct cancel *second, struct vault_review *review,
                          struct outcome *outcome)
@@ -64,6 +76,8 @@ struct vault *place_view(const struct place *p, struct vault *v, struct cancel *
                                     .types = may_see(p, RIGHT_READ_TYPES),
                                     .cancel = {first, second},
                                     .review = review,
-                                    .outcome = outcome};
+                                    .outcome = outcome,
+                                    .permits = permits,
+                                    .permits_arg = p};
     return v ? vault_as(v, &view) : NULL;
 }

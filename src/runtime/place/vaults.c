@@ -1,62 +1,25 @@
 /* The vaults that can be reached: given ones, or the user's list.
  *
  * Each has a number, which keeps its meaning as long as the program runs: callers and
- * evaluations note that number, so that one's switch never moves another's. A vault is
- * opened when it is first needed and stays open; one that is taken from the list is
- * only not found any more. What a caller's grant does not name does not exist for him:
- * this file is the one place that decides so. */
+ * evaluations keep that number, so that one's switch never affects another's. A vault is
+ * opened at first use and stays open; one that is removed from the list is only not found
+ * any more. A vault that a caller's grant does not name does not exist for him: this file
+ * is the one place that decides so. */
 #include <stdio.h>
 
 #include "caller/caller.h"
 #include "notes/notes.h"
 #include "os/os.h"
 #include "pattern/pattern.h"
-#include "place/internal.h"
-#include "place/place.h"
+#include "place/vault_set.h"
 #include "json/json.h"
-
-#define KNOWN_MAX 2000u /* in the life of one process */
-#define ROOTS_MAX 128u
-#define LIST_MEMORY ((size_t)32 << 20)
-
-struct known {
-    char *id, *path;
-    char *name;                   /* of one that no list has */
-    char created[25], opened[25]; /* the same */
-    pthread_mutex_t opening;      /* held while it is opened, which may take a while */
-    struct vault *vault;          /* NULL: not opened yet */
-    bool reachable;
-    bool is_listed; /* its id is the user's own word */
-    bool clashed;   /* its id hangs on the order in which folders were given */
-};
-
-/* A vault whose folder is gone; closed at the end. */
-struct former {
-    struct vault *vault;
-    struct former *next;
-};
-
-struct vault_set {
-    struct patterns *patterns; /* of all vaults */
-    int config;                /* the folder of the user's list; -1: there is none */
-    pthread_mutex_t creating;  /* before `lock`: one makes a new vault at a time */
-    pthread_mutex_t lock;      /* guards all below; never held while a vault is opened */
-    bool bound;                /* to given folders; else the user's list */
-    bool has_first;            /* the list is still this file, and says this */
-    unsigned first;
-    struct os_stamp listed;
-    char **roots; /* ends with NULL */
-    struct known *known[KNOWN_MAX];
-    unsigned count;
-    struct former *former;
-};
 
 /* ---- what is known ------------------------------------------------------ */
 
 /* The lock is held from here on, unless a comment says otherwise. */
 
-static struct known *add_known(struct vault_set *s, struct str id, const char *path,
-                               struct err *e)
+struct known *vault_set_add(struct vault_set *s, struct str id, const char *path,
+                            struct err *e)
 {
     if (s->count == KNOWN_MAX) {
         err_set(e, ERR_LIMIT, "this process has opened %u vaults, the maximum",
@@ -68,7 +31,7 @@ static struct known *add_known(struct vault_set *s, struct str id, const char *p
     k->path = mem_strdup(path);
     k->reachable = true;
     pthread_mutex_init(&k->opening, NULL);
-    os_format_utc(os_real_ms(), k->opened);
+    date_format(os_real_ms(), k->opened);
     memcpy(k->created, k->opened, sizeof k->created);
     s->known[s->count++] = k;
     return k;
@@ -84,7 +47,7 @@ static void free_known(struct known *k)
     free(k);
 }
 
-static unsigned find_id(const struct vault_set *s, struct str id)
+unsigned vault_set_find_id(const struct vault_set *s, struct str id)
 {
     for (unsigned i = 0; i < s->count; i++)
         if (s->known[i]->reachable && str_is(id, s->known[i]->id))
@@ -92,28 +55,28 @@ static unsigned find_id(const struct vault_set *s, struct str id)
     return 0;
 }
 
-/* May whoever holds this grant know of it? Where ids of given folders clash, nobody can
- * have meant one of them. */
+/* Whether this grant includes it. Where ids of given folders clash, no grant can have
+ * meant one of them. */
 static bool is_reached(const struct known *k, const struct grant *g)
 {
     return k->reachable &&
            (!g || !g->vaults.given || (!k->clashed && grant_reaches(g, k->id)));
 }
 
-/* The number of the id, where the grant knows of it. */
+/* The number of the id, if the grant includes it. */
 static unsigned find_granted(const struct vault_set *s, struct str id,
                              const struct grant *g)
 {
-    unsigned n = find_id(s, id);
+    unsigned n = vault_set_find_id(s, id);
     return n && is_reached(s->known[n - 1], g) ? n : 0;
 }
 
-/* The one to begin in: the given ones' first, the user's current one, or else the first
- * that the grant knows of. */
+/* The vault to begin in: the first given one, the user's current one, or else the first
+ * that the grant includes. */
 static unsigned first_granted(const struct vault_set *s, struct str current,
                               const struct grant *g)
 {
-    unsigned n = s->bound ? 1 : find_id(s, current);
+    unsigned n = s->bound ? 1 : vault_set_find_id(s, current);
     if (n && is_reached(s->known[n - 1], g))
         return n;
     if (!g || !g->vaults.given)
@@ -132,7 +95,7 @@ static struct known *find_path(const struct vault_set *s, const char *path)
     return NULL;
 }
 
-static const struct vault_entry *listed_at(const struct vaults *list, const char *path)
+const struct vault_entry *vault_set_listed(const struct vaults *list, const char *path)
 {
     for (size_t i = 0; i < list->count; i++)
         if (str_is(list->all[i].path, path))
@@ -140,7 +103,7 @@ static const struct vault_entry *listed_at(const struct vaults *list, const char
     return NULL;
 }
 
-/* Is the entry still what this number meant? */
+/* Whether the entry is still the vault of this number. */
 static bool is_same(const struct known *k, const struct vault_entry *v)
 {
     return v && str_is(v->id, k->id) && str_is(v->path, k->path);
@@ -160,23 +123,23 @@ static bool take_list(struct vault_set *s, const struct vaults *list, struct err
                 met = s->known[n]->reachable = true;
         char path[4096];
         (void)snprintf(path, sizeof path, "%.*s", STR_ARGS(v->path));
-        if (!met && !add_known(s, v->id, path, e))
+        if (!met && !vault_set_add(s, v->id, path, e))
             return false;
     }
     return true;
 }
 
-/* Reads the list, and keeps what can be reached in step with it. Where vaults are
- * given, a list that cannot be read is none: they can be used all the same. */
-static bool refresh(struct vault_set *s, struct arena *a, struct vaults *list,
-                    struct err *e)
+/* Reads the list and updates the known vaults. If vaults are given, an unreadable list
+ * counts as empty: they can be used all the same. */
+bool vault_set_refresh(struct vault_set *s, struct arena *a, struct vaults *list,
+                       struct err *e)
 {
     struct err why = {0};
     *list = (struct vaults){0};
     if (vaults_read(a, list, &why))
         return s->bound || take_list(s, list, e);
     *list = (struct vaults){0};
-    return s->bound || err_set(e, why.code, "%s", why.msg);
+    return s->bound || err_pass(e, &why);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -188,11 +151,12 @@ static void make_id(const struct vault_set *s, const struct vaults *list,
     char base[VAULT_ID_MAX + 1];
     vaults_id_of(path, base);
     memcpy(out, base, sizeof base);
-    for (unsigned i = 2; find_id(s, str_of(out)) || vaults_find(list, str_of(out)); i++)
+    for (unsigned i = 2;
+         vault_set_find_id(s, str_of(out)) || vaults_find(list, str_of(out)); i++)
         (void)snprintf(out, VAULT_ID_MAX + 1, "%.*s-%u", (int)VAULT_ID_MAX - 11, base, i);
 }
 
-/* Two folders of one name: which of them has the plain id is chance. */
+/* Two folders of one name: which of them gets the plain id depends on their order. */
 static void note_clash(struct vault_set *s, struct known *k, const char *path)
 {
     char base[VAULT_ID_MAX + 1];
@@ -205,8 +169,7 @@ static void note_clash(struct vault_set *s, struct known *k, const char *path)
             s->known[i]->clashed = true;
 }
 
-/* One of the folders that were given: opened at once, known by the list's words
- * where the list has it. */
+/* Adds a given folder: opened at once, with its entry of the list if it has one. */
 static bool add_given(struct vault_set *s, const struct vaults *list, const char *dir,
                       struct err *e)
 {
@@ -222,9 +185,9 @@ static bool add_given(struct vault_set *s, const struct vaults *list, const char
         return false;
     char id[VAULT_ID_MAX + 1];
     make_id(s, list, path, id);
-    const struct vault_entry *listed = listed_at(list, path);
-    bool own = listed && !find_id(s, listed->id);
-    struct known *k = add_known(s, own ? listed->id : str_of(id), path, e);
+    const struct vault_entry *listed = vault_set_listed(list, path);
+    bool own = listed && !vault_set_find_id(s, listed->id);
+    struct known *k = vault_set_add(s, own ? listed->id : str_of(id), path, e);
     if (!k)
         return false;
     const char *slash = strrchr(path, '/');
@@ -233,7 +196,7 @@ static bool add_given(struct vault_set *s, const struct vaults *list, const char
     if (!own)
         note_clash(s, k, path);
     if (st.birth_ns)
-        os_format_utc(st.birth_ns / 1000000, k->created);
+        date_format(st.birth_ns / 1000000, k->created);
     vault_set_patterns(vault, s->patterns);
     k->vault = take(vault);
     return true;
@@ -267,7 +230,7 @@ struct vault_set *vault_set_open(const char *const *vaults, const char *const *r
         return take(s);
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
-    bool ok = refresh(s, a, &list, e);
+    bool ok = vault_set_refresh(s, a, &list, e);
     for (size_t i = 0; ok && vaults[i]; i++)
         ok = add_given(s, &list, vaults[i], e);
     return ok ? take(s) : NULL;
@@ -298,7 +261,7 @@ bool vault_set_is_users(const struct vault_set *s)
     return !s->bound;
 }
 
-/* Without the lock, as are all below. */
+/* Without the lock, as all functions below. */
 unsigned vault_set_begin(struct vault_set *s, const struct grant *g)
 {
     struct err none = {0};
@@ -328,8 +291,9 @@ unsigned vault_set_first(struct vault_set *s, const struct grant *g, struct err 
     struct vaults list = {0};
     struct err why = {0};
     pthread_mutex_lock(&s->lock);
-    unsigned n =
-        s->bound || refresh(s, a, &list, &why) ? first_granted(s, list.current, g) : 0;
+    unsigned n = s->bound || vault_set_refresh(s, a, &list, &why)
+                     ? first_granted(s, list.current, g)
+                     : 0;
     pthread_mutex_unlock(&s->lock);
     if (!n && g && g->vaults.given)
         err_set(e, ERR_NO_VAULT,
@@ -354,8 +318,8 @@ bool vault_set_reaches(struct vault_set *s, unsigned number, const struct grant 
     return reached;
 }
 
-/* Opens it, unless somebody else just did. It may have to wait, for another program
- * that holds the vault's locks: calls in other vaults go on meanwhile. */
+/* Opens it, unless another thread just did. This may wait for another program that holds
+ * the vault's locks: calls in other vaults go on meanwhile. */
 static struct vault *open_known(struct vault_set *s, struct known *k, bool *opened,
                                 struct err *e)
 {
@@ -377,13 +341,13 @@ static struct vault *open_known(struct vault_set *s, struct known *k, bool *open
 struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
 {
     if (!number)
-        return NULL; /* *e says why */
+        return NULL; /* *e is set */
     pthread_mutex_lock(&s->lock);
     must(number <= s->count);
     struct known *k = s->known[number - 1];
     struct err why = {0};
-    /* A folder that was deleted and made again is a new one; calls may still be busy with
-     * the old. */
+    /* A folder that was deleted and created again is a new vault; calls may use the old
+     * one. */
     if (k->vault && vault_is_gone(k->vault)) {
         struct former *f = mem_new(sizeof *f);
         *f = (struct former){k->vault, s->former};
@@ -402,7 +366,7 @@ struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
     else if (!vault)
         err_set(e, why.code, "the vault \"%s\" cannot be opened: %s", k->id, why.msg);
     if (opened)
-        (void)vaults_touch(str_of(k->id), &why); /* a date, and no more */
+        (void)vaults_touch(str_of(k->id), &why); /* only the date of its last use */
     return vault;
 }
 
@@ -421,7 +385,7 @@ uint64_t vault_set_state(struct vault_set *s)
 
 char *vault_set_path(struct vault_set *s, unsigned number)
 {
-    /* What has a number has its path until the end. */
+    /* The path of a number never changes. */
     pthread_mutex_lock(&s->lock);
     char *path = number ? mem_strdup(s->known[number - 1]->path) : NULL;
     pthread_mutex_unlock(&s->lock);
@@ -447,18 +411,25 @@ unsigned vault_set_count(struct vault_set *s)
 
 /* ---- what vaults.* do --------------------------------------------------- */
 
-/* Where it lies on the disk is nothing that the bearer of a token for some vaults has to
- * know: the names of other people's folders may be in it. */
-static void put_entry(const struct known *k, const struct vaults *list,
-                      const struct grant *g, struct json_writer *w)
+/* The bearer of a token does not see the path on the disk, which may contain other
+ * people's folders. */
+static struct vault_words words_of(const struct known *k, const struct vault_entry *v)
 {
-    const struct vault_entry *v = listed_at(list, k->path);
+    return (struct vault_words){v ? v->name : str_of(k->name ? k->name : k->id),
+                                v ? v->description : STR("")};
+}
+
+void vault_set_put(const struct known *k, const struct vaults *list,
+                   const struct grant *g, struct json_writer *w)
+{
+    const struct vault_entry *v = vault_set_listed(list, k->path);
+    struct vault_words words = words_of(k, v);
     json_open_object(w);
     json_pair_cstr(w, "id", k->id);
-    json_pair_str(w, "name", v ? v->name : str_of(k->name ? k->name : k->id));
+    json_pair_str(w, "name", words.name);
     json_pair_cstr(w, "path", g && g->vaults.given ? "" : k->path);
-    if (v && v->description.n)
-        json_pair_str(w, "description", v->description);
+    if (words.description.n)
+        json_pair_str(w, "description", words.description);
     json_pair_str(w, "last_accessed", v ? v->last_accessed : str_of(k->opened));
     json_pair_str(w, "created", v ? v->created : str_of(k->created));
     json_close(w);
@@ -470,11 +441,11 @@ bool vault_set_current(struct vault_set *s, unsigned current, const struct grant
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
     pthread_mutex_lock(&s->lock);
-    bool ok = refresh(s, a, &list, e);
+    bool ok = vault_set_refresh(s, a, &list, e);
     if (ok && !current)
         current = first_granted(s, list.current, g);
     if (ok && current && is_reached(s->known[current - 1], g))
-        put_entry(s->known[current - 1], &list, g, out);
+        vault_set_put(s->known[current - 1], &list, g, out);
     else if (ok)
         json_put_null(out);
     pthread_mutex_unlock(&s->lock);
@@ -487,16 +458,31 @@ bool vault_set_list(struct vault_set *s, const struct grant *g, struct json_writ
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
     pthread_mutex_lock(&s->lock);
-    bool ok = refresh(s, a, &list, e);
+    bool ok = vault_set_refresh(s, a, &list, e);
     if (ok) {
         json_open_array(out);
         for (unsigned i = 0; i < s->count; i++)
             if (is_reached(s->known[i], g))
-                put_entry(s->known[i], &list, g, out);
+                vault_set_put(s->known[i], &list, g, out);
         json_close(out);
     }
     pthread_mutex_unlock(&s->lock);
     return ok && buf_check(out->out, "the answer", e);
+}
+
+bool vault_set_words(struct vault_set *s, unsigned number, struct vault_words *out,
+                     struct arena *a, struct err *e)
+{
+    struct vaults list;
+    pthread_mutex_lock(&s->lock);
+    bool ok = vault_set_refresh(s, a, &list, e);
+    const struct known *k = ok ? s->known[number - 1] : NULL;
+    if (ok)
+        *out = words_of(k, vault_set_listed(&list, k->path));
+    char *name = ok ? arena_copy(a, out->name.at, out->name.n, e) : NULL;
+    pthread_mutex_unlock(&s->lock);
+    out->name.at = name;
+    return name != NULL;
 }
 
 static void put_ids(const struct vault_set *s, const struct grant *g, struct buf *out)
@@ -514,7 +500,7 @@ unsigned vault_set_find(struct vault_set *s, struct str id, const struct grant *
     scoped_buf struct buf ids;
     buf_init(&ids, 200);
     pthread_mutex_lock(&s->lock);
-    unsigned n = refresh(s, a, &list, e) ? find_granted(s, id, g) : 0;
+    unsigned n = vault_set_refresh(s, a, &list, e) ? find_granted(s, id, g) : 0;
     put_ids(s, g, &ids);
     pthread_mutex_unlock(&s->lock);
     if (!n)
@@ -522,168 +508,4 @@ unsigned vault_set_find(struct vault_set *s, struct str id, const struct grant *
                 STR_ARGS(str_cut(id, 80)), ids.n ? "there are: " : "there is none",
                 buf_cz(&ids));
     return n;
-}
-
-/* ---- create ------------------------------------------------------------- */
-
-struct creation {
-    struct vault_entry entry;
-    bool initialize, use;
-};
-
-static struct creation read_creation(const struct json *o)
-{
-    return (struct creation){
-        .entry = {.id = json_str(json_get(o, "id")),
-                  .name = json_str(json_get(o, "name")),
-                  .path = json_str(json_get(o, "path")),
-                  .description = json_str(json_get(o, "description"))},
-        .initialize = json_bool(json_get(o, "initialize"), true),
-        .use = json_bool(json_get(o, "switch_to"), false),
-    };
-}
-
-/* Two vaults that share notes would each keep an index and rename links in them. */
-static bool is_apart(const struct vaults *list, const char *path, struct err *e)
-{
-    size_t n = strlen(path);
-    for (size_t i = 0; i < list->count; i++) {
-        struct str other = list->all[i].path, mine = {path, n};
-        bool inside = n > other.n && !memcmp(path, other.at, other.n) &&
-                      (path[other.n] == '/' || other.n == 1);
-        bool around = other.n > n && str_starts(other, path) && other.at[n] == '/';
-        if (inside || around)
-            return err_set(e, ERR_CONFLICT,
-                           "the folder %.*s would lie %s the vault \"%.*s\"; vaults must "
-                           "not share notes",
-                           STR_ARGS(str_cut(mine, 150)), inside ? "within" : "around",
-                           STR_ARGS(list->all[i].id));
-    }
-    return true;
-}
-
-/* Asked before anything is made, where it can be. */
-static bool is_free(struct vault_set *s, const struct vaults *list, struct str id,
-                    struct err *e)
-{
-    return (!find_id(s, id) && !vaults_find(list, id)) ||
-           err_set(e, ERR_CONFLICT,
-                   "a vault with the id \"%.*s\" exists; take another id, or "
-                   "vaults.switch to it",
-                   STR_ARGS(str_cut(id, 80)));
-}
-
-/* `lock` is only held for the looks: making folders and waiting for other processes
- * delays nobody else's calls. */
-static unsigned create(struct vault_set *s, struct creation *c, const char *const *roots,
-                       struct json_writer *out, struct err *e)
-{
-    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
-    struct vaults list;
-    pthread_mutex_lock(&s->lock);
-    bool ok = refresh(s, a, &list, e) && is_free(s, &list, c->entry.id, e);
-    pthread_mutex_unlock(&s->lock);
-    scoped(free) char *path =
-        ok ? vaults_folder_allowed(c->entry.path, roots, c->initialize, e) : NULL;
-    if (!path || !is_apart(&list, path, e))
-        return 0;
-    c->entry.path = str_of(path);
-    /* The agent's choice is its own: the person's current one stays. */
-    if (!vaults_add(&c->entry, false, e))
-        return 0;
-    pthread_mutex_lock(&s->lock);
-    unsigned n = refresh(s, a, &list, e) ? find_id(s, c->entry.id) : 0;
-    if (!n && !e->code && add_known(s, c->entry.id, path, e))
-        n = s->count;
-    if (n)
-        put_entry(s->known[n - 1], &list, NULL, out);
-    pthread_mutex_unlock(&s->lock);
-    return n;
-}
-
-bool vault_set_owned(const struct grant *g, const char *call, struct err *e)
-{
-    return !g || !g->vaults.given ||
-           err_set(e, ERR_DENIED,
-                   "%s is not allowed with a token for some vaults only; nothing was "
-                   "changed",
-                   call);
-}
-
-unsigned vault_set_create(struct vault_set *s, const struct json *options,
-                          const struct policy_names *policy, const struct grant *g,
-                          bool *use, struct json_writer *out, struct err *e)
-{
-    struct creation c = read_creation(options);
-    if (!vault_set_owned(g, "vaults.create", e))
-        return 0;
-    *use = c.use;
-    const char *roots[ROOTS_MAX + 1] = {0};
-    size_t count = 0;
-    for (size_t i = 0; s->roots[i] && count < ROOTS_MAX; i++)
-        roots[count++] = s->roots[i];
-    for (size_t i = 0; i < policy->n && count < ROOTS_MAX; i++)
-        roots[count++] = policy->at[i];
-    pthread_mutex_lock(&s->creating);
-    unsigned n = create(s, &c, roots, out, e);
-    pthread_mutex_unlock(&s->creating);
-    return n;
-}
-
-/* ---- update and remove -------------------------------------------------- */
-
-/* The number of the id, and as `listed` what the user's list calls it. */
-static unsigned find_listed(struct vault_set *s, struct str id, const struct grant *g,
-                            char listed[static VAULT_ID_MAX + 1], struct err *e)
-{
-    unsigned n = vault_set_find(s, id, g, e);
-    if (!n)
-        return 0;
-    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
-    struct vaults list;
-    pthread_mutex_lock(&s->lock);
-    bool ok = refresh(s, a, &list, e);
-    const struct vault_entry *v = ok ? listed_at(&list, s->known[n - 1]->path) : NULL;
-    if (v)
-        (void)snprintf(listed, VAULT_ID_MAX + 1, "%.*s", STR_ARGS(v->id));
-    pthread_mutex_unlock(&s->lock);
-    if (!v)
-        err_set(
-            e, ERR_INVALID,
-            "the vault \"%.*s\" was given with --vault and is in no list that could be "
-            "changed; a person registers it with: cloche vault add DIR",
-            STR_ARGS(id));
-    return v ? n : 0;
-}
-
-bool vault_set_update(struct vault_set *s, const struct json *options,
-                      const struct grant *g, struct err *e)
-{
-    char listed[VAULT_ID_MAX + 1];
-    if (!vault_set_owned(g, "vaults.update", e))
-        return false;
-    struct str name = json_str(json_get(options, "name"));
-    struct str description = json_str(json_get(options, "description"));
-    bool named = json_is(json_get(options, "name"), JSON_STRING);
-    bool described = json_get(options, "description") != NULL;
-    if (!named && !described)
-        return err_set(e, ERR_INVALID,
-                       "nothing to update: give name, description, or both");
-    return find_listed(s, json_str(json_get(options, "id")), g, listed, e) &&
-           vaults_update(str_of(listed), named ? &name : NULL,
-                         described ? &description : NULL, e);
-}
-
-bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
-                      struct err *e)
-{
-    char listed[VAULT_ID_MAX + 1];
-    unsigned n =
-        vault_set_owned(g, "vaults.remove", e) ? find_listed(s, id, g, listed, e) : 0;
-    if (!n || !vaults_remove(str_of(listed), e))
-        return false;
-    pthread_mutex_lock(&s->lock);
-    s->known[n - 1]->reachable = false;
-    pthread_mutex_unlock(&s->lock);
-    return true;
 }

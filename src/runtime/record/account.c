@@ -1,6 +1,6 @@
-/* What a call comes to: counted while it runs, by vault; announced in the audit trail of a
- * vault before it changes anything there, and recorded in those of all vaults in which it
- * worked before its answer leaves. */
+/* The account of a call: counted while it runs, by vault; an intent in the audit trail of
+ * a vault before the first change there, and a record in those of all vaults it worked in
+ * before its answer leaves. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ void account_begin(struct account *a, const struct actions *of, const char *acti
     pthread_mutex_init(&a->lock, NULL);
 }
 
-/* ---- before a change ------------------------------------------------------ */
+/* ---- intents -------------------------------------------------------------- */
 
 static bool announce(struct account_part *p, const char *call, bool lasting,
                      struct err *e)
@@ -34,8 +34,7 @@ static bool announce(struct account_part *p, const char *call, bool lasting,
     unsigned char id[(ACCOUNT_ID_HEX - 1) / 2];
     if (!*p->id) {
         os_random(id, sizeof id);
-        for (size_t i = 0; i < sizeof id; i++)
-            (void)snprintf(p->id + 2 * i, 3, "%02x", id[i]);
+        hex_write(id, sizeof id, p->id);
     }
     scoped_buf struct buf text;
     buf_init(&text, AUDIT_RECORD_MAX);
@@ -47,15 +46,15 @@ static bool announce(struct account_part *p, const char *call, bool lasting,
     return false;
 }
 
-/* Asked by the permit, once all else allows the call. */
+/* Called by the permit, once all else allows the call. */
 static bool intend(void *arg, const struct permit_need *need, struct err *e)
 {
     struct account_part *p = arg;
     if (p->of->dry)
         return true;
-    /* Changes of notes stand in the vault's history with the call's id, in a commit that
-     * outlasts a power failure: from there a record that was lost is made whole. What else is
-     * changed has nothing but this. */
+    /* Changes of notes are in the vault's history with the call's id, in a commit that
+     * survives a power failure: a lost record is restored from there. Other changes have
+     * the intent only. */
     bool lasting = !need->in_history, ok = true;
     pthread_mutex_lock(&p->of->lock);
     if (!*p->id || (lasting && !p->lasting))
@@ -65,7 +64,7 @@ static bool intend(void *arg, const struct permit_need *need, struct err *e)
     return ok;
 }
 
-/* ---- what is changed ---------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------------ */
 
 void account_change(struct account_part *p, struct str name)
 {
@@ -88,9 +87,9 @@ void account_effect(void *part, const struct effect *e)
     pthread_mutex_unlock(&p->of->lock);
 }
 
-/* ---- where it works ------------------------------------------------------------ */
+/* ---- places -------------------------------------------------------------------- */
 
-/* As vault_author.admits: what an agent writes is bounded. */
+/* vault_author.admits: bounds what an agent writes. */
 static bool admits_notes(void *arg, size_t bytes, struct err *e)
 {
     const struct account_part *p = arg;
@@ -118,7 +117,7 @@ void account_place(struct account *a, struct place *place, const struct policy *
         p->author = (struct vault_author){
             .name = a->who->name, .call = p->id, .admits = admits_notes, .arg = p};
         p->keep_code = policy && policy->keep_code;
-        /* Calls that end before they are under a policy do not make it another one. */
+        /* A call that ends before it has a policy records its ward's. */
         struct err unusable = {0};
         const struct policy *asked = policy ? NULL : ward_policy(p->ward, &unusable);
         const struct policy *now = policy ? policy : asked;
@@ -133,7 +132,7 @@ void account_place(struct account *a, struct place *place, const struct policy *
 
 /* ---- host calls --------------------------------------------------------- */
 
-/* Not every room has effects; what has no history may always have changed something. */
+/* Not every room reports effects; a call without history may have changed something. */
 void account_done(struct account_part *p, const struct host_call *c,
                   const struct outcome *did)
 {
@@ -144,7 +143,7 @@ void account_done(struct account_part *p, const struct host_call *c,
 void account_removed(struct account_part *p, const struct outcome *did)
 {
     if (p && did->removed && !p->of->dry)
-        ward_observe(p->ward, p->of->who, &(struct deed){.deletes = did->removed});
+        ward_observe(p->ward, p->of->who, &(struct observed){.deletes = did->removed});
 }
 
 void account_call(struct account_part *p, uint32_t row, const struct host_call *c,
@@ -171,7 +170,7 @@ void account_host(struct account_part *p, const char *host)
     pthread_mutex_unlock(&p->of->lock);
 }
 
-/* ---- what else it does ----------------------------------------------------- */
+/* ---- other effects --------------------------------------------------------- */
 
 void account_row(struct account_part *p, const struct account_list *l, const void *row)
 {
@@ -194,7 +193,7 @@ void account_row(struct account_part *p, const struct account_list *l, const voi
     pthread_mutex_unlock(&p->of->lock);
 }
 
-void account_asked(struct account_part *p, bool allowed)
+void account_decision(struct account_part *p, bool allowed)
 {
     if (!p)
         return;
@@ -214,7 +213,7 @@ void account_script(struct account *a, const struct script_outcome *o)
 
 /* ---- the end --------------------------------------------------------------- */
 
-static void record(struct account_part *p)
+static void part_record(struct account_part *p)
 {
     struct account *a = p->of;
     struct err e = {0};
@@ -226,12 +225,12 @@ static void record(struct account_part *p)
         (void)trail_keep(ward_trail(p->ward), a->code_hash,
                          json_str(json_get(a->arguments, "code")), &e);
     struct str members = {text.at + 1, text.n - 1};
-    /* Who has taken his share is told so, and counted: that, too, would fill the disk. */
+    /* A caller over its share gets an error, and is counted: records of refusals would
+     * fill the disk as well. */
     if (!ward_spend(p->ward, a->who, members.n) && a->outcome == ERR_BUSY && !*p->id &&
         !p->has_calls)
         return;
-    /* A failure shows in the counters and in doctor; the next call that would write is
-     * refused. */
+    /* A failure shows in the counters and in doctor; the next writing call is refused. */
     e = (struct err){0};
     (void)ward_record(p->ward, members, p->digest, *p->id ? TRAIL_END : TRAIL_PLAIN,
                       p->changed, &e);
@@ -250,7 +249,7 @@ static uint32_t denials_of(struct account_part *p)
     return n;
 }
 
-#define HOSTS_OBSERVED 1024u /* more of one call are the same to an alert */
+#define HOSTS_OBSERVED 1024u /* further hosts of one call are no more to an alert */
 
 static void observe(struct account_part *p)
 {
@@ -258,10 +257,10 @@ static void observe(struct account_part *p)
     enum metric_outcome how = metric_outcome(a->outcome);
     bool first = p == a->parts;
     size_t most = p->hosts.kept < HOSTS_OBSERVED ? p->hosts.kept : HOSTS_OBSERVED;
-    struct deed d = {.ended = first,
-                     .limit = first && how == METRIC_LIMIT,
-                     .failed = first && a->outcome != ERR_NONE,
-                     .denials = denials_of(p)};
+    struct observed d = {.ended = first,
+                         .limit = first && how == METRIC_LIMIT,
+                         .failed = first && a->outcome != ERR_NONE,
+                         .denials = denials_of(p)};
     if (first && !d.denials && a->outcome == ERR_DENIED)
         d.denials = 1;
     if (!first && !d.denials && !most)
@@ -277,7 +276,7 @@ static void observe(struct account_part *p)
 void account_end(struct account *a)
 {
     for (struct account_part *p = a->parts; p; p = p->next)
-        record(p);
+        part_record(p);
     for (struct account_part *p = a->parts, *next; p; p = next) {
         next = p->next;
         observe(p);

@@ -1,5 +1,5 @@
-/* A call's record, as JSON. Its fixed part is bounded; its lists are shortened until the
- * whole fits, and say how many more there were. */
+/* A call's record as JSON. Its fixed part is bounded; its lists are shortened until the
+ * whole fits, and say how many rows are missing. */
 #include "audit/audit.h"
 #include "caller/caller.h"
 #include "calls/calls.h"
@@ -10,25 +10,25 @@
 #include "record/record.h"
 #include "json/json.h"
 
-/* What the trail puts around the members: number, MAC, the line's end. */
+/* Without what the trail adds: number, MAC, the line's end. */
 #define ROOM (AUDIT_RECORD_MAX - 256)
 
 /* ---- lists ----------------------------------------------------------------- */
 
 #define LISTS_MAX 16u
 
-/* One list of a record, and how much of it is told. */
+/* One list of a record, and how much of it is written. */
 struct listed {
     const char *name, *more;
-    size_t counts;                   /* of calls: which of their numbers */
-    const struct tally *tally;       /* or these names */
-    const struct account_rows *rows; /* or these rows */
-    size_t all, most;                /* rows that there were, and that may be told */
-    size_t told, bytes;              /* as it was written last */
+    size_t counts;                   /* of calls: which of their counts */
+    const struct tally *tally;       /* or names */
+    const struct account_rows *rows; /* or rows */
+    size_t all, most;                /* rows there are, and that may be written */
+    size_t written, bytes;           /* as last written */
 };
 struct listing {
     struct listed at[LISTS_MAX];
-    size_t count, late; /* `late`: the first that stands behind the facts of a change */
+    size_t count, late; /* `late`: the first list behind the facts of a change */
 };
 
 static unsigned count_of(const struct account_part *p, size_t call, size_t which)
@@ -111,7 +111,7 @@ static void put_elements(const struct listed *l, struct json_writer *w)
 {
     const char *name = NULL;
     json_open_array(w);
-    for (size_t i = 0; i < l->told; i++) {
+    for (size_t i = 0; i < l->written; i++) {
         if (l->tally && (name = tally_next(l->tally, name)))
             json_put_cstr(w, name);
         if (!l->rows)
@@ -123,25 +123,25 @@ static void put_elements(const struct listed *l, struct json_writer *w)
     json_close(w);
 }
 
-static void put_list(const struct account_part *p, struct listed *l,
-                     struct json_writer *w)
+static void record_put_list(const struct account_part *p, struct listed *l,
+                            struct json_writer *w)
 {
     size_t before = w->out->n;
-    l->told = l->most;
-    if (l->told)
+    l->written = l->most;
+    if (l->written)
         json_key(w, l->name);
-    if (l->told && (l->tally || l->rows))
+    if (l->written && (l->tally || l->rows))
         put_elements(l, w);
-    else if (l->told)
-        put_counts(p, l->counts, l->told, w);
-    l->bytes = l->told ? w->out->n - before : 0;
-    if (l->all > l->told)
-        json_pair_int(w, l->more, (int64_t)(l->all - l->told));
+    else if (l->written)
+        put_counts(p, l->counts, l->written, w);
+    l->bytes = l->written ? w->out->n - before : 0;
+    if (l->all > l->written)
+        json_pair_int(w, l->more, (int64_t)(l->all - l->written));
 }
 
 /* ---- the fixed part ---------------------------------------------------------- */
 
-/* A session's handle opens it: the trail tells one from another by a hash. */
+/* A session's handle gives access to it: the trail has a hash. */
 static void put_session(const char *session, struct json_writer *w)
 {
     char hex[CRYPTO_HASH_HEX];
@@ -166,7 +166,7 @@ static void put_trace(const struct trace *t, struct json_writer *w)
     json_close(w);
 }
 
-static void put_code(struct account *a, struct json_writer *w)
+static void record_put_code(struct account *a, struct json_writer *w)
 {
     const struct json *code = json_get(a->arguments, "code");
     if (!json_is(code, JSON_STRING))
@@ -177,7 +177,7 @@ static void put_code(struct account *a, struct json_writer *w)
     json_pair_int(w, "code_bytes", (int64_t)json_str(code).n);
 }
 
-/* Calls to the host in this vault; of a call that worked in one, all that it made. */
+/* Host calls in this vault; if the call used one vault only, all of them. */
 static int64_t calls_in(const struct account_part *p)
 {
     size_t count;
@@ -190,7 +190,7 @@ static int64_t calls_in(const struct account_part *p)
     return n;
 }
 
-static void put_stats(const struct account_part *p, struct json_writer *w)
+static void record_put_stats(const struct account_part *p, struct json_writer *w)
 {
     const struct account *a = p->of;
     if (!a->has_stats)
@@ -202,8 +202,8 @@ static void put_stats(const struct account_part *p, struct json_writer *w)
         json_pair_int(w, "fuel", (int64_t)a->stats.fuel);
 }
 
-/* The note and the workspace that its arguments name are of the vault it began in. */
-static void put_arguments(const struct account_part *p, struct json_writer *w)
+/* The note and workspace of its arguments are in the vault it began in. */
+static void record_put_arguments(const struct account_part *p, struct json_writer *w)
 {
     struct account *a = p->of;
     struct str target = json_str(json_get(a->arguments, "identifier"));
@@ -212,16 +212,14 @@ static void put_arguments(const struct account_part *p, struct json_writer *w)
         json_pair_str(w, "target", str_cut(target, 200));
     if (workspace.n && p == a->parts)
         json_pair_str(w, "workspace", str_cut(workspace, 200));
-    put_code(a, w);
+    record_put_code(a, w);
 }
 
 static void put_head(const struct account_part *p, const char *event,
                      struct json_writer *w)
 {
     const struct account *a = p->of;
-    char now[25];
-    os_format_utc(os_real_ms(), now);
-    json_pair_cstr(w, "time", now);
+    json_pair_time(w, "time", os_real_ms());
     json_pair_cstr(w, "event", event);
     if (*p->id)
         json_pair_cstr(w, "intent", p->id);
@@ -232,7 +230,7 @@ static void put_head(const struct account_part *p, const char *event,
     if (ward_path(p->ward))
         json_pair_str(w, "vault", str_cut(str_of(ward_path(p->ward)), 1000));
     json_pair_str(w, "action", str_cut(str_of(a->action), 100));
-    put_arguments(p, w);
+    record_put_arguments(p, w);
     json_pair_cstr(w, "level", level_name(a->level));
 }
 
@@ -249,10 +247,10 @@ static void write_whole(struct account_part *p, struct listing *l, struct buf *o
     put_head(p, "call", &w);
     json_pair_cstr(&w, "result", account_word(a->outcome));
     json_pair_number(&w, "ms", (double)(os_mono_ns() - a->begun_ns) / 1e6);
-    put_stats(p, &w);
+    record_put_stats(p, &w);
     for (size_t i = 0; i < l->late; i++)
-        put_list(p, &l->at[i], &w);
-    if (p->asked) { /* persons */
+        record_put_list(p, &l->at[i], &w);
+    if (p->asked) { /* users */
         json_pair_int(&w, "asked", p->asked);
         json_pair_int(&w, "allowed", p->allowed);
     }
@@ -261,17 +259,17 @@ static void write_whole(struct account_part *p, struct listing *l, struct buf *o
     if (p->revision)
         json_pair_int(&w, "revision", p->revision);
     for (size_t i = l->late; i < l->count; i++)
-        put_list(p, &l->at[i], &w);
+        record_put_list(p, &l->at[i], &w);
     json_close(&w);
 }
 
-/* Halves the list that takes most. */
+/* Halves the longest list. */
 static void shorten(struct listing *l)
 {
     struct listed *longest = l->at;
     for (struct listed *one = l->at; one < l->at + l->count; one++)
         longest = one->bytes > longest->bytes ? one : longest;
-    longest->most = longest->told / 2;
+    longest->most = longest->written / 2;
 }
 
 void account_write(struct account_part *p, struct buf *out)

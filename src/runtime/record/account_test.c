@@ -39,7 +39,7 @@ static const struct account_list lists[] = {
      .put = put_row},
     {.name = "machines", .more = "more_machines", .size = 65, .put = put_row}};
 
-/* What there is to call, as far as this test goes. */
+/* A table of host calls for this test. */
 #define ROWS 150
 static char names[ROWS][80];
 static struct host_call rows[ROWS];
@@ -64,7 +64,7 @@ static int begin(void **state)
     if (make_home() != 0)
         return -1;
     name_rows();
-    struct guard_options options = actions_guard_options();
+    struct guard_options options = host_call_guard_options();
     actions = (struct actions){.guard = guard_open(&options),
                                .vaults = vault_set_open(NULL, NULL, NULL, &e)};
     arena = arena_new((size_t)16 << 20);
@@ -101,7 +101,7 @@ static const struct json *record(void)
     return r;
 }
 
-/* As many as are told, and as many as that says there are more. */
+/* Rows listed and rows left out add up. */
 static void adds_up(const struct json *r, const char *list, const char *more, int64_t all)
 {
     assert_int_equal(

@@ -1,6 +1,6 @@
-/* record/record.h - what is counted, and what is recorded of a call. An account belongs
- * to its call, and is ended once; its parts are good until then. Counting fails silently
- * where there is no room, and says how much is missing. Threads: safe but for its
+/* record/record.h - counters, and the audit record of a call. An account belongs to its
+ * call and is ended once; its parts are valid until then. Where memory or room is
+ * missing, rows are dropped and the record says how many. Threads: safe but for its
  * beginning and end. */
 #pragma once
 #include "audit/audit.h"
@@ -12,8 +12,8 @@
 struct host_call;
 
 /* All counters in Prometheus' text format (0.0.4). */
-bool actions_metrics(struct actions *a, struct buf *out, struct err *e);
-/* `a` has its rows. */
+bool telemetry_metrics(struct actions *a, struct buf *out, struct err *e);
+/* `a` has its rows already. */
 struct telemetry *telemetry_new(const struct actions *a);
 void telemetry_free(struct telemetry *t);
 /* Threads: safe, without a lock. */
@@ -25,18 +25,18 @@ void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome,
 struct call_count {
     atomic_uint done, denied, failed;
 };
-#define ACCOUNT_LISTED 32u /* rows of one kind that a record tells; the rest is counted */
-#define ACCOUNT_ID_HEX 25u /* of a call that changes something, with its NUL */
+#define ACCOUNT_LISTED 32u /* rows of one list in a record; further ones are counted */
+#define ACCOUNT_ID_HEX 25u /* id of a call that makes changes, with its NUL */
 
-/* A list that a capability adds to records, each row an object. */
+/* A list that a capability adds to records; each row is an object. */
 struct account_list {
-    const char *name, *more; /* "tools"; how many there were besides: "more_tools" */
+    const char *name, *more; /* "tools"; the number of rows left out: "more_tools" */
     size_t size;             /* of a row */
-    bool changes;            /* what it tells of are changes */
+    bool changes;            /* its rows are changes */
     void (*put)(const void *row, struct json_writer *w); /* pairs of the open object */
 };
 
-/* What a call did in one vault: of that, and of nothing else, the vault's record tells. */
+/* The part of a call in one vault; the vault's record contains nothing else. */
 struct account_part {
     struct account *of;
     struct account_part *next;
@@ -44,70 +44,69 @@ struct account_part {
     struct vault_author author; /* of what is written through it */
     char digest[17];
     bool keep_code;
-    atomic_bool has_calls; /* else all of `calls` are zeros */
+    atomic_bool has_calls; /* else `calls` is all zeros */
     struct call_count calls[HOST_CALLS_MAX];
     /* The account's lock guards what follows. */
-    char id[ACCOUNT_ID_HEX]; /* "": it has not said that it will change anything */
-    bool lasting;            /* that it said so outlasts a power failure */
+    char id[ACCOUNT_ID_HEX]; /* "": no intent was recorded */
+    bool lasting;            /* the intent is on the disk */
     bool changed;
-    int64_t revision; /* the history's last, when it had made its last change; 0: none */
-    uint32_t asked, allowed; /* persons, and how often they said yes */
-    struct tally notes;      /* and other things that it changed */
-    struct tally hosts;      /* that it asked for something */
+    int64_t revision;        /* of the history after its last change; 0: none */
+    uint32_t asked, allowed; /* users' decisions, and those that allowed it */
+    struct tally notes;      /* names of changed notes and other things */
+    struct tally hosts;      /* hosts that it sent requests to */
     struct account_rows {
         const struct account_list *list;
         struct account_rows *next;
-        size_t count;                    /* all there were */
-        _Alignas(max_align_t) char at[]; /* ACCOUNT_LISTED rows */
-    } *rows;                             /* of the lists that have any */
+        size_t count;                    /* number of rows, stored or not */
+        _Alignas(max_align_t) char at[]; /* up to ACCOUNT_LISTED rows */
+    } *rows;                             /* of lists that have any */
 };
 
-/* Of one call, until its records are written. */
+/* The account of one call, until its records are written. */
 struct account {
     const struct actions *actions;
     uint64_t begun_ns;
-    const char
-        *action; /* what is called, and by whom: for what is said before a change */
+    const char *action; /* the action and its caller, for the record of an intent */
     const struct json *arguments;
     const struct caller *who;
     enum level level;
-    enum err_code outcome; /* ERR_NONE: well */
-    bool dry;              /* while what is done is done to a copy */
+    enum err_code outcome; /* ERR_NONE: success */
+    bool dry;              /* while changes go to a copy */
     bool has_stats;
     struct script_stats stats;
     char code_hash[65];
     pthread_mutex_t lock;
-    struct account_part
-        *parts; /* of the vaults in which it worked, the first one first */
+    struct account_part *parts; /* of the vaults that it used, the first one first */
     struct account_part first;
 };
 
-/* The three are borrowed until account_end(); `arguments` may be NULL. */
+/* The three pointers are borrowed until account_end(); `arguments` may be NULL. */
 void account_begin(struct account *a, const struct actions *of, const char *action,
                    const struct json *arguments, const struct caller *who);
-/* It works in this place, under its permit's policy; NULL: one that could not be used.
- * From then on what is changed there is announced first (struct permit). */
+/* The call works in this place, under its permit's policy; NULL: one that could not be
+ * used. From then on an intent is recorded before its first change there (struct
+ * permit). */
 void account_place(struct account *a, struct place *p, const struct policy *policy);
-/* In all that follow a part of NULL is nobody's: nothing is counted. Threads: safe. */
+/* In the functions below a NULL part means that nothing is counted. Threads: safe. */
 
-/* A host call was performed, or refused. */
+/* Counts a host call that was performed or refused. */
 void account_call(struct account_part *p, uint32_t row, const struct host_call *c,
                   enum err_code outcome, const struct outcome *did);
 void account_host(struct account_part *p, const char *host);
-/* One more row of a list, which is copied. */
+/* Copies one more row into a list. */
 void account_row(struct account_part *p, const struct account_list *l, const void *row);
 /* The same as an effect_fn, of a part. */
 void account_effect(void *part, const struct effect *e);
-/* A call that changes something has ended well. */
+/* Records a successful call that makes changes. */
 void account_done(struct account_part *p, const struct host_call *c,
                   const struct outcome *did);
-/* The alerts hear of what a call has removed. */
+/* Passes what a call removed to the alerts. */
 void account_removed(struct account_part *p, const struct outcome *did);
-/* A person was asked, and said yes or did not. */
-void account_asked(struct account_part *p, bool allowed);
+/* Counts a user's decision. */
+void account_decision(struct account_part *p, bool allowed);
 void account_script(struct account *a, const struct script_outcome *o);
-/* As records tell it: "success", "Timeout". */
+/* An outcome in records: "success", "Timeout". */
 const char *account_word(enum err_code outcome);
-/* Writes the records; when it returns they outlast this process and, where something was
- * changed, a power failure. */
+/* Writes the records; on return they survive the end of this process and, if something
+ * was changed, a power failure. */
 void account_end(struct account *a);

@@ -1,4 +1,4 @@
-/* The counters of everything that passes through this room, and how they are told. */
+/* The counters of all calls, and their text format. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "os/os.h"
 #include "record/record.h"
 
-#ifndef CLOCHE_VERSION /* the build says it */
+#ifndef CLOCHE_VERSION /* set by the build */
 #define CLOCHE_VERSION "0.0.0"
 #endif
 
@@ -18,7 +18,7 @@ struct telemetry {
     const char *tool_names[ACTIONS_MAX];
 };
 
-/* By the way they come in: whoever comes, there are no more. */
+/* By transport, so that their number is fixed. */
 static const char *const callers[] = {"stdio", "http", "terminal", "other"};
 _Static_assert(LENGTH(callers) == WAY_OTHER + 1, "a name each");
 
@@ -26,7 +26,7 @@ struct telemetry *telemetry_new(const struct actions *a)
 {
     struct telemetry *t = mem_new(sizeof *t);
     size_t call_count;
-    const char *const *names = actions_call_names(&call_count);
+    const char *const *names = host_call_names(&call_count);
     for (size_t i = 0; i < a->count; i++)
         t->tool_names[i] = a->shown[i].name;
     t->tools = metric_family_new("cloche_tool_calls", "Calls of tools.", "tool",
@@ -63,14 +63,14 @@ void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome, ui
     metric_count(t->calls, row, metric_outcome(outcome), ns);
 }
 
-/* ---- telling ------------------------------------------------------------ */
+/* ---- text format -------------------------------------------------------- */
 
 static void put_process(struct buf *out)
 {
     unsigned long pages = 0, resident = 0;
     struct err none = {0};
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, BUF_PAGE);
     scoped_fd int proc = os_dir_open("/proc/self", &none);
     if (proc >= 0 && os_read_file(proc, "statm", &text, NULL, &none) &&
         sscanf(buf_cz(&text), "%lu %lu", &pages, &resident) == 2)
@@ -101,7 +101,7 @@ static void put_alerts(const struct guard *g, struct buf *out)
                  "What the audit trails take on the disk.", NULL, (double)n.trail_bytes);
 }
 
-bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
+bool telemetry_metrics(struct actions *a, struct buf *out, struct err *e)
 {
     const struct telemetry *t = a->telemetry;
     metric_write(out, "cloche_build_info", "gauge", "The version that runs.",

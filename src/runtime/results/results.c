@@ -20,7 +20,7 @@ struct result {
 struct results {
     pthread_mutex_t lock;
     struct result *newest;
-    _Atomic size_t count; /* also looked at without the lock */
+    _Atomic size_t count; /* also read without the lock */
     size_t bytes;
 };
 
@@ -51,7 +51,7 @@ void results_free(struct results *r)
     free(r);
 }
 
-/* Those that are too old, and beyond what may be kept, the oldest first. */
+/* Frees expired results, and those beyond the limits, oldest first. */
 static void tidy(struct results *r, int64_t now_ms)
 {
     size_t count = 0, bytes = 0;
@@ -74,7 +74,7 @@ void results_tidy(struct results *r, int64_t now_ms)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Nobody's results are pushed out by another's, until there are too many of all. */
+/* A principal's results evict only its own, until the limit of all is reached. */
 static void tidy_own(struct results *r, const char *principal)
 {
     size_t count = 0, bytes = 0;
@@ -94,7 +94,7 @@ static const char *principal_of(const struct caller *who)
     return who->grant ? who->grant->principal : "";
 }
 
-/* Name, way in and session: another client's call is another's. */
+/* Name, transport and session: each client session has its own results. */
 static char *owner_of(const struct caller *who)
 {
     char *text = NULL;
@@ -129,8 +129,8 @@ bool results_keep(struct results *r, const struct caller *who, struct str json,
     return true;
 }
 
-static const struct result *find(struct results *r, const struct caller *who,
-                                 struct str uri)
+static const struct result *result_find(struct results *r, const struct caller *who,
+                                        struct str uri)
 {
     scoped(free) char *owner = owner_of(who);
     for (const struct result *x = r->newest; x; x = x->next)
@@ -165,12 +165,12 @@ bool results_read(struct results *r, const struct caller *who, struct str uri,
 {
     pthread_mutex_lock(&r->lock);
     tidy(r, now_ms);
-    const struct result *x = find(r, who, uri);
+    const struct result *x = result_find(r, who, uri);
     if (!x)
         err_set(
             e, ERR_NOT_FOUND,
             "there is no resource '%.*s' (any more); results are kept for 15 minutes, "
-            "for the client that they were made for: run the code again",
+            "for the client that they were made for; run the code again",
             STR_ARGS(str_cut(uri, 80)));
     else
         *total = x->n;
@@ -179,13 +179,13 @@ bool results_read(struct results *r, const struct caller *who, struct str uri,
     return ok;
 }
 
-/* ---- the action and the door --------------------------------------------- */
+/* ---- action and access --------------------------------------------------- */
 
 #define PIECE_USUAL 50000
 #define PIECE_MAX 500000
 
-bool actions_resource(struct actions *a, const struct caller *who, struct str uri,
-                      struct buf *out, struct err *e)
+bool results_read_whole(struct actions *a, const struct caller *who, struct str uri,
+                        struct buf *out, struct err *e)
 {
     size_t next, total;
     return results_read(a->results, who, uri, 0, RESULT_KEPT_MAX, os_mono_ms(), out,

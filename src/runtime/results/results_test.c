@@ -1,4 +1,4 @@
-/* Results that are put aside: who may read them, how long, and how many. */
+/* Kept results: their readers, lifetime and limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,9 +54,9 @@ static void a_result_is_read_in_pieces_of_whole_characters(void **state)
     assert_int_equal(read_at(&mine, uri, 0, 7, 1, "\"a\xe2\x82\xac", 5), 0);
     assert_int_equal(read_at(&mine, uri, 5, 7, 1, "\xe2\x82\xac\"", 9), 0);
     assert_int_equal(read_at(&mine, uri, 3, 7, 1, "\xe2\x82\xac\"", 9),
-                     0); /* inside of one */
+                     0); /* inside of a character */
     assert_int_equal(read_at(&mine, uri, 2, 1, 1, "\xe2\x82\xac", 5),
-                     0); /* never stands still */
+                     0); /* makes progress */
     assert_int_equal(read_at(&mine, uri, 9, 7, 1, "", 9), 0);
     assert_int_equal(read_at(&mine, uri, 10, 7, 1, "", 0), ERR_INVALID);
     assert_int_equal(read_at(&mine, uri, SIZE_MAX, 7, 1, "", 0), ERR_INVALID);
@@ -121,7 +121,7 @@ static void the_oldest_go_when_they_are_too_large(void **state)
     assert_false(results_keep(results, &mine, buf_view(&large), 0, none));
 }
 
-/* A tenant who makes many loses his own, and pushes nobody else's out. */
+/* A tenant's results evict only his own. */
 static void one_principals_results_do_not_push_out_anothers(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void one_principals_results_do_not_push_out_anothers(void **state)
     }
     assert_int_equal(read_at(&two, kept, 0, 9, 0, "2", 1), ERR_NONE);
     assert_int_equal(read_at(&one, kept, 0, 9, 0, "", 0), ERR_NOT_FOUND);
-    /* Also not of one who came to be called the same, with another credential. */
+    /* Nor to a caller of the same name with another credential. */
     two.grant = &a;
     assert_int_equal(read_at(&two, kept, 0, 9, 0, "", 0), ERR_NOT_FOUND);
 }

@@ -3,14 +3,13 @@
 
 #define MEMORY ((size_t)512 << 20)
 
-/* How much of each value is told. */
+/* Limits of one attempt. */
 struct measure {
     size_t string;   /* bytes of a string */
-    size_t elements; /* of an array or object that is not the outermost */
+    size_t elements; /* of an array or object below the outermost */
 };
 
-/* From the mildest to the hardest: an answer is mostly large by one long text, else by
- * many rows. */
+/* From mild to hard: a large answer mostly has one long string, else many rows. */
 static const struct measure measures[] = {
     {256 << 10, SIZE_MAX}, {128 << 10, SIZE_MAX}, {64 << 10, SIZE_MAX},
     {32 << 10, SIZE_MAX},  {16 << 10, SIZE_MAX},  {8 << 10, SIZE_MAX},
@@ -33,7 +32,7 @@ static void put_string(struct json_writer *w, struct str s, size_t max)
     json_put_str(w, buf_view(&part));
 }
 
-/* Not by recursion: how deep the value is, is a stranger's to say. */
+/* No recursion: a caller decides how deep the value is. */
 struct walk {
     struct json_iter at[JSON_DEPTH_MAX + 1];
     size_t told[JSON_DEPTH_MAX + 1];
@@ -47,8 +46,8 @@ static void open_container(struct walk *k, struct json_writer *w, const struct j
     k->told[k->depth++] = 0;
 }
 
-static void put_value(struct walk *k, struct json_writer *w, const struct json *v,
-                      const struct measure *m)
+static void walk_put_value(struct walk *k, struct json_writer *w, const struct json *v,
+                           const struct measure *m)
 {
     if (json_is(v, JSON_STRING))
         put_string(w, json_str(v), m->string);
@@ -63,7 +62,7 @@ static void put_measured(const struct json *root, const struct measure *m,
 {
     struct walk k = {.depth = 0};
     struct json_writer w = json_writer(out);
-    put_value(&k, &w, root, m);
+    walk_put_value(&k, &w, root, m);
     while (k.depth && !out->failed) {
         struct json_iter *it = &k.at[k.depth - 1];
         bool full = k.depth > 1 && k.told[k.depth - 1] >= m->elements;
@@ -75,7 +74,7 @@ static void put_measured(const struct json *root, const struct measure *m,
         k.told[k.depth - 1]++;
         if (json_is(it->container, JSON_OBJECT))
             json_key_str(&w, it->key);
-        put_value(&k, &w, it->value, m);
+        walk_put_value(&k, &w, it->value, m);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Answers that are too large: what is left of them. */
+/* Shortened answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,26 +7,11 @@
 
 #include <cmocka.h>
 
+#include "base/arena_test.h"
 #include "results/results.h"
 #include "json/json.h"
 
 #define MOST ((size_t)400000)
-
-static struct arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)256 << 20);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
 
 static const struct json *shortened(struct buf *json)
 {
@@ -118,7 +103,7 @@ static void depth_is_no_danger(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define T(name) cmocka_unit_test_setup_teardown(name, make_arena, free_arena)
     const struct CMUnitTest tests[] = {
         T(the_longest_text_is_cut_and_the_rest_stays),
         T(what_grows_by_escapes_is_cut_shorter),

@@ -10,7 +10,7 @@
 
 static const char *const names[STREAMS] = {"stdout", "stderr"};
 
-/* ---- telling -------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------- */
 
 static void put_mark(uint64_t lost, struct buf *out)
 {
@@ -24,7 +24,7 @@ static void put_mark(uint64_t lost, struct buf *out)
     buf_printf(out, "\n[... %.*s bytes left out ...]\n", at, mark);
 }
 
-static void put_one(const char *name, const struct stream *s, struct json_writer *w)
+static void stream_put(const char *name, const struct stream *s, struct json_writer *w)
 {
     scoped_buf struct buf text;
     buf_init(&text, 2 * s->bytes.n + MARK_MAX + 8);
@@ -46,11 +46,11 @@ static void put_one(const char *name, const struct stream *s, struct json_writer
 void streams_put(const struct stream s[static STREAMS], struct json_writer *w)
 {
     for (size_t i = 0; i < STREAMS; i++)
-        put_one(names[i], &s[i], w);
+        stream_put(names[i], &s[i], w);
 }
 
-/* What else is said to be left out: files. */
-static bool tells_more(const struct json *truncated)
+/* Whether files, too, were left out. */
+static bool has_more(const struct json *truncated)
 {
     struct json_iter it = json_iter(truncated);
     while (json_is(truncated, JSON_OBJECT) && json_next(&it))
@@ -63,7 +63,7 @@ static void put_truncated(const struct stream s[static STREAMS], const struct js
                           struct json_writer *w)
 {
     char at[16];
-    if (!s[0].lost && !s[1].lost && !tells_more(more))
+    if (!s[0].lost && !s[1].lost && !has_more(more))
         return;
     json_key(w, "truncated");
     json_open_object(w);
@@ -86,11 +86,11 @@ void streams_put_truncated(const struct stream s[static STREAMS], struct json_wr
     put_truncated(s, NULL, w);
 }
 
-/* ---- leaving more out ------------------------------------------------------------- */
+/* ---- shortening ------------------------------------------------------------------- */
 
-/* As it was before it was told: without its mark, not as base64. */
-static bool read_one(const struct json *root, size_t i, struct arena *a,
-                     struct stream *out, struct err *e)
+/* The stream's bytes before encoding: without its mark, not base64. */
+static bool stream_read(const struct json *root, size_t i, struct arena *a,
+                        struct stream *out, struct err *e)
 {
     char encoding[24], at[16];
     (void)snprintf(encoding, sizeof encoding, "%sEncoding", names[i]);
@@ -123,7 +123,7 @@ static bool read_one(const struct json *root, size_t i, struct arena *a,
     return true;
 }
 
-/* Of at most `keep` bytes, the first and the last, no character cut in two. */
+/* Shortens it to `keep` bytes, the first and the last, no character split. */
 static void cut(const struct stream *s, size_t keep, struct buf *bytes,
                 struct stream *out)
 {
@@ -147,19 +147,19 @@ static void cut(const struct stream *s, size_t keep, struct buf *bytes,
                            .gap = first.n};
 }
 
-/* Bytes of JSON that it takes. */
+/* Its size in JSON. */
 static size_t size_of(const struct stream *s)
 {
     scoped_buf struct buf text;
     buf_init(&text, 6 * s->bytes.n + 100);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    put_one(names[0], s, &w);
+    stream_put(names[0], s, &w);
     json_close(&w);
     return text.n;
 }
 
-/* How much is kept depends on how much more its JSON is than its bytes. */
+/* The number of bytes that fit depends on how much longer their JSON is. */
 static void fit(struct stream *s, size_t room, struct buf *bytes)
 {
     struct stream whole = *s;
@@ -173,7 +173,7 @@ static void fit(struct stream *s, size_t room, struct buf *bytes)
 }
 
 /* The object with other streams. */
-static void put_object(const struct json *root, const struct stream *s, struct buf *out)
+static void object_put(const struct json *root, const struct stream *s, struct buf *out)
 {
     struct json_writer w = json_writer(out);
     struct json_iter it = json_iter(root);
@@ -189,26 +189,32 @@ static void put_object(const struct json *root, const struct stream *s, struct b
     json_close(&w);
 }
 
+void streams_fit(struct stream s[static STREAMS], size_t room, struct buf *first,
+                 struct buf *second)
+{
+    size_t errors = size_of(&s[1]), output = size_of(&s[0]), most_errors = room / 4;
+    if (output < room - most_errors)
+        most_errors = room - output;
+    fit(&s[1], errors < most_errors ? errors : most_errors, second);
+    fit(&s[0], room - size_of(&s[1]), first);
+}
+
 bool streams_shorten(struct str json, size_t most, struct buf *out, struct err *e)
 {
     struct stream s[STREAMS], none[STREAMS] = {{{"", 0}, 0, 0}, {{"", 0}, 0, 0}};
     scoped(arena_free) struct arena *a = arena_new(MEMORY);
     const struct json *root = json_read(json, a, e);
-    if (!root || !read_one(root, 0, a, &s[0], e) || !read_one(root, 1, a, &s[1], e))
+    if (!root || !stream_read(root, 0, a, &s[0], e) || !stream_read(root, 1, a, &s[1], e))
         return false;
     scoped_buf struct buf part, first, second;
     buf_init(&part, out->ceiling);
     buf_init(&first, s[0].bytes.n);
     buf_init(&second, s[1].bytes.n);
-    put_object(root, none, &part);
-    size_t others = part.n + 200, errors = size_of(&s[1]), output = size_of(&s[0]);
+    object_put(root, none, &part);
+    size_t others = part.n + 200;
     if (part.failed || others >= most)
-        return err_set(e, ERR_OUTPUT, "its answer cannot be told in %zu bytes", most);
-    size_t room = most - others, most_errors = room / 4;
-    if (output < room - most_errors)
-        most_errors = room - output;
-    fit(&s[1], errors < most_errors ? errors : most_errors, &second);
-    fit(&s[0], room - size_of(&s[1]), &first);
-    put_object(root, s, out);
+        return err_set(e, ERR_OUTPUT, "its answer does not fit into %zu bytes", most);
+    streams_fit(s, most - others, &first, &second);
+    object_put(root, s, out);
     return buf_check(out, "the answer", e);
 }

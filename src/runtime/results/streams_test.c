@@ -1,5 +1,4 @@
-/* What a command printed, told in part: nothing is left out uncounted, and base64 stays
- * base64. */
+/* Shortened output of commands: every missing byte is counted, and base64 stays valid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,28 +7,13 @@
 
 #include <cmocka.h>
 
+#include "base/arena_test.h"
 #include "crypto/crypto.h"
 #include "results/results.h"
 #include "json/json.h"
 
 #define MOST ((size_t)100000)
 #define CEILING ((size_t)64 << 20)
-
-static struct arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)256 << 20);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
 
 static const struct json *told(const struct stream *s, size_t most)
 {
@@ -91,7 +75,7 @@ static void text_says_in_its_place_what_is_missing(void **state)
     assert_int_equal(lost(v, "stdoutAt"), 2);
 }
 
-/* Bytes have no place for a mark: they are counted alone. */
+/* Base64 has no place for a mark: the bytes are only counted. */
 static void base64_is_base64_to_its_end(void **state)
 {
     (void)state;
@@ -159,7 +143,7 @@ static void what_is_large_besides_is_not_ours_to_cut(void **state)
     assert_int_equal(part.n, 0);
 }
 
-#define test(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define test(f) cmocka_unit_test_setup_teardown(f, make_arena, free_arena)
 
 int main(void)
 {

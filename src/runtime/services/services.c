@@ -1,4 +1,4 @@
-/* What is made when it is first needed, and shared from then on. */
+/* Services that are created at first use and shared. */
 #include "services/services.h"
 
 #include <stdio.h>
@@ -20,10 +20,10 @@ struct services {
     struct once guest_dir, engine, script, runner, lint, typescript, checker, sql;
     struct once approvals;
     struct patterns *patterns;
-    char *ahead;             /* the folder of modules compiled ahead */
-    bool makes_ready;        /* and writes there */
+    char *ahead;             /* the folder of precompiled modules */
+    bool makes_ready;        /* writes to `ahead` */
     pthread_mutex_t lock;    /* guards lint_tried */
-    pthread_cond_t tried_it; /* with the lock above: lint_tried has become true */
+    pthread_cond_t tried_it; /* signals lint_tried, with the lock above */
     bool lint_tried;
 };
 
@@ -33,11 +33,7 @@ struct services *services_open(const struct services_options *o)
     struct services *s = mem_new(sizeof *s);
     s->o = *o;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->tried_it, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&s->tried_it, NULL);
     if (o->guest_dir)
         atomic_init(&s->guest_dir.made, mem_strdup(o->guest_dir));
     s->patterns = patterns_new(services_engine_at, s);
@@ -74,8 +70,8 @@ static bool has_guest(const char *dir)
     return fd >= 0 && os_stat_beneath(fd, "script.bare.wasm", &st, &none);
 }
 
-/* Beside the program, as it is built, or where an installation puts it. */
-char *actions_guest_dir(struct err *e)
+/* Beside the program: in the build folder, or installed. */
+char *services_guest_dir(struct err *e)
 {
     static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};
     scoped(free) char *program = os_program_dir(e);
@@ -98,7 +94,7 @@ char *actions_guest_dir(struct err *e)
 static void *find_guests(void *arg, struct err *e)
 {
     (void)arg;
-    return actions_guest_dir(e);
+    return services_guest_dir(e);
 }
 
 const char *services_guests(struct services *s, struct err *e)
@@ -106,7 +102,7 @@ const char *services_guests(struct services *s, struct err *e)
     return once_need(&s->guest_dir, find_guests, NULL, e);
 }
 
-/* How long what is unused stays loaded; another time than the engine's is for tests. */
+/* How long an unused guest stays loaded; tests set another time than the engine's. */
 static uint64_t idle_ms(void)
 {
     const char *set = getenv("CLOCHE_IDLE_MS");
@@ -206,13 +202,10 @@ struct lint *services_lint_soon(struct services *s, unsigned ms)
     struct lint *l = once_peek(&s->lint);
     if (l)
         return l;
-    uint64_t until = os_mono_ns() + ms * UINT64_C(1000000);
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
-                          .tv_nsec = (long)(until % 1000000000u)};
-    int late = 0;
+    uint64_t until = os_in_ms(ms);
     pthread_mutex_lock(&s->lock);
-    while (!s->lint_tried && !late)
-        late = pthread_cond_timedwait(&s->tried_it, &s->lock, &at);
+    while (!s->lint_tried && os_cond_wait(&s->tried_it, &s->lock, until))
+        continue;
     pthread_mutex_unlock(&s->lock);
     return once_peek(&s->lint);
 }
@@ -263,7 +256,7 @@ bool services_make_ready(struct services *s, struct err *e)
            (!checker_is_there(types) || checker_warm(types, e));
 }
 
-/* ---- besides ---------------------------------------------------------------- */
+/* ---- others ----------------------------------------------------------------- */
 
 static void *make_sql(void *arg, struct err *e)
 {

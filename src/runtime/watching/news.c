@@ -10,14 +10,14 @@
 
 #define TYPES_DIR ".cloche/types"
 #define PAGE 10000
-#define NAMES_MAX 64u /* that are looked at one by one */
+#define NAMES_MAX 64u /* looked at one by one; beyond that all notes are */
 
 struct known {
     char *path, *id; /* one allocation */
     uint64_t hash;
 };
 
-/* All notes, in the order of their paths. */
+/* All notes, ordered by path. */
 struct notes_known {
     struct known *all;
     size_t count, capacity;
@@ -26,24 +26,24 @@ struct notes_known {
 struct news {
     struct vault *vault;
     int dir;
-    struct os_watch *watch; /* NULL: nobody tells */
+    struct os_watch *watch; /* NULL: no notices */
     struct notes_known notes;
-    bool too_many; /* notes: none is known */
+    bool too_many; /* notes: none is kept */
     uint64_t types;
     char version[100];
 
-    struct buf names;             /* that the watch has told of, each with its NUL */
-    size_t name_count, last_name; /* where the last one begins */
+    struct buf names;             /* reported by the watch, each with its NUL */
+    size_t name_count, last_name; /* offset of the last one */
     bool all;                     /* look at everything */
-    bool unsure;                  /* what was told of may be among what is known */
+    bool unsure;                  /* a reported change may be in the snapshot already */
 
-    struct str ids[NEWS_IDS_MAX]; /* of the look; they lie in `space` */
+    struct str ids[NEWS_IDS_MAX]; /* of this look; stored in `space` */
     struct buf space;
     size_t offsets[NEWS_IDS_MAX], id_count;
     bool many, came_or_went;
 };
 
-/* ---- what is known ------------------------------------------------------------ */
+/* ---- snapshots ---------------------------------------------------------------- */
 
 static void known_free(struct notes_known *k)
 {
@@ -62,13 +62,13 @@ static struct known known_of(const struct effect *row)
     return k;
 }
 
-/* At the end, or before the place `at`. */
+/* At the end, or before index `at`. */
 static void known_insert(struct notes_known *k, size_t at, struct known one)
 {
     if (k->count == k->capacity) {
         k->capacity = k->capacity ? 2 * k->capacity : 256;
         k->all = reallocarray(k->all, k->capacity, sizeof *k->all);
-        must(k->all != NULL); /* NEWS_NOTES_MAX of them at most */
+        must(k->all != NULL); /* at most NEWS_NOTES_MAX */
     }
     memmove(k->all + at + 1, k->all + at, (k->count - at) * sizeof *k->all);
     k->all[at] = one;
@@ -82,7 +82,7 @@ static void known_remove(struct notes_known *k, size_t at)
     memmove(k->all + at, k->all + at + 1, (k->count - at) * sizeof *k->all);
 }
 
-/* Where the path stands, or belongs. */
+/* The index of the path, or where it belongs. */
 static size_t known_place(const struct notes_known *k, const char *path)
 {
     size_t low = 0, high = k->count;
@@ -101,9 +101,9 @@ static bool known_has(const struct notes_known *k, size_t at, const char *path)
     return at < k->count && !strcmp(k->all[at].path, path);
 }
 
-/* ---- asking the index ------------------------------------------------------------ */
+/* ---- reading the index ----------------------------------------------------------- */
 
-/* Rows come by their paths, and those that come twice are known then. */
+/* Rows are ordered by path; a repeated path is known then. */
 static void take_row(void *arg, const struct effect *row)
 {
     struct notes_known *out = arg;
@@ -114,7 +114,7 @@ static void take_row(void *arg, const struct effect *row)
         known_insert(out, out->count, k);
 }
 
-/* One page to the end of `out`; *more: there may be another. */
+/* Appends one page to `out`; *more: there may be another. */
 static bool read_page(struct news *n, struct notes_known *out, bool *more, struct err *e)
 {
     size_t before = out->count;
@@ -124,7 +124,7 @@ static bool read_page(struct news *n, struct notes_known *out, bool *more, struc
     return ok;
 }
 
-static bool read_all(struct news *n, struct notes_known *out, struct err *e)
+static bool notes_read(struct news *n, struct notes_known *out, struct err *e)
 {
     bool more = true;
     n->too_many = false;
@@ -137,9 +137,9 @@ static bool read_all(struct news *n, struct notes_known *out, struct err *e)
     return true;
 }
 
-/* ---- telling ------------------------------------------------------------------------ */
+/* ---- reports ------------------------------------------------------------------------ */
 
-static void tell(struct news *n, const char *id)
+static void note_report(struct news *n, const char *id)
 {
     n->many = n->many || n->id_count == NEWS_IDS_MAX;
     if (n->many)
@@ -148,32 +148,32 @@ static void tell(struct news *n, const char *id)
     buf_put(&n->space, id, strlen(id) + 1);
 }
 
-/* One that was known, and is, or is not any more. */
-static void tell_difference(struct news *n, const struct known *was,
-                            const struct known *is)
+/* Reports a known note that changed or is gone. */
+static void report_difference(struct news *n, const struct known *was,
+                              const struct known *is)
 {
     if (was && is && !strcmp(was->id, is->id)) {
         if (was->hash != is->hash)
-            tell(n, is->id);
+            note_report(n, is->id);
         return;
     }
     n->came_or_went = true;
     if (was)
-        tell(n, was->id);
+        note_report(n, was->id);
     if (is)
-        tell(n, is->id);
+        note_report(n, is->id);
 }
 
-static void tell_differences(struct news *n, const struct notes_known *was,
-                             const struct notes_known *is)
+static void report_differences(struct news *n, const struct notes_known *was,
+                               const struct notes_known *is)
 {
     size_t i = 0, k = 0;
     while (i < was->count || k < is->count) {
         int order = i == was->count  ? 1
                     : k == is->count ? -1
                                      : strcmp(was->all[i].path, is->all[k].path);
-        tell_difference(n, order <= 0 ? &was->all[i] : NULL,
-                        order >= 0 ? &is->all[k] : NULL);
+        report_difference(n, order <= 0 ? &was->all[i] : NULL,
+                          order >= 0 ? &is->all[k] : NULL);
         i += order <= 0;
         k += order >= 0;
     }
@@ -182,30 +182,30 @@ static void tell_differences(struct news *n, const struct notes_known *was,
 static bool look_at_all(struct news *n, struct err *e)
 {
     struct notes_known now = {0};
-    bool ok = read_all(n, &now, e);
+    bool ok = notes_read(n, &now, e);
     if (ok && n->too_many)
         n->many = n->came_or_went = true;
     else if (ok)
-        tell_differences(n, &n->notes, &now);
+        report_differences(n, &n->notes, &now);
     known_free(ok ? &n->notes : &now);
     if (ok)
         n->notes = now;
     return ok;
 }
 
-/* It looks the same, and may have changed before it was known. */
-static void tell_unsure(struct news *n, const struct known *is)
+/* It looks the same, but may have changed before the snapshot. */
+static void report_unsure(struct news *n, const struct known *is)
 {
     n->came_or_went = true;
     if (is)
-        tell(n, is->id);
+        note_report(n, is->id);
     else
-        n->many = true; /* its id is not known any more */
+        n->many = true; /* its old id is lost */
 }
 
-static bool look_at(struct news *n, const char *path, struct err *e)
+static bool note_look(struct news *n, const char *path, struct err *e)
 {
-    /* The row behind the last name before its own: its own, if there is one. */
+    /* Seeks to the row after the greatest name before its own: its own, if it exists. */
     char before[PATH_MAX + 8];
     (void)snprintf(before, sizeof before, "%.*sc\xf4\x8f\xbf\xbf", (int)strlen(path) - 1,
                    path); /* path ends in ".md" */
@@ -219,34 +219,34 @@ static bool look_at(struct news *n, const char *path, struct err *e)
     bool known = known_has(&n->notes, at, path);
     struct known now = there ? found.all[0] : (struct known){0};
     size_t told = n->id_count;
-    tell_difference(n, known ? &n->notes.all[at] : NULL, there ? &now : NULL);
+    report_difference(n, known ? &n->notes.all[at] : NULL, there ? &now : NULL);
     if (n->unsure && n->id_count == told)
-        tell_unsure(n, there ? &now : NULL);
+        report_unsure(n, there ? &now : NULL);
     if (known)
         known_remove(&n->notes, at);
     if (there) {
         known_insert(&n->notes, at, now);
-        found.count = 0; /* it has moved */
+        found.count = 0; /* it was renamed */
     }
     known_free(&found);
     return true;
 }
 
-/* ---- what the system tells --------------------------------------------------------- */
+/* ---- notices of the system --------------------------------------------------------- */
 
 static void gather(void *arg, const char *name)
 {
     struct news *n = arg;
     size_t size = strlen(name);
-    /* A folder stands for all in it; and a name at the root, or in the folder "note", may
-     * give another note another id. */
+    /* A folder means all notes in it; and a name at the root, or in the folder "note",
+     * may change another note's id. */
     if (size < 4 || strcmp(name + size - 3, ".md") != 0 || !strchr(name, '/') ||
         !strncmp(name, "note/", 5) || n->name_count == NAMES_MAX) {
         n->all = true;
         return;
     }
     if (n->name_count && !strcmp(n->names.at + n->last_name, name))
-        return; /* one save gives several notices in a row */
+        return; /* one save causes several notices in a row */
     n->last_name = n->names.n;
     buf_put(&n->names, name, size + 1);
     n->name_count++;
@@ -259,7 +259,7 @@ static bool fold_type(void *arg, const char *name, const struct os_stat *st,
     uint64_t *h = arg, one = hash_fnv(HASH_FNV, str_of(name));
     one = hash_fnv(one, (struct str){(const char *)&st->mtime_ns, sizeof st->mtime_ns});
     one = hash_fnv(one, (struct str){(const char *)&st->size, sizeof st->size});
-    *h += one; /* in whatever order */
+    *h += one; /* independent of their order */
     return true;
 }
 
@@ -282,15 +282,16 @@ static bool version_changed(struct news *n, bool *changed, struct err *e)
     return true;
 }
 
-static bool look(struct news *n, struct err *e)
+static bool news_compare(struct news *n, struct err *e)
 {
     bool changed = false;
     if (n->watch && !os_watch_drain(n->watch, gather, n))
         n->all = true;
     if (!version_changed(n, &changed, e))
         return false;
-    /* What was told of is looked at in any case: the version may have told of it before. */
-    bool silent = !n->watch && n->unsure; /* nobody has told what changed meanwhile */
+    /* A reported name is always looked at: the version may have changed before the
+     * notice. */
+    bool silent = !n->watch && n->unsure; /* no notices since */
     if (!changed && !n->all && !n->name_count && !silent)
         return true;
     bool all = n->all || !n->watch || !n->name_count || n->too_many || n->names.failed;
@@ -299,7 +300,7 @@ static bool look(struct news *n, struct err *e)
         return look_at_all(n, e);
     const char *name = n->names.at;
     for (size_t i = 0; i < n->name_count; i++, name += strlen(name) + 1)
-        if (!look_at(n, name, e))
+        if (!note_look(n, name, e))
             return false;
     return true;
 }
@@ -311,7 +312,7 @@ bool news_look(struct news *n, struct vault_change *out, bool *any, struct err *
     buf_clear(&n->space);
     if (vault_is_gone(n->vault))
         return err_set(e, ERR_NOT_FOUND, "the vault's folder was deleted");
-    if (!look(n, e))
+    if (!news_compare(n, e))
         return false;
     n->all = n->unsure = false;
     n->name_count = 0;
@@ -355,7 +356,7 @@ bool news_begin(struct news *n, struct vault *v, struct err *e)
     bool changed;
     n->vault = v;
     n->unsure = true;
-    return version_changed(n, &changed, e) && read_all(n, &n->notes, e);
+    return version_changed(n, &changed, e) && notes_read(n, &n->notes, e);
 }
 
 void news_close(struct news *n)

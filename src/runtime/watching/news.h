@@ -1,11 +1,8 @@
-/* watching/news.h - what has changed in one vault since it was looked at last, whoever
- * changed it.
+/* watching/news.h - changes of one vault since the last look, whoever made them.
  *
- * Remembers of each note its path, its id and a part of its hash. What the system tells of
- * (inotify) says which notes to look at; where it tells nothing, or of much, all of them
- * are compared by the index.
- * Threads: one at a time. Private to the room.
- */
+ * Keeps the path, id and part of the hash of each note. Notices of the system (inotify)
+ * select the notes to look at; without them, or with too many, all notes are compared by
+ * the index. Threads: one at a time. Private to the room. */
 #pragma once
 #include "base/base.h"
 
@@ -13,19 +10,18 @@ struct news;
 struct vault;
 struct vault_change;
 
-#define NEWS_IDS_MAX 256u      /* that are named; of more only this is told */
-#define NEWS_NOTES_MAX 200000u /* of a vault with more nothing is named */
-/* From now on nothing is missed; `path` is the vault's folder. Quick: no note is read.
- * NULL and *e. */
+#define NEWS_IDS_MAX 256u      /* notes named in a change; beyond that only `many` */
+#define NEWS_NOTES_MAX 200000u /* notes of a vault; in a larger one none is named */
+/* Begins to collect notices; `path` is the vault's folder. Reads no note. NULL and *e. */
 struct news *news_open(const char *path, struct err *e);
-/* Looks for the first time; false and *e. What changed since news_open() may have been
- * read already: the next look tells of it, and rather of too much than of too little. */
+/* Takes the first snapshot; false and *e. A change since news_open() may be in it
+ * already: the next look reports it again rather than miss one. */
 bool news_begin(struct news *n, struct vault *v, struct err *e);
 void news_close(struct news *n); /* NULL is fine */
 SCOPED(news, news_close);
-/* Can be read from when there may be something new; -1: only looking tells. */
+/* Readable when there may be changes; -1: only news_look() tells. */
 int news_fd(const struct news *n);
-/* What is new, if anything: *any. The strings in `out` are good until the next look; its
- * `vault` is the caller's to fill in. false and *e: nothing is known any more, and it is
- * to be opened anew. */
+/* Changes since the last look, if any: *any. The strings in `out` are valid until the
+ * next look; the caller sets its `vault`. false and *e: the state is lost; open it
+ * again. */
 bool news_look(struct news *n, struct vault_change *out, bool *any, struct err *e);

@@ -10,20 +10,21 @@
 #include "place/place.h"
 #include "watching/news.h"
 
-#define GATHER_MS 100 /* what comes within this is told together */
-#define REST_MS 2000  /* between looks at what nobody tells of: types, the list */
+#define GATHER_MS 100 /* changes within this time are reported as one */
+#define REST_MS 2000  /* between looks at what has no notices: types, the list */
 
 struct watched {
     unsigned vault;
-    struct news *news; /* NULL: it could not be looked at; tried again */
+    struct news *news; /* NULL: it could not be opened; tried again */
     bool tried;
     uint64_t functions; /* as kept_state() */
 };
 
-/* Watched from when it is followed, so that nothing is missed until the thread comes. */
+/* Watched from the moment it is followed, so that nothing is missed until the thread
+ * takes it over. */
 struct followed {
     unsigned vault;
-    struct news *news; /* until the thread takes it over; NULL: there is none */
+    struct news *news; /* until the thread takes it over; NULL: none */
     uint64_t functions;
 };
 
@@ -33,13 +34,14 @@ struct watching {
     watching_shown_fn *shown;
     vault_change_fn *fn;
     void *arg;
-    int wake; /* -1: no thread; changed under the lock, and read so but by the thread */
-    /* The thread's. */
+    /* -1: no thread; written under the lock, read without it by the thread only */
+    int wake;
+    /* Used by the thread only. */
     uint64_t listed;   /* as vault_set_state() */
     uint64_t tools;    /* as tools_state() */
-    int64_t rested_ms; /* when all was looked at */
+    int64_t rested_ms; /* time of the last look at everything */
     struct watched all[WATCHED_MAX];
-    size_t count; /* that it has taken over */
+    size_t count; /* taken over by it */
 
     pthread_mutex_t running; /* held to start, stop and follow; before `lock` */
     bool runs;
@@ -48,13 +50,13 @@ struct watching {
     pthread_mutex_t lock; /* guards what follows */
     struct followed followed[WATCHED_MAX];
     size_t followed_count;
-    bool functions; /* some were changed here */
+    bool functions; /* some changed */
     bool stop;
 };
 
 /* ---- one vault ------------------------------------------------------------------ */
 
-static void tell(struct watching *w, unsigned vault, struct vault_change change)
+static void change_report(struct watching *w, unsigned vault, struct vault_change change)
 {
     char id[VAULT_ID_MAX + 1];
     vault_set_id(w->vaults, vault, id);
@@ -63,10 +65,10 @@ static void tell(struct watching *w, unsigned vault, struct vault_change change)
         w->fn(w->arg, &change);
 }
 
-/* Everything in it may be another now. */
-static void tell_all(struct watching *w, unsigned vault)
+/* Reports that everything in it may have changed. */
+static void report_all(struct watching *w, unsigned vault)
 {
-    tell(w, vault, (struct vault_change){.many = true, .came_or_went = true});
+    change_report(w, vault, (struct vault_change){.many = true, .came_or_went = true});
 }
 
 static struct news *watch_from_now(const struct watching *w, unsigned vault)
@@ -89,10 +91,10 @@ static void open_one(struct watching *w, struct watched *v)
         v->news = NULL;
     }
     if (late && v->news)
-        tell_all(w, v->vault);
+        report_all(w, v->vault);
 }
 
-static void look_at(struct watching *w, struct watched *v)
+static void vault_look(struct watching *w, struct watched *v)
 {
     struct vault_change change;
     bool any = false;
@@ -102,9 +104,9 @@ static void look_at(struct watching *w, struct watched *v)
     } else if (!news_look(v->news, &change, &any, &why)) {
         news_close(v->news);
         v->news = NULL;
-        tell_all(w, v->vault);
+        report_all(w, v->vault);
     } else if (any) {
-        tell(w, v->vault, change);
+        change_report(w, v->vault, change);
     }
 }
 
@@ -117,8 +119,8 @@ static void look_at_list(struct watching *w)
     w->fn(w->arg, &(struct vault_change){.came_or_went = true});
 }
 
-/* Another number when there are other tools, or a policy shows others, here or in a vault
- * that is watched. */
+/* A number that changes with the tools, or with a policy that shows them, here or in a
+ * watched vault. */
 static uint64_t tools_state(struct watching *w)
 {
     const struct action_family *family = capability_family();
@@ -140,7 +142,7 @@ static void look_at_tools(struct watching *w)
     w->fn(w->arg, &(struct vault_change){.tools = true});
 }
 
-/* Another number when a capability keeps something else of the vault. */
+/* A number that changes with what capabilities store of the vault. */
 static uint64_t kept_state(struct watching *w, unsigned vault)
 {
     uint64_t state = 0;
@@ -158,7 +160,7 @@ static void look_at_functions(struct watching *w)
         if (now == v->functions)
             continue;
         v->functions = now;
-        tell(w, v->vault, (struct vault_change){.functions = true});
+        change_report(w, v->vault, (struct vault_change){.functions = true});
     }
 }
 
@@ -178,7 +180,7 @@ static bool take_over(struct watching *w)
     return go_on;
 }
 
-/* Were some changed here since it was asked last? */
+/* Whether some changed since the last call. */
 static bool take_functions(struct watching *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -188,9 +190,9 @@ static bool take_functions(struct watching *w)
     return changed;
 }
 
-/* Until something is to be told, or it is time to look at everything; `ready` says of
- * which vaults. */
-static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
+/* Waits until there is something to report, or it is time to look at everything; `ready`
+ * marks vaults. */
+static bool watching_wait(struct watching *w, bool ready[static WATCHED_MAX])
 {
     struct pollfd p[WATCHED_MAX + 1];
     p[0] = (struct pollfd){.fd = w->wake, .events = POLLIN};
@@ -203,7 +205,7 @@ static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
     bool woken = n > 0 && p[0].revents;
     if (woken)
         (void)!read(w->wake, &count, sizeof count);
-    /* Others of the same burst come soon. */
+    /* Further notices of the burst come soon. */
     if (n > 0 && !woken)
         (void)poll(p, 1, GATHER_MS);
     bool all = os_mono_ms() - w->rested_ms >= REST_MS;
@@ -218,23 +220,23 @@ static void *watch_all(void *arg)
     bool ready[WATCHED_MAX] = {0};
     w->rested_ms = os_mono_ms();
     size_t count = 0;
-    w->tools = tools_state(w); /* what there is when it begins is no news */
+    w->tools = tools_state(w); /* the state at the start is not reported */
     while (take_over(w)) {
-        if (count != w->count) /* more vaults are looked at, which is no change */
+        if (count != w->count) /* more vaults are watched, which is no change */
             w->tools = tools_state(w);
         count = w->count;
         for (size_t i = 0; i < w->count; i++)
             if (!w->all[i].tried) {
                 open_one(w, &w->all[i]);
                 if (w->all[i].news)
-                    look_at(w, &w->all[i]); /* what changed meanwhile */
+                    vault_look(w, &w->all[i]); /* changes meanwhile */
             }
-        bool all = wait_for(w, ready);
+        bool all = watching_wait(w, ready);
         if (!take_over(w))
             break;
         for (size_t i = 0; i < w->count; i++)
             if (w->all[i].tried && ready[i])
-                look_at(w, &w->all[i]);
+                vault_look(w, &w->all[i]);
         if (all || take_functions(w))
             look_at_functions(w);
         if (all) {
@@ -246,9 +248,9 @@ static void *watch_all(void *arg)
     return NULL;
 }
 
-/* ---- the door ------------------------------------------------------------------------ */
+/* ---- interface ----------------------------------------------------------------------- */
 
-static void wake(struct watching *w)
+static void watching_wake(struct watching *w)
 {
     uint64_t one = 1;
     (void)!write(w->wake, &one, sizeof one);
@@ -260,7 +262,7 @@ static void begin_from_now(struct watching *w, struct followed *f)
     f->functions = kept_state(w, f->vault);
 }
 
-/* `running` is held: nobody else adds one. */
+/* `running` is held: no other thread adds one. */
 static void follow(struct watching *w, unsigned vault)
 {
     bool is_new = vault && w->followed_count < WATCHED_MAX;
@@ -274,7 +276,7 @@ static void follow(struct watching *w, unsigned vault)
     pthread_mutex_lock(&w->lock);
     w->followed[w->followed_count++] = f;
     if (w->wake >= 0)
-        wake(w);
+        watching_wake(w);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -290,7 +292,7 @@ void watching_functions(struct watching *w)
     pthread_mutex_lock(&w->lock);
     w->functions = true;
     if (w->wake >= 0)
-        wake(w);
+        watching_wake(w);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -323,7 +325,7 @@ static void set_wake(struct watching *w, int fd)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Those that the thread has not taken over. */
+/* Frees those that the thread has not taken over. */
 static void drop_followed(struct watching *w)
 {
     for (size_t i = 0; i < w->followed_count; i++) {
@@ -332,7 +334,7 @@ static void drop_followed(struct watching *w)
     }
 }
 
-static bool start(struct watching *w, struct err *e)
+static bool thread_start(struct watching *w, struct err *e)
 {
     w->stop = false;
     w->listed = vault_set_state(w->vaults);
@@ -341,12 +343,10 @@ static bool start(struct watching *w, struct err *e)
         begin_from_now(w, &w->followed[i]);
     int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     set_wake(w, made);
-    int failed = made < 0 ? errno : pthread_create(&w->thread, NULL, watch_all, w);
-    w->runs = !failed;
-    if (w->runs) {
-        (void)pthread_setname_np(w->thread, "vault-watch");
+    w->runs = made >= 0 && os_thread_start(&w->thread, "vault-watch", 0, watch_all, w);
+    if (w->runs)
         return true;
-    }
+    int failed = errno;
     set_wake(w, -1);
     os_close(made);
     drop_followed(w);
@@ -362,7 +362,7 @@ bool watching_start(struct watching *w, vault_change_fn *fn, void *arg, struct e
     if (ok) {
         w->fn = fn;
         w->arg = arg;
-        ok = start(w, e);
+        ok = thread_start(w, e);
     }
     pthread_mutex_unlock(&w->running);
     return ok;
@@ -374,7 +374,7 @@ void watching_stop(struct watching *w)
     if (w->runs) {
         pthread_mutex_lock(&w->lock);
         w->stop = true;
-        wake(w);
+        watching_wake(w);
         pthread_mutex_unlock(&w->lock);
         pthread_join(w->thread, NULL);
         for (size_t i = 0; i < w->count; i++)

@@ -225,7 +225,9 @@ static bool check_shape(const struct wasm_module *m, bool own, struct err *e)
                        "imports globals or tables, which cannot be baked");
     for (size_t i = 0; i < m->global_count; i++)
         if (m->globals[i].is_mutable && !type_letter(m->globals[i].kind))
-            return err_set(e, ERR_INVALID, "keeps a mutable global that is no number");
+            return err_set(e, ERR_INVALID,
+                           "keeps a mutable global that is not a "
+                           "number");
     for (size_t i = 0; i < m->export_count; i++)
         if (m->exports[i].kind == 2 && str_is(m->exports[i].name, "memory"))
             return wasm_check_code(m, &bulk, e) &&

@@ -54,7 +54,7 @@ static struct str read_bytes(struct reader *r, uint64_t n)
     return s;
 }
 
-static struct str read_name(struct reader *r)
+static struct str wasm_read_name(struct reader *r)
 {
     return read_bytes(r, read_u32(r));
 }
@@ -124,7 +124,7 @@ static void parse_imports(struct reader *r, struct wasm_module *m, struct arena 
     size_t n;
     m->imports = row(r, &n, sizeof *m->imports, a, e);
     for (; m->imports && n > 0 && !r->failed; n--) {
-        struct wasm_import i = {.module = read_name(r), .name = read_name(r)};
+        struct wasm_import i = {.module = wasm_read_name(r), .name = wasm_read_name(r)};
         bool plain;
         switch (read_byte(r)) {
         case 0:
@@ -185,7 +185,7 @@ static void parse_exports(struct reader *r, struct wasm_module *m, struct arena 
 {
     m->exports = row(r, &m->export_count, sizeof *m->exports, a, e);
     for (size_t i = 0; m->exports && i < m->export_count && !r->failed; i++) {
-        m->exports[i].name = read_name(r);
+        m->exports[i].name = wasm_read_name(r);
         m->exports[i].kind = read_byte(r);
         m->exports[i].index = read_u32(r);
     }
@@ -233,7 +233,7 @@ bool wasm_parse(struct str bytes, struct wasm_module *m, struct arena *a, struct
     struct reader r = reader_of(bytes);
     unsigned seen = 0;
     if (!str_eq(read_bytes(&r, 8), (struct str){header, 8}))
-        return err_set(e, ERR_INVALID, "the bytes are no Wasm module (version 1)");
+        return err_set(e, ERR_INVALID, "the bytes are not a Wasm module (version 1)");
     while (r.at < r.end) {
         if (m->part_count == WASM_SECTIONS_MAX)
             return err_set(e, ERR_INVALID, "more than %d sections", WASM_SECTIONS_MAX);
@@ -243,7 +243,7 @@ bool wasm_parse(struct str bytes, struct wasm_module *m, struct arena *a, struct
         if (r.failed || id > WASM_TAG)
             return err_set(e, ERR_INVALID, "the module ends in the middle of a section");
         if (id != WASM_CUSTOM && (seen & 1u << id))
-            return err_set(e, ERR_INVALID, "section %d stands twice", (int)id);
+            return err_set(e, ERR_INVALID, "section %d occurs twice", (int)id);
         seen |= 1u << id;
         p->id = id;
         parse_section(p, m, a, e);
@@ -413,7 +413,7 @@ bool wasm_check_code(const struct wasm_module *m, bool *bulk, struct err *e)
             continue;
         struct reader r = reader_of(m->parts[i].bytes);
         for (uint32_t n = read_u32(&r); n > 0 && !r.failed; n--)
-            if (!check_body(read_name(&r), bulk, e))
+            if (!check_body(wasm_read_name(&r), bulk, e))
                 return false;
         if (r.failed)
             return err_set(e, ERR_INVALID, "the module's code cannot be read");

@@ -1,4 +1,4 @@
-/* Modules that are taken apart, and those that are refused. */
+/* Modules that are parsed, and those that are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -93,7 +93,7 @@ struct module *binary_open(struct catalogue *c, const struct work *w, struct err
     if (known && !module_has_start(known, "_start"))
         err_set(e, ERR_INVALID, "the module exports no function _start");
     else if (!known && why.code != ERR_NOT_FOUND)
-        err_set(e, why.code, "%s", why.msg);
+        err_pass(e, &why);
     if (known || e->code)
         return e->code ? NULL : take(known);
     if (!compile_apart(c, w, &compiled, e))

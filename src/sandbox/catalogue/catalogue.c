@@ -232,14 +232,16 @@ bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
         built_in |= s->all[i]->tool.builtin;
     if (!built_in)
         return err_set(
-            e, ERR_NOT_FOUND,
-            "there is no tool '%s'; the built-in ones are not installed: 'make "
-            "tools' in Cloche's own folder adds them",
-            buf_cz(&shown));
+                   e, ERR_NOT_FOUND,
+                   "there is no tool '%s'; the built-in ones are not installed: 'make "
+                   "tools' in Cloche's own folder adds them",
+                   buf_cz(&shown)) ||
+               err_because(e, CAUSE_NOT_INSTALLED);
     return err_set(e, ERR_NOT_FOUND,
                    "there is no tool '%s' among the %zu that are there%s%.120s",
                    buf_cz(&shown), s->count, s->problems.n ? "; could not be read: " : "",
-                   s->problems.n ? s->problems.at : "");
+                   s->problems.n ? s->problems.at : "") ||
+           err_because(e, CAUSE_NO_TOOL);
 }
 
 const struct tool *tool_find(struct catalogue *c, struct str name, struct str vault,

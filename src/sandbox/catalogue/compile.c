@@ -182,6 +182,5 @@ bool compile_apart(struct catalogue *c, const struct work *w, struct buf *out,
     }
     if (attempt(c, w, false, in, out, &why))
         return true;
-    return why.code == ERR_LIMIT ? attempt(c, w, true, in, out, e)
-                                 : err_set(e, why.code, "%s", why.msg);
+    return why.code == ERR_LIMIT ? attempt(c, w, true, in, out, e) : err_pass(e, &why);
 }

@@ -181,7 +181,7 @@ bool switch_write(struct edit *ed, const char *id, const char *vault, bool on,
     buf_init(&old, SWITCHES_MAX);
     buf_init(&text, SWITCHES_MAX);
     if (!os_read_file(ed->dir, "off.json", &old, NULL, &why) && why.code != ERR_NOT_FOUND)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     const struct json *file = old.n ? json_read(buf_view(&old), a, e) : NULL;
     if (e->code)
         return err_wrap(e, RECORDS_DIR "/off.json is damaged, and stays as it is");

@@ -295,21 +295,32 @@ static bool find_own(struct catalogue *c, const char *name, const char *vault,
     return n && !e->code;
 }
 
+/* Begins an edit of the tool's record; edit_end() is the caller's if it is true. */
+static bool edit_own(struct catalogue *c, const char *name, const char *vault,
+                     struct edit *ed, struct entry *out, struct arena *a, struct err *e)
+{
+    if ((vault && !vault_id_check(vault, e)) || !edit_begin(c, ed, e))
+        return false;
+    bool ok = find_own(c, name, vault, out, a, e);
+    if (!ok)
+        edit_end(ed);
+    return ok;
+}
+
 bool tool_remove(struct catalogue *c, const char *name, const char *vault, struct err *e)
 {
     struct entry n;
     struct edit ed;
     scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
-    bool ok = (!vault || vault_id_check(vault, e)) && edit_begin(c, &ed, e);
-    if (!ok)
+    if (!edit_own(c, name, vault, &ed, &n, a, e))
         return false;
-    ok = find_own(c, name, vault, &n, a, e);
-    if (ok && n.tool.builtin)
+    bool ok = true;
+    if (n.tool.builtin)
         ok = err_set(e, ERR_INVALID,
                      "'%s' is built in and cannot be removed; 'cloche tool disable %s' "
                      "takes it away from agents",
                      n.tool.name, n.tool.name);
-    else if (ok && vault && !n.tool.vault)
+    else if (vault && !n.tool.vault)
         ok = err_set(e, ERR_NOT_FOUND,
                      "'%s' is installed for all vaults, not for this one alone; 'cloche "
                      "tool disable --vault' takes it away from one",
@@ -353,16 +364,12 @@ bool tool_switch(struct catalogue *c, const char *name, const char *vault, bool 
     struct entry n;
     struct edit ed;
     scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
-    bool ok = (!vault || vault_id_check(vault, e)) && edit_begin(c, &ed, e);
-    if (!ok)
+    if (!edit_own(c, name, vault, &ed, &n, a, e))
         return false;
-    ok = find_own(c, name, vault, &n, a, e);
     /* A record says it of its own vault, or of all; the switches say the rest. */
-    bool own = ok && !n.tool.builtin && (!vault || n.tool.vault);
-    if (own)
-        ok = switch_record(c, &ed, name, vault, on, e);
-    else if (ok)
-        ok = switch_write(&ed, n.tool.id, vault, on, e);
+    bool own = !n.tool.builtin && (!vault || n.tool.vault);
+    bool ok = own ? switch_record(c, &ed, name, vault, on, e)
+                  : switch_write(&ed, n.tool.id, vault, on, e);
     edit_end(&ed);
     return ok;
 }

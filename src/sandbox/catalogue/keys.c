@@ -34,8 +34,7 @@ bool keys_read(int config, struct arena *a, struct trusted_keys *out, struct err
     scoped_buf struct buf text = buf_of(FILE_MAX);
     *out = (struct trusted_keys){0};
     if (config < 0 || !os_read_file(config, KEYS_FILE, &text, NULL, &why))
-        return config < 0 || why.code == ERR_NOT_FOUND ||
-               err_set(e, why.code, "%s", why.msg);
+        return config < 0 || why.code == ERR_NOT_FOUND || err_pass(e, &why);
     const struct json *rows = json_get(json_read(buf_view(&text), a, &why), "keys");
     size_t n = json_length(rows);
     if (!json_is(rows, JSON_ARRAY) || n > KEYS_MAX)
@@ -131,8 +130,9 @@ bool tool_trust(const char *name, const char *key, struct err *e)
     unsigned char public[CRYPTO_SIGN_PUBLIC];
     if (!str_is_name(str_of(name), "._-@", TOOL_NAME_MAX))
         return err_set(e, ERR_INVALID,
-                       "'%.80s' is no name for a key; at most %u letters, digits, '.', "
-                       "'_', '-' and '@' are accepted, the first a letter or digit",
+                       "'%.80s' is not a valid name for a key; at most %u letters, "
+                       "digits, '.', '_', '-' and '@' are accepted, the first a "
+                       "letter or digit",
                        name, TOOL_NAME_MAX);
     return signature_key_read(str_of(key), public, e) && change_keys(name, key, e);
 }

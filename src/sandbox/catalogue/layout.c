@@ -130,7 +130,9 @@ static bool layout_check_kind(struct str entry, const struct layout_entry *n,
     if (S_ISLNK(mode))
         return entry_refuse(n, e, "is a symbolic link; files and folders are accepted");
     if ((mode & S_IFMT) && !S_ISREG(mode) && !S_ISDIR(mode))
-        return entry_refuse(n, e, "is no regular file; files and folders are accepted");
+        return entry_refuse(n, e,
+                            "is not a regular file; files and folders are "
+                            "accepted");
     if ((method != METHOD_STORED && method != METHOD_DEFLATED) || flags & FLAG_PATCH)
         return entry_refuse(n, e,
                             "is compressed in a way that is not known here; stored and "

@@ -215,7 +215,7 @@ static void kinds_that_are_no_files_are_refused(void **state)
         const char *says;
     } rows[] = {
         {{.name = "x", .mode = 0120777}, "is a symbolic link"},
-        {{.name = "x", .mode = 0010644}, "is no regular file"},
+        {{.name = "x", .mode = 0010644}, "is not a regular file"},
         {{.name = "x", .flags = 1}, "is encrypted"},
         {{.name = "x", .flags = 0x40}, "is encrypted"},
         {{.name = "x", .method = 14}, "is compressed in a way"},

@@ -280,7 +280,7 @@ static void key_check_name(struct check *c, const struct json *schema, struct st
     scoped_buf struct buf what = buf_of(NOTE_MAX);
     if (!names || string_fits(names, key))
         return;
-    buf_cstr(&what, "is no name for it");
+    buf_cstr(&what, "is not a valid name for it");
     put_accepted(names, &what);
     wrong(c, p, &what);
 }
@@ -443,8 +443,8 @@ static bool parameter_suits_clients(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.at[i];
-        bool letter = c == '_' || ((c | 32) >= 'a' && (c | 32) <= 'z');
-        if (!letter && (i == 0 || c < '0' || c > '9'))
+        bool letter = c == '_' || char_is_letter(c);
+        if (!letter && (i == 0 || !char_is_digit(c)))
             return false;
     }
     return name.n > 0 && name.n <= TOOL_NAME_MAX;
@@ -495,7 +495,7 @@ static void check_stdin(struct check *c, const struct json *m,
     const struct json *name = json_get(json_get(m, "execution"), "stdinParam");
     struct place at = {.outer = whole, .key = STR("execution.stdinParam")};
     if (name && !json_get_str(properties, json_str(name)))
-        refuse_text(c, &at, "is no name of parameters.properties");
+        refuse_text(c, &at, "is not a name in parameters.properties");
 }
 
 static void check_sense(struct check *c, const struct json *m)
@@ -514,8 +514,8 @@ static void check_sense(struct check *c, const struct json *m)
     check_stdin(c, m, properties, &whole);
     if (!semver_is(json_str(json_get(m, "version"))))
         warn(c, &(struct place){.outer = &whole, .key = STR("version")},
-             "is no semantic version such as 1.2.3, so that nobody can tell which of two "
-             "is newer");
+             "is not a semantic version such as 1.2.3, so that nobody can tell which "
+             "of two is newer");
     check_clients(c, m, &whole, &list);
 }
 
@@ -555,7 +555,7 @@ bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean
     const struct json *m = json_read(text, a, e),
                       *schema = json_read(str_of(manifest_schema), a, e);
     if (!m || !schema)
-        return err_wrap(e, "the manifest is no JSON that can be read");
+        return err_wrap(e, "the manifest is not JSON that can be parsed");
     struct json_writer out = json_writer(clean);
     struct check c = {.notes = notes, .out = &out};
     manifest_check_value(&c, schema, m, &(struct place){0});

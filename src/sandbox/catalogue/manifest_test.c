@@ -213,7 +213,7 @@ static void what_is_no_json_and_what_is_too_long_is_refused(void **state)
     (void)state;
     assert_false(check(STR("{\"name\": ")));
     assert_int_equal(e.code, ERR_INVALID);
-    assert_non_null(strstr(e.msg, "no JSON that can be read"));
+    assert_non_null(strstr(e.msg, "not JSON that can be parsed"));
     e = (struct err){0};
     char *long_one = mem_new(MANIFEST_MAX + 1);
     memset(long_one, ' ', MANIFEST_MAX + 1);

@@ -24,10 +24,7 @@ static int proposals_open_folder(struct err *e)
 
 static bool is_hash(struct str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (!s.at[i] || !strchr("0123456789abcdef", s.at[i]))
-            return false;
-    return s.n == CRYPTO_SHA256_HEX - 1;
+    return s.n == CRYPTO_SHA256_HEX - 1 && str_is_hex(s);
 }
 
 /* How many wait; those that nobody decided for long go. */
@@ -63,8 +60,8 @@ bool tool_propose(const struct tool_package *p, struct str zip, struct err *e)
         return false;
     if (!os_stamp(dir, name).inode && count_waiting(dir) >= PROPOSALS_MAX)
         return err_set(e, ERR_BUSY,
-                       "%u tools wait already for a person's word ('cloche approvals "
-                       "list'); nothing was proposed",
+                       "%u tools already wait for a person's approval ('cloche "
+                       "approvals list'); nothing was proposed",
                        PROPOSALS_MAX);
     return os_write_file(dir, name, zip, OS_REPLACE, 0600, NULL, e);
 }

@@ -7,6 +7,7 @@
 
 #include "catalogue/keys.h"
 #include "catalogue/manifest.h"
+#include "crypto/crypto.h"
 
 #define RECORD_MAX (MANIFEST_MAX + 4096u) /* bytes */
 
@@ -21,7 +22,8 @@ bool vault_id_check(const char *vault, struct err *e)
 {
     return str_is_name(str_of(vault), "._-", VAULT_NAME_MAX) ||
            err_set(e, ERR_INVALID,
-                   "'%.80s' is no id of a vault; 'cloche vault list' shows them", vault);
+                   "'%.80s' is not the id of a vault; 'cloche vault list' shows them",
+                   vault);
 }
 
 /* ---- a record ------------------------------------------------------------ */
@@ -31,12 +33,9 @@ static bool record_damaged(struct err *e, const char *why)
     return err_set(e, ERR_INVALID, "it is damaged (%s) and left out", why);
 }
 
-static bool is_hex(struct str s)
+static bool is_sha256(struct str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (!strchr("0123456789abcdef", s.at[i]) || !s.at[i])
-            return false;
-    return s.n == 64;
+    return s.n == CRYPTO_SHA256_HEX - 1 && str_is_hex(s);
 }
 
 /* The manifest is checked again: the file may have been damaged, or written by another
@@ -64,7 +63,7 @@ static bool fill_binary(struct loading *l, const struct json *binary, struct ent
     struct arena *a = l->s->arena;
     struct str sha256 = json_str(json_get(binary, "sha256")),
                key = json_str(json_get(binary, "signedBy"));
-    if (!is_hex(sha256))
+    if (!is_sha256(sha256))
         return record_damaged(e, "wasmBinary.sha256 is none");
     struct binary like = {.sha256 = str_cz(sha256, a, e)};
     like.key = like.sha256;
@@ -168,7 +167,7 @@ static bool load_switches(struct loading *l, struct err *e)
     struct err why = {0};
     scoped_buf struct buf text = buf_of(BUF_LIST);
     if (!os_read_file(l->c->data, RECORDS_DIR "/off.json", &text, NULL, &why))
-        return why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
+        return why.code == ERR_NOT_FOUND || err_pass(e, &why);
     const struct json *file = json_read(buf_view(&text), l->s->arena, e);
     struct json_iter it = json_iter(json_get(file, "off"));
     size_t rows = l->s->count;

@@ -1,5 +1,5 @@
-/* Records of installed tools: what is written is found again, in this process and others;
- * what is damaged is named and left out; what nobody names is swept away. */
+/* Records of installed tools: written and read in this process and others; damaged ones
+ * are named and left out; unnamed files are removed. */
 #include "catalogue/records.h"
 
 #include <fcntl.h>
@@ -213,7 +213,7 @@ static void what_nobody_names_is_swept_away(void **state)
     assert_false(is_there(module));
 }
 
-/* It may be mended, and then its module is wanted. */
+/* It may be repaired, and then its module is needed. */
 static void nothing_is_swept_while_a_record_cannot_be_read(void **state)
 {
     (void)state;

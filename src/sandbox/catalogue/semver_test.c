@@ -1,4 +1,4 @@
-/* Versions: what is one, and which goes before which (semver.org, 2.0.0, 11). */
+/* Versions: syntax and precedence (semver.org, 2.0.0, 11). */
 #include "catalogue/semver.h"
 
 #include <setjmp.h>

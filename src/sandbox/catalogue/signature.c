@@ -20,7 +20,7 @@ bool signature_key_read(struct str text, unsigned char *key, struct err *e)
               bytes.n == CRYPTO_SIGN_PUBLIC;
     if (!ok)
         return err_set(e, ERR_INVALID,
-                       "'%.*s' is no public key; " KEY_PREFIX
+                       "'%.*s' is not a public key; " KEY_PREFIX
                        " and 43 characters of base64url are accepted, as 'cloche tool "
                        "sign' prints them",
                        STR_ARGS(str_cut(text, 60)));
@@ -69,7 +69,7 @@ static bool signature_unreadable(const char *why, struct err *e)
 {
     return err_set(e, ERR_INVALID,
                    "the package's " SIGNATURE_FILE
-                   " cannot be used (%s); sign it anew, or leave it out",
+                   " cannot be used (%s); sign it again, or leave it out",
                    why);
 }
 

@@ -169,7 +169,7 @@ static void what_is_no_signature_is_not_overlooked(void **state)
         end(NULL);
         assert_int_equal(begin(NULL), 0);
         change(rows[i][0], rows[i][1]);
-        assert_refused(ERR_INVALID, "sign it anew, or leave it out");
+        assert_refused(ERR_INVALID, "sign it again, or leave it out");
     }
 }
 

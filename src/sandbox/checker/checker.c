@@ -50,7 +50,7 @@ static bool checker_install(struct guest_world *w, struct str install, struct er
 }
 
 #define NOT_CHECKED "types were not checked: the checker is "
-_Static_assert(CHECKER_MEMORY_BYTES >> 20 == 512, "as the words say");
+_Static_assert(CHECKER_MEMORY_BYTES >> 20 == 512, "see its message");
 static const struct guest_kind tsgo = {
     .name = "checker",
     .title = "the type checker's guest",

@@ -1,7 +1,6 @@
-/* The way through the guest, which must have been built ('make checker'), and what is
- * kept of its answers. */
+/* The checker's guest, which must have been built ('make checker'), and its cache of
+ * answers. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,15 +11,8 @@
 
 #include "base/home_test.h"
 #include "checker/internal.h"
+#include "engine/traps_test.h"
 #include "json/json.h"
-
-/* cmocka puts its own handlers in the place of wasmtime's. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 static char root[HOME_SIZE];
 static struct engine *g;
@@ -154,7 +146,7 @@ static void a_mistake_is_told_in_the_codes_own_places(void **state)
     assert_place(d, 1, 8);
     d = nth(of_code("if (1) {"), 0);
     assert_text(d, "code", "TS1005");
-    /* What closes the function that the code stands in does not parse. */
+    /* Code that closes the function it is wrapped in does not parse. */
     d = nth(of_code("return 1 } async function b() { return 2"), 0);
     assert_text(d, "code", "TS1128");
     d = nth(of_code("import x from 'some-lib'; x"), 0);
@@ -459,8 +451,7 @@ static void limits_are_kept_and_told(void **state)
                      ERR_CANCELLED);
 }
 
-/* Whatever it is, it ends, in an answer or in an error, and the next question is
- * answered. */
+/* Any code ends, with an answer or an error, and the next question is answered. */
 static void hostile_code_ends(void **state)
 {
     (void)state;

@@ -31,8 +31,8 @@ struct parts {
     char id[2 * CRYPTO_HASH_HEX]; /* of the module, of the image; "": not known */
 };
 
-static int open_part(int dir, const struct baked_guest *b, const char *ending,
-                     uint64_t *bytes, struct err *e)
+static int baked_open_part(int dir, const struct baked_guest *b, const char *ending,
+                           uint64_t *bytes, struct err *e)
 {
     char name[64];
     struct stat st;
@@ -46,18 +46,18 @@ static void read_id(int dir, const struct baked_guest *b, struct parts *p)
 {
     uint64_t bytes;
     struct err none = {0};
-    scoped_fd int fd = open_part(dir, b, ".id", &bytes, &none);
+    scoped_fd int fd = baked_open_part(dir, b, ".id", &bytes, &none);
     ssize_t n = fd >= 0 ? read(fd, p->id, sizeof p->id - 1) : 0;
     p->id[n == sizeof p->id - 1 ? n : 0] = '\0';
 }
 
-static bool open_parts(const struct baked_guest *b, struct parts *p, struct err *e)
+static bool baked_open_parts(const struct baked_guest *b, struct parts *p, struct err *e)
 {
     char name[64];
     scoped_fd int dir = os_dir_open(b->dir, e);
     (void)snprintf(name, sizeof name, "%s.bare.wasm", b->name);
     if (dir < 0 || !os_map_file(dir, name, &p->wasm, e) ||
-        (p->image = open_part(dir, b, ".img", &p->image_bytes, e)) < 0)
+        (p->image = baked_open_part(dir, b, ".img", &p->image_bytes, e)) < 0)
         return false;
     read_id(dir, b, p);
     return true;
@@ -134,9 +134,9 @@ static bool write_ready(struct engine *g, const char *name, struct str memory,
            err_set(e, ERR_IO, "cannot write %s", name);
 }
 
-static struct module *make_ready(struct engine *g, enum engine_kind kind,
-                                 const struct baked_guest *b, const struct parts *p,
-                                 uint64_t *notes, struct err *e)
+static struct module *baked_make_ready(struct engine *g, enum engine_kind kind,
+                                       const struct baked_guest *b, const struct parts *p,
+                                       uint64_t *notes, struct err *e)
 {
     char name[CRYPTO_HASH_HEX + 8];
     const struct baked_first *first = b->first;
@@ -162,13 +162,13 @@ struct module *module_open_baked(struct engine *g, enum engine_kind kind,
 {
     struct parts p = {.image = -1};
     struct module *m = NULL;
-    if (!open_parts(b, &p, e))
+    if (!baked_open_parts(b, &p, e))
         ;
     else if (!b->first)
         m = open_as_baked(g, kind, b, &p, &(struct image_file){p.image, 0, p.image_bytes},
                           e);
     else if (g->options.make_ready || !(m = open_ready(g, kind, b, &p, notes)))
-        m = make_ready(g, kind, b, &p, notes, e);
+        m = baked_make_ready(g, kind, b, &p, notes, e);
     os_unmap(&p.wasm);
     os_close(p.image);
     return m;

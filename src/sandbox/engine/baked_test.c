@@ -1,5 +1,4 @@
-/* Guests as they were baked, what is made ready of them, and modules that are closed when
- * nobody uses them. */
+/* Baked guests, what is prepared from them, and modules that are closed when unused. */
 #include "engine/fixture_test.h"
 #include "engine/internal.h"
 
@@ -19,7 +18,7 @@ static const char text_of_guest[] =
     "  (i32.store8 (i32.const 9000) (local.get 0)) (i32.const 0)))";
 
 static char folder[HOME_SIZE], ahead[80];
-static int prepared; /* how often a first world was */
+static int prepared; /* number of first worlds prepared */
 
 static void write_part(const char *ending, const void *at, size_t n)
 {
@@ -103,7 +102,7 @@ static struct module *open_told(const char *told, uint64_t *notes)
     return m;
 }
 
-/* What worlds of the guest find, told `told`: its own mark, what it was told, the note. */
+/* Expects in worlds of the guest: its own mark, the request `told`, the note. */
 static void assert_finds(const char *told, char mark)
 {
     uint64_t notes[BAKED_NOTES] = {0};

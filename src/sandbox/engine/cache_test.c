@@ -1,5 +1,5 @@
-/* The cache of compiled modules: used when it is whole, made anew when it is not,
- * and never believed when others could write there. */
+/* The cache of compiled modules: used if whole, rebuilt if not, and never trusted if
+ * others could write there. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -37,7 +37,7 @@ static int remove_root(void **state)
     return folder_remove(root);
 }
 
-/* Opens the module and asks it. */
+/* Opens the module and calls it. */
 static uint32_t ask(enum engine_kind kind, const char *text)
 {
     scoped(module_close) struct module *m = module_of(kind, text);
@@ -58,7 +58,7 @@ static size_t count_files(const char *ending)
     return n;
 }
 
-/* The path of the one file with this ending. */
+/* The path of the only file with this ending. */
 static const char *path_of(const char *ending)
 {
     static char path[512];
@@ -99,7 +99,7 @@ static bool same_file(struct stat a, struct stat b)
            a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
-/* After what was done to its files, the module works, and they are whole again. */
+/* Expects that the module works, and that its files are whole again. */
 static void assert_mended(struct str whole)
 {
     assert_int_equal(ask(ENGINE_OWN, seven), 7);
@@ -146,8 +146,8 @@ static void each_module_and_each_way_to_compile_has_its_own(void **state)
     assert_int_equal(count_files(".sum"), 5);
 }
 
-/* The code of `eight` with its right sum under the key of `seven`: where that is
- * run, the cache is what was asked. Whoever can do this can write as we can. */
+/* The code of `eight` with a valid sum under the key of `seven`: if it runs, the cache
+ * was trusted. A user who can write this can write as we can. */
 static void our_own_sum_alone_decides(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void who_wants_no_cache_leaves_nothing(void **state)
     assert_int_not_equal(stat(folder, &st), 0);
 }
 
-/* Sets the time of both files of the one module that is there. */
+/* Sets the times of both files of the only module. */
 static void set_last_use(int64_t seconds)
 {
     static const char *const endings[] = {".cwasm", ".sum"};
@@ -363,7 +363,7 @@ static void what_was_compiled_ahead_is_used_where_the_cache_has_none(void **stat
         strcpy(folder, copied);
         assert_int_equal(count_files(".cwasm"), (size_t)damaged);
         (void)snprintf(folder, sizeof folder, "%s/ahead", root);
-        /* What is damaged there is compiled as if it were not there. */
+        /* A damaged file is compiled as if it were missing. */
         write_all(path_of(".cwasm"), STR("no code at all"));
     }
     assert_int_equal(ask(ENGINE_FOREIGN, seven), 7);
@@ -423,7 +423,7 @@ static void several_processes_share_one_cache(void **state)
     assert_int_equal(ask(ENGINE_OWN, seven), 7);
 }
 
-/* Under a hash that somebody has said of it. */
+/* Under a hash that the caller claims. */
 static uint32_t ask_by(const char *hash, const char *text)
 {
     struct err e = {0};
@@ -451,7 +451,7 @@ static void a_hash_that_is_known_finds_what_was_compiled(void **state)
     assert_true(same_file(before, look(path_of(".cwasm"))));
 }
 
-/* Else a wrong word would be believed ever after, by everybody. */
+/* Otherwise a wrong claim would be trusted by everybody from then on. */
 static void nothing_is_kept_under_a_hash_that_is_not_its_own(void **state)
 {
     (void)state;

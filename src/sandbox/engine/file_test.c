@@ -1,6 +1,5 @@
-/* Worlds whose memory begins as a part of a file: what they find, that nothing they write
- * stays anywhere, and what becomes of them when the file does.
- */
+/* Worlds whose memory begins as a part of a file: their contents, that their writes stay
+ * nowhere, and damage of the file. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +10,7 @@
 #define AT ((uint64_t)2 * PAGE) /* where the image begins in the file */
 #define PAGES 256u
 #define BYTES (PAGES * PAGE)
-#define MEMORY (BYTES + 16 * WASM_PAGE) /* of the module: more than the image */
+#define MEMORY (BYTES + 16 * WASM_PAGE) /* of the module: larger than the image */
 #define SECRET 0xa5
 
 static uint8_t *expected;
@@ -178,7 +177,7 @@ static void what_was_written_is_counted_until_it_is_discarded(void **state)
     assert_false(world_discard(w, MEMORY - PAGE, 2 * PAGE));
 }
 
-/* Slots alone: elsewhere it was copied. */
+/* Slots only: otherwise the file was copied. */
 static void a_file_that_is_cut_short_ends_its_worlds_alone(void **state)
 {
     (void)state;

@@ -3,7 +3,6 @@
  */
 #pragma once
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,19 +11,11 @@
 #include <cmocka.h>
 
 #include "engine/internal.h"
+#include "engine/traps_test.h"
 #include "os/os.h"
 
 #define MS ((uint64_t)1000000) /* nanoseconds */
 #define WASM_PAGE ((size_t)65536)
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 /* One engine for each group of tests, with the memory that the group is about. */
 static struct engine *g;
@@ -105,7 +96,7 @@ static inline struct module *module_of(enum engine_kind kind, const char *text)
     return module_importing(kind, text, NULL, 0);
 }
 
-/* A module whose worlds begin with what `prepare` makes of its memory. */
+/* A module whose worlds begin with the memory that `prepare` leaves. */
 static inline struct module *module_with_image(enum engine_kind kind, const char *text,
                                                const void *image, size_t size)
 {
@@ -133,7 +124,7 @@ static inline struct world *world_of(struct module *m)
     return world_with(m, (struct world_limits){0});
 }
 
-/* Calls an export with one i32, or none where it is negative; its result. */
+/* Calls an export with one i32, or none where it is negative; returns its result. */
 static inline uint32_t call_with(struct world *w, const char *name, int64_t argument)
 {
     struct err e = {0};
@@ -148,7 +139,7 @@ static inline uint32_t call(struct world *w, const char *name)
     return call_with(w, name, -1);
 }
 
-/* The call must fail so; its message goes to `msg`, if not NULL. */
+/* The call must fail with this code; its message goes to `msg`, if not NULL. */
 static inline void assert_call_fails(struct world *w, const char *name,
                                      enum err_code code)
 {

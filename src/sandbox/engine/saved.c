@@ -94,10 +94,12 @@ static bool saved_check_head(struct world *w, struct str saved, struct saved_hea
     if (memcmp(head->image, image_id(w->module->image), IMAGE_ID) != 0)
         return err_set(e, ERR_CONFLICT, "it was saved by another build of this program");
     if (head->memory_bytes % WASM_PAGE != 0 || head->memory_bytes < world_memory(w).n)
-        return err_set(e, ERR_INVALID, "a saved world of %llu bytes of memory is none",
+        return err_set(e, ERR_INVALID,
+                       "a saved world of %llu bytes of memory is "
+                       "invalid",
                        (unsigned long long)head->memory_bytes);
     if (head->memory_bytes > w->limits.memory_bytes)
-        return err_set(e, ERR_MEMORY, "what was saved needs %llu MB of memory",
+        return err_set(e, ERR_MEMORY, "the saved world needs %llu MB of memory",
                        (unsigned long long)(head->memory_bytes >> 20) + 1);
     return true;
 }
@@ -111,7 +113,7 @@ static bool grow_to(struct world *w, uint64_t bytes, struct err *e)
         return err_set(e, ERR_BUG, "the guest exports no memory");
     wasmtime_error_t *error = wasmtime_memory_grow(w->context, &w->memory, more, &before);
     return !error ||
-           engine_failure(e, ERR_BUSY, "no memory for what was saved", error, NULL);
+           engine_failure(e, ERR_BUSY, "no memory for the saved world", error, NULL);
 }
 
 /* Restores a page's lines from `at` on; answers their end, NULL where they are cut. */

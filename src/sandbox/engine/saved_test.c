@@ -1,4 +1,4 @@
-/* Saving what a world's memory holds beyond its image, and giving it to another. */
+/* Saving a world's memory beyond its image, and restoring it in another. */
 #include "engine/fixture_test.h"
 
 #define PAGES 2u
@@ -67,8 +67,8 @@ static void a_world_goes_on_where_another_was_saved(void **state)
     (void)state;
     scoped(world_close) struct world *w = world_of(m);
     char *at = memory_of(w);
-    memset(at + 100, 'a', 10);  /* where the image has zeros, */
-    memset(at + 6000, 'b', 10); /* over what it has, */
+    memset(at + 100, 'a', 10);  /* over zeros of the image, */
+    memset(at + 6000, 'b', 10); /* over its data, */
     memset(at + 5000, 0, 64);   /* and zeros over that */
     at[SIZE - 1] = 'z';
     save(w);
@@ -86,7 +86,7 @@ static void a_world_goes_on_where_another_was_saved(void **state)
     w = restored();
     assert_memory_equal(memory_of(w), expect, SIZE);
     world_close(take(w));
-    /* What was saved is nobody else's. */
+    /* Saved memory does not leak into other worlds. */
     w = world_of(m);
     assert_memory_equal(memory_of(w), image, SIZE);
 }

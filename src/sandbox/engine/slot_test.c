@@ -1,9 +1,8 @@
-/* Isolation: whatever a world leaves in its memory, however it ends, the next one
- * finds not a byte of it.
+/* Isolation: no byte that a world leaves in its memory, however it ends, reaches the next
+ * one.
  *
- * Takes slot.c in as a whole, so that each way of finding written pages is tried,
- * also the one that this kernel would not choose.
- */
+ * Includes slot.c, so that each way of finding written pages is tested, also those that
+ * this kernel would not choose. */
 #include <fcntl.h>
 
 #include "engine/fixture_test.h"
@@ -13,7 +12,7 @@
 #define IMAGE_SIZE (IMAGE_PAGES * PAGE)
 #define SECRET 0xa5
 
-/* Zeros but for stretches like those of a real guest: data, a heap, odd pages. */
+/* Zeros, with stretches like those of a real guest: data, a heap, odd pages. */
 static uint8_t *image_bytes;
 
 static bool page_is_used(size_t page)
@@ -101,7 +100,7 @@ static void a_slot_shows_the_image(void **state)
     free(copy);
 }
 
-/* Pages that were put back stay written pages: a slot collects them. */
+/* Restored pages count as written: a slot collects them. */
 static struct slot *take_fresh_slot(void)
 {
     struct slot *s = take_slot();
@@ -148,7 +147,7 @@ static void few_written_pages_are_put_back(void **state)
     }
 }
 
-/* The slot that was taken before, and what happens to it in between. */
+/* Takes the slot that was used before. */
 static struct slot *take_again(struct slot *s)
 {
     const uint8_t *base = s->base;
@@ -165,7 +164,7 @@ static void *read_into(void *page)
     return read(random, page, PAGE) == PAGE ? page : NULL;
 }
 
-/* Whether pages are written that were known, new ones, or both. */
+/* Written pages: known ones, new ones, or both. */
 static void written_pages_are_found_each_time(void **state)
 {
     (void)state;
@@ -199,7 +198,7 @@ static void *make_huge(void *at)
     return NULL;
 }
 
-/* As khugepaged does it: pages that nobody has written become the slot's own. */
+/* As khugepaged does: unwritten pages become the slot's own. */
 static void pages_that_the_system_makes_large_are_put_back(void **state)
 {
     (void)state;
@@ -215,7 +214,7 @@ static void pages_that_the_system_makes_large_are_put_back(void **state)
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, make_huge, huge), 0);
         pthread_join(thread, NULL);
-        s->faults = faults_now(); /* what pthread_create() cost */
+        s->faults = faults_now(); /* page faults of pthread_create() */
         huge[100 * PAGE] = SECRET;
         slot_give_back(s);
         s = slot_take(empty, 4 * HUGE_PAGE, RESERVED, 0);
@@ -226,7 +225,7 @@ static void pages_that_the_system_makes_large_are_put_back(void **state)
     free(zeros);
 }
 
-/* Faults of a thread that did not take the slot say nothing, though they be as many. */
+/* Page faults of another thread tell nothing, however many. */
 static void *give_back_elsewhere(void *arg)
 {
     struct slot *s = arg;
@@ -350,7 +349,7 @@ static void another_tenants_slot_is_mapped_afresh(void **state)
     uint8_t *base = s->base;
     soil(s, 0, 5, 1);
     slot_give_back(s);
-    /* What a reset that failed would have left behind. */
+    /* The state that a failed reset would leave. */
     base[3 * PAGE] = SECRET;
     base[100 * PAGE] = SECRET;
     s = slot_take(image, IMAGE_SIZE, RESERVED, 2);
@@ -441,7 +440,7 @@ static bool fail_now(struct world *w, uint64_t *cells, struct err *e)
 {
     (void)cells;
     char *at = world_slice(w, 12 * PAGE, PAGE);
-    memset(at, SECRET, PAGE); /* what host functions write is no less secret */
+    memset(at, SECRET, PAGE); /* host functions' writes count as well */
     return err_set(e, ERR_IO, "as it was told");
 }
 
@@ -539,7 +538,7 @@ static struct module *soiling_module(enum engine_kind kind)
 
 static bool possible_here(const struct end *end)
 {
-    /* Where memory is wasmtime's own, a refused growth is the guest's to see. */
+    /* In wasmtime's own memory a refused growth is reported to the guest. */
     return end->code != ERR_MEMORY || engine_memory_used(g) == ENGINE_MEMORY_SLOTS;
 }
 
@@ -627,7 +626,7 @@ struct crowd {
     size_t lives;
 };
 
-/* Checks, soils and ends worlds, the ways mixed. */
+/* Checks, soils and ends worlds, in all ways. */
 static void *live_many_times(void *arg)
 {
     struct crowd *c = arg;
@@ -676,7 +675,7 @@ static void many_threads_make_clean_worlds_at_once(void **state)
 
 /* ---- when the kernel's answer is wrong ---------------------------------- */
 
-/* A page of a file that is shared, laid over the slot, does not look written. */
+/* A page of a shared file, mapped over the slot, does not look written. */
 static void a_reset_that_fails_is_noticed_and_the_last_one(void **state)
 {
     (void)state;
@@ -689,7 +688,7 @@ static void a_reset_that_fails_is_noticed_and_the_last_one(void **state)
         mmap(s->base, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0),
         s->base);
     memset(s->base, SECRET, PAGE);
-    slot_give_back(s); /* says so on stderr */
+    slot_give_back(s); /* logs to stderr */
     struct module_counts c = {0};
     image_count(checked, &c);
     assert_int_equal(c.resets, 0);

@@ -85,13 +85,7 @@ static void *keep_watch(void *arg)
         }
         next = d->tend_ns < next ? d->tend_ns : next;
         d->sleeping_until_ns = next;
-        if (next == UINT64_MAX) {
-            pthread_cond_wait(&d->wake, &d->lock);
-        } else {
-            struct timespec until = {.tv_sec = (time_t)(next / 1000000000u),
-                                     .tv_nsec = (long)(next % 1000000000u)};
-            pthread_cond_timedwait(&d->wake, &d->lock, &until);
-        }
+        (void)os_cond_wait(&d->wake, &d->lock, next);
     }
     pthread_mutex_unlock(&d->lock);
     return NULL;
@@ -103,16 +97,10 @@ struct watchdog *watchdog_new(struct engine *g, struct err *e)
     d->engine = g;
     atomic_init(&d->tend_ns, UINT64_MAX);
     pthread_mutex_init(&d->lock, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&d->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&d->wake, NULL);
     d->sleeping_until_ns = UINT64_MAX;
-    int failed = pthread_create(&d->thread, NULL, keep_watch, d);
-    if (failed) {
+    if (!os_thread_start(&d->thread, "engine-watch", 0, keep_watch, d)) {
         free(d);
-        errno = failed;
         err_set(e, ERR_IO, "cannot start the thread that keeps deadlines: %m");
         return NULL;
     }

@@ -386,7 +386,7 @@ static bool export_find(struct world *w, const char *name, struct export *out,
     out->func = found.of.func;
     if (!kind_is_own(w->module->kind) && !has_type(w, &out->func, &out->params))
         return err_set(e, ERR_INVALID,
-                       "the export '%s' is no function over a few numbers", name);
+                       "the export '%s' is not a function over a few numbers", name);
     return true;
 }
 
@@ -427,7 +427,8 @@ static const char *words_of(wasmtime_trap_code_t code)
     case WASMTIME_TRAP_CODE_INTEGER_OVERFLOW:
         return "a division has no result that fits (wasm trap: integer overflow)";
     case WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER:
-        return "it made an integer of what is none (wasm trap: invalid conversion)";
+        return "it converted a value that is not an integer (wasm trap: invalid "
+               "conversion)";
     case WASMTIME_TRAP_CODE_UNHANDLED_TAG:
         return "an exception was thrown, and not caught (wasm trap: unhandled tag)";
     default:

@@ -1,7 +1,6 @@
 /* lint/fixture_test.h - a linter for a whole test program. Private to this room's tests. */
 #pragma once
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,22 +8,14 @@
 
 #include <cmocka.h>
 
+#include "engine/traps_test.h"
 #include "lint/lint.h"
 #include "json/json.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 static struct engine *g;
 static struct lint *lint;
 
-/* `api`: what code may use, as lint_open() takes it. */
+/* `api`: the table of calls, as lint_open() takes it. */
 static int open_lint(const char *api)
 {
     struct err e = {0};

@@ -57,7 +57,7 @@ static const struct engine_import imports[] = {
 /* ---- opening ------------------------------------------------------------ */
 
 /* A first world learns the API. */
-static bool guest_learn(struct guest_world *w, struct str api, struct err *e)
+static bool lint_learn(struct guest_world *w, struct str api, struct err *e)
 {
     uint64_t cell = api.n;
     return guest_put(guest_world(w), api, e) &&
@@ -71,7 +71,7 @@ static const struct guest_kind kind = {.name = "lint",
                                        .import_count = LENGTH(imports),
                                        .memory_bytes = CHECK_MEMORY,
                                        .compute_ns = CHECK_NS,
-                                       .learn = guest_learn};
+                                       .learn = lint_learn};
 
 struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
                        struct err *e)

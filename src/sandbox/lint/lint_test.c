@@ -1,4 +1,4 @@
-/* What the linter finds in code, and what it says nothing about. */
+/* The linter's findings, and code without findings. */
 #include "lint/fixture_test.h"
 
 static const char api[] =

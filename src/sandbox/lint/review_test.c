@@ -1,5 +1,5 @@
-/* What the linter says of custom functions: what may not be kept, what is too much, and
- * what they hang on. */
+/* The linter's review of custom functions: forbidden code, complexity, and
+ * dependencies. */
 #include "lint/fixture_test.h"
 
 static const char api[] =
@@ -221,7 +221,7 @@ static void what_it_hangs_on_is_listed(void **state)
     assert_int_equal(json_int(json_get(bound, "parameters"), 0), 1);
 }
 
-/* Many warnings leave room for the errors behind them. */
+/* Many warnings leave room for errors after them. */
 static void warnings_do_not_hide_errors(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void warnings_do_not_hide_errors(void **state)
     assert_true(str_starts(buf_view(&found), "no-eval:e:2002 "));
 }
 
-/* Hostile code is answered or refused, and the next is looked through as ever. */
+/* Hostile code is reviewed or refused, and the next review works as before. */
 static void bombs_end(void **state)
 {
     (void)state;

@@ -185,8 +185,8 @@ bool matcher_set(struct matcher *m, struct str pattern, struct err *e)
 }
 
 /* The guest's answer is believed only as far as it lies within the texts. */
-static bool read_place(const struct pattern_answer *a, struct str lines, struct str whole,
-                       struct matcher_place *out, struct err *e)
+static bool pattern_read_place(const struct pattern_answer *a, struct str lines,
+                               struct str whole, struct matcher_place *out, struct err *e)
 {
     bool in_lines = a->line_at < lines.n;
     struct str text = in_lines ? lines : whole;
@@ -219,7 +219,7 @@ bool matcher_find(struct matcher *m, struct str lines, struct str whole,
     if (a.outcome == PATTERN_NONE)
         return true;
     if (a.outcome == PATTERN_FOUND)
-        return read_place(&a, lines, whole, out, e);
+        return pattern_read_place(&a, lines, whole, out, e);
     return err_set(e, ERR_LIMIT,
                    "the regular expression backtracks too much on a line of %u bytes and "
                    "was stopped; make it plainer (no nested repeats such as (a+)+)",

@@ -1,8 +1,7 @@
-/* Patterns in their world: what they match is what PCRE2 matches, and none takes longer, or
- * more memory, than it was given. */
+/* Patterns in their world: they match what PCRE2 matches, and none exceeds its time or
+ * memory. */
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,19 +10,11 @@
 
 #include <cmocka.h>
 
+#include "engine/traps_test.h"
 #include "pattern/internal.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 #define MS ((uint64_t)1000000)
 #define LONG (10000 * MS)
@@ -133,7 +124,7 @@ static void what_is_no_pattern_is_told_with_its_place(void **state)
     }
 }
 
-/* Such a failure is one of the line: the matcher goes on. */
+/* Such a failure is one of the line only: the matcher goes on. */
 static void a_line_that_is_too_much_is_told_with_its_size(void **state)
 {
     (void)state;
@@ -175,8 +166,7 @@ static enum err_code outcome(const char *pattern, const char *text, uint64_t com
     return ok ? ERR_NONE : e.code;
 }
 
-/* PCRE2's limit counts for each place where a match may begin: within it this takes half a
- * minute. */
+/* PCRE2's limit counts for each start of a match: within it this takes half a minute. */
 static void what_stays_within_all_limits_of_pcre2_ends_at_the_deadline(void **state)
 {
     (void)state;
@@ -240,7 +230,7 @@ static void catastrophic_patterns_end(void **state)
     assert_true(stopped >= LENGTH(rows) / 2);
 }
 
-/* What is large when it is compiled, and what needs much memory to match. */
+/* Patterns that are large when compiled, or need much memory to match. */
 static void patterns_of_any_size_stay_within_time_and_memory(void **state)
 {
     (void)state;
@@ -287,7 +277,7 @@ static void a_text_may_be_as_large_as_a_note_and_no_larger(void **state)
     assert_int_equal(e.code, ERR_LIMIT);
 }
 
-/* Texts and patterns of all sizes, one after the other, do not use the memory up. */
+/* Texts and patterns of all sizes, one after the other, do not exhaust memory. */
 static void one_matcher_serves_many_patterns_and_texts(void **state)
 {
     (void)state;
@@ -313,7 +303,7 @@ static void *fire(void *arg)
     return NULL;
 }
 
-/* Without another limit: it ends because it is cancelled, or never. */
+/* Without another limit: it ends by the cancel, or never. */
 static void either_cancel_reaches_a_match(void **state)
 {
     (void)state;
@@ -345,7 +335,7 @@ static uint32_t chance(uint32_t n)
     return (seed >> 8) % n;
 }
 
-/* A pattern of what both versions of PCRE2 understand alike. */
+/* A random pattern with the same meaning in both versions of PCRE2. */
 static void put_random(struct buf *b, unsigned depth)
 {
     static const char *const atoms[] = {

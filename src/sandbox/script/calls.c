@@ -3,7 +3,6 @@
  * Quick ones are performed at once, in their order; slow ones at the same time, on the
  * pool's threads. Each is noted (made.c), for the trace and for hints.
  */
-#include <time.h>
 
 #include "os/os.h"
 #include "script/internal.h"
@@ -209,17 +208,14 @@ bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
         uint64_t due = os_mono_ns() + (uint64_t)(a->timer_ms * 1e6);
         until = due < until ? due : until;
     }
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
-                          .tv_nsec = (long)(until % 1000000000u)};
     struct cancel_stop stop;
     bool open = cancel_on(r->q->cancel, &stop, wake_cancelled, r);
-    int late = 0;
     pthread_mutex_lock(&r->lock);
     r->cancelled |= !open;
     bool hopeless = !r->finished && !r->away && !r->cancelled && !a->has_timer;
-    late = hopeless;
-    while (!r->finished && !r->cancelled && late == 0)
-        late = pthread_cond_timedwait(&r->change, &r->lock, &at);
+    bool late = hopeless;
+    while (!r->finished && !r->cancelled && !late)
+        late = !os_cond_wait(&r->change, &r->lock, until);
     bool cancelled = r->cancelled;
     pthread_mutex_unlock(&r->lock);
     cancel_off(r->q->cancel, &stop);
@@ -312,7 +308,7 @@ static bool is_all_back(struct run *r)
 
 /* Waiting tasks learn that the run is over, and end here: not behind others' work for the
  * pool's threads. */
-static void end_waiting(struct run *r)
+static void end_tasks(struct run *r)
 {
     struct workers *p = r->script->workers;
     for (struct script_task *t; (t = workers_next_of(p, r));) {
@@ -341,7 +337,7 @@ void run_end_calls(struct run *r)
         script_wake(t);
     }
     do
-        end_waiting(r);
+        end_tasks(r);
     while (!is_all_back(r));
     for (struct script_task *t = r->finished; t; t = t->next)
         r->out->changed |= t->ok && r->script->rows[t->row].writes;

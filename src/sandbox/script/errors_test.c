@@ -1,4 +1,4 @@
-/* Errors: what is said of them, and where they stand in the code. */
+/* Errors: their messages and positions. */
 #include "script/fixture_test.h"
 
 /* Fails as assert_fails(), at this place. */
@@ -78,7 +78,7 @@ static void functions_are_named_in_the_stack(void **state)
     assert_non_null(strstr(buf_cz(&outcome.stack), "at later (code.js:3:8)"));
     assert_fails_at("[3, 1].sort(() => {\n  throw new Error('in sort') })", ERR_GUEST,
                     "Error", "in sort", 2, 13);
-    /* Our own frames are not the agent's to read. */
+    /* Frames of our own code are hidden from agents. */
     static const char *const through_ours[] = {
         "structuredClone(() => 1)",
         "console.log({get a() { throw 1 }}, null.x)",
@@ -434,11 +434,11 @@ static void what_is_not_there_is_named(void **state)
     }
 }
 
-/* A source whose lines are the code's, ten further down, and shifted by one column. */
+/* A source map: the code's lines are ten further down, and shifted by one column. */
 static void ten_lines_down(void *arg, uint32_t *line, uint32_t *column)
 {
     (void)arg;
-    *line = *line == 1 ? 0 : *line + 10; /* the first line is of nobody */
+    *line = *line == 1 ? 0 : *line + 10; /* the first line has no source */
     *column += 1;
 }
 
@@ -458,7 +458,7 @@ static void places_are_turned_into_those_of_the_source(void **state)
     assert_string_equal(buf_cz(&outcome.stack), "    at (code.ts:13:8)");
     const char *logs = buf_cz(&outcome.logs);
     assert_non_null(strstr(logs, "code.ts:12:"));
-    assert_non_null(strstr(logs, "see code.js:2:3")); /* is no frame */
+    assert_non_null(strstr(logs, "see code.js:2:3")); /* not a frame */
     outcome.line = 1;
     script_outcome_origin(&outcome, &from, NULL, 0);
     assert_int_equal(outcome.line, 0);

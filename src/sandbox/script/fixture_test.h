@@ -3,7 +3,6 @@
  */
 #pragma once
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,18 +12,10 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+#include "engine/traps_test.h"
 #include "os/os.h"
 #include "script/script.h"
 #include "json/json.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 /* ---- the table ---------------------------------------------------------- */
 
@@ -33,20 +24,20 @@ enum row {
     QUICK_FAIL,  /* (name): with the error of that name */
     QUICK_WRITE, /* (fail): changes something, or fails */
     QUICK_BIG,   /* (n): a string of n bytes */
-    QUICK_RAW,   /* (text): the text itself, whether it is JSON or not */
+    QUICK_RAW,   /* (text): the text itself, valid JSON or not */
     QUICK_NOTHING,
-    QUICK_COUNT, /* how often it was called */
+    QUICK_COUNT, /* number of its calls */
     SYNC_ECHO,
     SYNC_FAIL,
-    SYNC_RELEASE, /* lets slow.hold go */
+    SYNC_RELEASE, /* lets slow.hold return */
     SYNC_CANCEL,  /* fires the request's cancel */
-    SYNC_MARK,    /* notes that the code has come so far */
-    SYNC_BUSY,    /* (ms): computes for so long */
+    SYNC_MARK,    /* notes that the code got this far */
+    SYNC_BUSY,    /* (ms): computes */
     SLOW_ECHO,
     SLOW_FAIL,
-    SLOW_MEET,  /* (n): answers as soon as n of them wait at once */
-    SLOW_HOLD,  /* answers when sync.release is called */
-    SLOW_PAUSE, /* (ms): answers after this time */
+    SLOW_MEET,  /* (n): returns as soon as n calls wait at once */
+    SLOW_HOLD,  /* returns when sync.release is called */
+    SLOW_PAUSE, /* (ms): returns after this time */
     INSIDE_TWICE,
     TOP,
     EXTRA_ECHO, /* a namespace that only runs with FEATURE_EXTRA have */
@@ -54,9 +45,9 @@ enum row {
     EXTRA_BOTH,
     QUICK_EXTRA, /* and one more in a namespace that is always there */
     BEAM,        /* a global of FEATURE_BEAM */
-    QUICK_SLEEP, /* (ms): answers after this time, and has no thread meanwhile */
+    QUICK_SLEEP, /* (ms): returns after this time, without a thread */
     SLOW_SLEEP,  /* the same */
-    SLOW_STOP,   /* answers when its cancel fires */
+    SLOW_STOP,   /* returns when its cancel fires */
     LATER,       /* (number, file, text): the function that the text returns, counted */
 };
 #define FEATURE_EXTRA 1u
@@ -124,7 +115,7 @@ static const struct script_row rows[] = {
                    "   } catch (e) { kit.failed(c, e); throw e; } }; }; }"},
 };
 
-/* What the calls share with the test. */
+/* State shared by the calls and the test. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -203,7 +194,7 @@ static inline bool wait_to_be_stopped(struct cancel *c, struct err *e)
     return err_set(e, ERR_CANCELLED, "stopped");
 }
 
-/* (ms): answers after this time, and has no thread meanwhile. */
+/* (ms): returns after this time, without a thread. */
 static inline bool has_slept(void *until, struct script_task *t, struct buf *out,
                              struct err *e)
 {
@@ -308,12 +299,12 @@ static inline bool perform(void *arg, struct script_task *t, uint32_t row,
 
 static struct engine *g;
 static struct script *script;
-/* The next evaluation's; each test begins with the usual ones. */
+/* The next evaluation's; reset before each test. */
 static struct script_request request;
-/* What came of the last one. */
+/* The last outcome. */
 static struct script_outcome outcome;
 
-/* As dev/unit runs us: in the root of the checkout. */
+/* In the root of the checkout, where dev/unit runs tests. */
 static inline int open_script_with(enum engine_memory memory)
 {
     struct err e = {0};
@@ -366,7 +357,7 @@ static inline void evaluate_str(struct str code)
     request.code = code;
     if (!script_run(script, &request, &outcome, &e))
         fail_msg("did not run: %s", e.msg);
-    /* Whatever came of it, its texts are what they should be. */
+    /* Texts of any outcome are valid UTF-8. */
     const struct buf *const texts[] = {&outcome.name,  &outcome.message, &outcome.stack,
                                        &outcome.frame, &outcome.preview, &outcome.result,
                                        &outcome.logs};
@@ -409,7 +400,7 @@ struct result_row {
     for (size_t row_ = 0; row_ < LENGTH(all); row_++) \
     assert_result((all)[row_].code, (all)[row_].json)
 
-/* The code fails so; `message` is a part of what is said. */
+/* The code fails with this error; `message` is a part of its message. */
 static inline void assert_fails(const char *code, enum err_code type, const char *name,
                                 const char *message)
 {

@@ -1,4 +1,4 @@
-/* Fuel: computing that is counted, the same for the same code, and ends it for good. */
+/* Fuel: counted computing, the same for the same code, with a definite end. */
 #include "script/fixture_test.h"
 
 static struct script *metered;
@@ -74,7 +74,7 @@ static void code_that_is_out_of_fuel_cannot_catch_it(void **state)
     }
 }
 
-/* What ran before it stopped is told, and nothing of it stays. */
+/* Logs until the end are returned, and no state stays. */
 static void logs_outlast_the_fuel_and_globals_do_not(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void without_a_limit_fuel_is_counted_only(void **state)
     assert_true(fuel_of("for (let i = 0; i < 1e6; i++); 1") > 1000000);
 }
 
-/* The metered engine keeps to all other limits, too. */
+/* The metered engine has all other limits, too. */
 static void other_limits_hold_beside_fuel(void **state)
 {
     (void)state;

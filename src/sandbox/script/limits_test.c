@@ -1,8 +1,7 @@
-/* Limits: each stops the code for good, whatever it is doing and whatever it does
- * about it. */
+/* Limits: each stops any code for good. */
 #include "script/fixture_test.h"
 
-/* After each limit the next evaluation finds everything in order. */
+/* After each limit the next evaluation works. */
 static void assert_all_is_well(void)
 {
     struct script_request kept = request;
@@ -27,7 +26,7 @@ static void what_the_host_computes_is_not_the_codes(void **state)
 {
     (void)state;
     request.compute_ms = 300;
-    /* 40 calls that keep the processor busy for 25 ms each, on this thread. */
+    /* 40 calls that use the CPU for 25 ms each, on this thread. */
     static const char code[] = "for (let i = 0; i < 40; i++) sync.busy(25); 'done'";
     assert_result(code, "\"done\"");
     assert_true(outcome.stats.compute_ms < 300);
@@ -178,7 +177,7 @@ static void computing_and_waiting_together_have_a_limit_of_their_own(void **stat
     request.timeout_ms = 40;
     assert_all_stopped(all, LENGTH(all), ERR_TIMEOUT, "took longer than 40 ms");
     assert_stopped("for (;;);", ERR_TIMEOUT);
-    /* Waiting is not computing: with limits apart each has its own. */
+    /* Waiting is not computing: separate limits apply. */
     request.timeout_ms = 60000;
     request.compute_ms = 30;
     assert_result("await sleep(100); 1", "1");
@@ -203,7 +202,7 @@ static void what_stands_still_does_not_count_there_either(void **state)
 static void calls_that_had_not_begun_are_not_made_after_the_end(void **state)
 {
     (void)state;
-    /* More than there are threads: those that wait for one are dropped. */
+    /* More than there are threads: calls that wait for one are dropped. */
     request.total_ms = 60;
     evaluate(
         "const all = []; for (let i = 0; i < 64; i++) all.push(slow.pause(100)); "
@@ -348,8 +347,7 @@ static void a_stack_overflow_may_be_caught(void **state)
     assert_results(all);
 }
 
-/* Many levels of what is parsed, compiled or matched: an outcome, not the end of the
- * process. */
+/* Deep nesting in what is parsed, compiled or matched: an outcome, not a crash. */
 static void deep_texts_end_somehow(void **state)
 {
     (void)state;
@@ -536,7 +534,7 @@ static void a_cancelled_evaluation_ends_wherever_it_is(void **state)
         "const held = slow.hold(); sync.mark(); await held; for (;;);",
         "sync.mark(); /(a+)+$/.test('a'.repeat(60) + 'b')",
     };
-    request.total_ms = 0; /* nothing else ends it */
+    request.total_ms = 0; /* no other limit */
     request.compute_ms = 0;
     request.calls_max = UINT32_MAX;
     for (size_t i = 0; i < LENGTH(all); i++) {
@@ -566,7 +564,7 @@ static void a_cancel_during_a_host_call_ends_it_there(void **state)
     assert_int_equal(table.counted, 0);
 }
 
-/* A person is asked in the middle of a call that answers at once, and takes his time. */
+/* A user is asked in the middle of a synchronous call. */
 static uint64_t stood_since_the_mark(void *arg)
 {
     (void)arg;

@@ -1,15 +1,9 @@
 /* The name in the agent's code that is not there. The engine says "not a function" and
  * where (own.sed); the text that ends at that place is "notes.serach". */
-#include <ctype.h>
 
 #include "script/internal.h"
 
 #define PARTS_MAX 6u /* of a dotted name */
-
-static bool is_letter(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
 
 /* The byte at which that line and column (in characters, from 1) begin; code.n where
  * there is no such place. */
@@ -30,7 +24,7 @@ static size_t offset_of(struct str code, uint32_t line, uint32_t column)
 static struct str word_at(struct str code, size_t from)
 {
     size_t to = from;
-    while (to < code.n && is_letter(code.at[to]))
+    while (to < code.n && char_is_word(code.at[to]))
         to++;
     return (struct str){code.at + from, to - from};
 }
@@ -50,7 +44,7 @@ static bool step_left(struct str code, size_t *at, bool *dotted)
     while (i > 0 && char_is_space(code.at[i - 1]))
         i--;
     size_t end = i;
-    while (i > 0 && is_letter(code.at[i - 1]))
+    while (i > 0 && char_is_word(code.at[i - 1]))
         i--;
     *at = i;
     return i < end;
@@ -68,7 +62,7 @@ static bool read_left(struct str code, size_t from, struct chain *out)
     out->count = 0;
     while (dotted && out->count < PARTS_MAX) {
         struct str word = word_at(code, from);
-        if (!word.n || isdigit((unsigned char)word.at[0]))
+        if (!word.n || char_is_digit(word.at[0]))
             return false;
         out->parts[out->count++] = word;
         if (!step_left(code, &from, &dotted))
@@ -105,7 +99,7 @@ static bool is_behind(struct str code, size_t from, const char *word)
     while (i > 0 && char_is_space(code.at[i - 1]))
         i--;
     return i < from && i >= n && !memcmp(code.at + i - n, word, n) &&
-           (i == n || !is_letter(code.at[i - n - 1]));
+           (i == n || !char_is_word(code.at[i - n - 1]));
 }
 
 /* Was it thrown in a function of the engine's own, which the code at the place calls? */
@@ -125,7 +119,7 @@ static void name_callee(struct str code, size_t from, struct script_outcome *out
         return; /* the code says so itself: new TypeError('not a function') */
     if (is_behind(code, from, "of")) { /* for await (const x of 5) */
         buf_clear(&out->message);
-        buf_cstr(&out->message, "what stands behind 'of' is not iterable");
+        buf_cstr(&out->message, "the value after 'of' is not iterable");
         return;
     }
     if (is_inside_native(out)) {

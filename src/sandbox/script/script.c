@@ -220,7 +220,7 @@ static void begin_waiting(struct run *r, struct world *w, uint64_t now)
 }
 
 /* It goes on: what it waited for is not left to compute in. */
-static void end_waiting(struct run *r, struct world *w)
+static void resume_limits(struct run *r, struct world *w)
 {
     uint64_t stood = r->q->stood ? r->q->stood(r->q->perform_arg) : 0;
     uint64_t waited = r->host_ns > stood ? r->host_ns - stood : 0;
@@ -252,7 +252,7 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
         }
         ok = ok && run_wait(r, &a, e);
         r->host_ns += os_mono_ns() - start;
-        end_waiting(r, w);
+        resume_limits(r, w);
         if (!ok || !run_settle(r, w, &a, e))
             return false;
     }
@@ -279,11 +279,7 @@ static bool run_init(struct run *r, struct script *s, const struct script_reques
     r->until_ns = q->total_ms ? r->started_ns + q->total_ms * 1000000u : UINT64_MAX / 2;
     buf_init(&r->sync_answer, CALL_ANSWER_MAX);
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->change, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&r->change, NULL);
     return true;
 }
 

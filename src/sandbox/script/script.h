@@ -100,7 +100,7 @@ void script_resume(struct script *s, const char *principal, bool thread);
  * rejected with an error of that kind. `t`: by which it may wait; NULL: it has to answer
  * when it returns. Threads: `slow` rows run on others, several at once; none runs any more
  * when script_run() returns, and those that had not begun never do. `row` has SCRIPT_WITHIN
- * (abi.h) besides where code of a further source makes the call. */
+ * (abi/abi.h) besides where code of a further source makes the call. */
 typedef bool script_perform_fn(void *arg, struct script_task *t, uint32_t row,
                                struct str args, struct buf *out, struct err *e);
 

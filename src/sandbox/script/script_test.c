@@ -1,4 +1,4 @@
-/* Evaluations: which value is the result, what is kept of it, and host calls. */
+/* Evaluations: results, their conversion, and host calls. */
 #include "script/fixture_test.h"
 
 /* ---- which value is the result ------------------------------------------ */
@@ -428,7 +428,7 @@ static void errors_of_calls_keep_their_kind(void **state)
     assert_fails("await slow.fail('NoVault')", ERR_NO_VAULT, "NoVault", "told to fail");
     assert_fails("sync.fail('PermissionDenied')", ERR_DENIED, "PermissionDenied",
                  "told to fail");
-    /* A name alone does not make an error of the host's. */
+    /* The name alone does not make it an error of the host. */
     assert_fails("throw Object.assign(new Error('mine'), {name: 'NotFound'})", ERR_GUEST,
                  "NotFound", "mine");
     assert_fails("throw Object.assign(new Error('mine'), {name: 'OutputTooLarge'})",
@@ -634,7 +634,7 @@ static void timers_run_in_the_order_in_which_they_are_due(void **state)
 static void timers_are_not_waited_for_once_the_result_is_there(void **state)
 {
     (void)state;
-    /* Waited for, each would end with Timeout. */
+    /* If awaited, each would end with Timeout. */
     request.total_ms = 20000;
     assert_result("setTimeout(() => {}, 1e9); 1", "1");
     assert_result("setInterval(() => {}, 1); 2", "2");

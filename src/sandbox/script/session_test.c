@@ -184,7 +184,8 @@ static void each_call_stands_for_itself(void **state)
     assert_int_equal(outcome.line, 1);
     assert_true(outcome.saved.n > 0);
     call_gives("3", "3");
-    /* Nor is a promise that waited for a call or a timer. */
+    /* Nor is a promise that waited for a call or a timer. That a timer does not run has no
+     * sign but that its time passes. */
     call_gives(
         "let seen = 0; sleep(200).then(() => seen++); const never = new Promise(() => {});"
         "await quick.echo(1); seen",

@@ -1,4 +1,4 @@
-/* Sources that come while an evaluation runs: their places, and the count of their calls. */
+/* Sources that are loaded while an evaluation runs: positions, and counts of calls. */
 #include "script/fixture_test.h"
 
 #define F "const f = later(1, 'deep.f@1', "
@@ -44,7 +44,7 @@ static void the_stack_goes_on_where_a_promise_was_asked_for(void **state)
     assert_int_equal(outcome.line, 3);
     assert_non_null(strstr(buf_cz(&outcome.stack), "at f (deep.f@1:3:"));
     assert_non_null(strstr(buf_cz(&outcome.stack), "(code.js:3:"));
-    /* What cannot be written to keeps its own. */
+    /* A frozen error keeps its own. */
     assert_fails(F "'async function f() {\\n  await 0;\\n  throw Object.freeze(new "
                    "Error(\"e\"));\\n}\\nreturn f');\nawait f();",
                  ERR_GUEST, "Error", "e");

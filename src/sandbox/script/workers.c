@@ -103,13 +103,7 @@ static bool has_timer(struct workers *p)
 {
     if (p->has_timer)
         return true;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, TIMER_STACK);
-    p->has_timer = pthread_create(&p->timer, &attr, keep_time, p) == 0;
-    if (p->has_timer)
-        (void)pthread_setname_np(p->timer, "host-timer");
-    pthread_attr_destroy(&attr);
+    p->has_timer = os_thread_start(&p->timer, "host-timer", TIMER_STACK, keep_time, p);
     return p->has_timer;
 }
 
@@ -272,13 +266,9 @@ static void call_worker(struct workers *p)
     }
     if (p->count >= THREADS_MAX + p->lent)
         return;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_SIZE);
-    p->starting = pthread_create(&p->threads[p->count], &attr, workers_thread, p) == 0;
-    if (p->starting)
-        (void)pthread_setname_np(p->threads[p->count++], "host-call");
-    pthread_attr_destroy(&attr);
+    p->starting = os_thread_start(&p->threads[p->count], "host-call", STACK_SIZE,
+                                  workers_thread, p);
+    p->count += p->starting;
 }
 
 static void make_ready(struct workers *p, struct script_task *t)
@@ -358,13 +348,7 @@ static void *keep_time(void *arg)
             make_ready(p, p->timers[1]);
             continue;
         }
-        if (until == UINT64_MAX) {
-            pthread_cond_wait(&p->due, &p->lock);
-            continue;
-        }
-        struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
-                              .tv_nsec = (long)(until % 1000000000u)};
-        (void)pthread_cond_timedwait(&p->due, &p->lock, &at);
+        (void)os_cond_wait(&p->due, &p->lock, until);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -375,11 +359,7 @@ struct workers *workers_new(void)
     struct workers *p = mem_new(sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->due, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&p->due, NULL);
     return p;
 }
 

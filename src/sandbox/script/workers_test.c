@@ -1,9 +1,9 @@
-/* Slow calls: who gets a thread, and what waits without one. */
-#include <dirent.h>
+/* Slow calls: threads, and waits without one. */
 
+#include "base/system_test.h"
 #include "script/fixture_test.h"
 
-#define DEADLINE_NS 30000000000u /* for what comes at once */
+#define DEADLINE_NS 30000000000u /* for immediate events */
 
 static void await(bool (*there)(void))
 {
@@ -75,7 +75,7 @@ static void hold_all(struct beside all[static 3], const char *principal)
     for (unsigned i = 0; i < 3; i++)
         begin_beside(&all[i], principal, forty_held);
     await(many_are_held);
-    /* All of them have made their calls once none is added any more. */
+    /* All calls are made once their number stays the same. */
     for (unsigned same = 0, last = 0; same < 100; pause_ms(2)) {
         same = held() == last ? same + 1 : 0;
         last = held();
@@ -129,7 +129,7 @@ static void who_is_out_of_time_does_not_wait_for_calls_that_have_not_begun(void 
     begin_beside(&late, "a",
                  "await Promise.all(Array.from({length: 100}, () => slow.echo()))");
     pthread_join(late.thread, NULL);
-    unsigned still = held(); /* else it would have waited for them */
+    unsigned still = held(); /* otherwise it would have waited for them */
     let_go(all);
     assert_false(late.o.success);
     assert_int_equal(late.o.type, ERR_TIMEOUT);
@@ -138,17 +138,6 @@ static void who_is_out_of_time_does_not_wait_for_calls_that_have_not_begun(void 
 }
 
 /* ---- waiting ------------------------------------------------------------------- */
-
-static unsigned threads(void)
-{
-    unsigned n = 0;
-    DIR *d = opendir("/proc/self/task");
-    assert_non_null(d);
-    for (struct dirent *x; (x = readdir(d));)
-        n += x->d_name[0] != '.';
-    closedir(d);
-    return n;
-}
 
 #define SLEEPERS "Promise.all(Array.from({length: 500}, () => waits.slow(600000)))"
 
@@ -169,7 +158,7 @@ static void calls_that_wait_have_no_thread(void **state)
     end_beside(&b, false);
     assert_int_equal(b.o.type, ERR_CANCELLED);
     assert_int_equal(atomic_load(&table.sleeping), 0);
-    if (now > 40) /* 32 at most for slow calls, and a few of others */
+    if (now > 40) /* at most 32 for slow calls, and a few others */
         fail_msg("%u threads", now);
 }
 

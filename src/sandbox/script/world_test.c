@@ -1,4 +1,4 @@
-/* The world that code finds: what is there, what is not, and that it is new. */
+/* The world of code: its contents, what is absent, and that it is new. */
 #include "script/fixture_test.h"
 
 /* ---- new each time ------------------------------------------------------ */
@@ -201,8 +201,8 @@ static void the_language_is_that_of_2023(void **state)
     assert_results(all);
 }
 
-/* Our splice stands in the place of the interpreter's: the same, element by element,
- * as one that is written out. */
+/* Our splice replaces the interpreter's: the same result as a reference
+ * implementation. */
 static void splice_does_what_the_standard_says(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void splice_does_what_the_standard_says(void **state)
 
 /* ---- the guest's own C: memory, heap, numbers ---------------------------- */
 
-/* memmove and memset are ours in the guest: all small lengths, overlaps both ways. */
+/* memmove and memset are the guest's own: all small lengths, overlaps both ways. */
 static void bytes_are_moved_and_filled_as_they_should_be(void **state)
 {
     (void)state;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -39,14 +38,10 @@ unsigned sql_pool_size(void)
 struct sql_pool *sql_pool_new(const char *guest_dir)
 {
     struct sql_pool *p = mem_new(sizeof *p);
-    pthread_condattr_t attr;
     p->guest_dir = mem_strdup(guest_dir);
     p->size = sql_pool_size();
     must(pthread_mutex_init(&p->lock, NULL) == 0);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    must(pthread_cond_init(&p->freed, &attr) == 0);
-    pthread_condattr_destroy(&attr);
+    must(pthread_cond_init(&p->freed, NULL) == 0);
     return p;
 }
 
@@ -90,12 +85,7 @@ static bool has_room(const struct sql_pool *p, const char *who)
 
 static void wait_a_moment(struct sql_pool *p)
 {
-    struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_nsec += LOOK_MS * 1000000L;
-    at.tv_sec += at.tv_nsec / 1000000000L;
-    at.tv_nsec %= 1000000000L;
-    (void)pthread_cond_timedwait(&p->freed, &p->lock, &at);
+    (void)os_cond_wait(&p->freed, &p->lock, os_in_ms(LOOK_MS));
 }
 
 bool turn_take(const struct sql_caller *by, struct turn *s, const struct sql_query *q,

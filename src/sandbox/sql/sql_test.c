@@ -1,5 +1,5 @@
-/* Queries of strangers: what they may read, how they end, and what is believed of the
- * processes that run them. */
+/* Untrusted queries: what they may read, how they end, and malformed replies of their
+ * processes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static struct db *db;
 static struct sql_pool *pool;
 static struct sql_source source;
 
-/* Where the program lies that this test plays itself, as `how`; else the real one. */
+/* The pool whose program is this test itself, as `how`; or the real one. */
 static struct sql_pool *pool_of(const char *how)
 {
     char guests[200], self[PATH_MAX], program[300];
@@ -185,7 +185,7 @@ static void nothing_else_is_read_however_it_is_spelt(void **state)
             (void)snprintf(sql, sizeof sql, ways[k], tried[i]);
             if (ask_in(pool, sql, 20000, &out, &e))
                 fail_msg("%s: %s", sql, buf_cz(&out));
-            /* Where the columns do not fit, it is no query at all. */
+            /* If the columns do not fit, the query is invalid. */
             if (e.code != ERR_DENIED && e.code != ERR_INVALID)
                 fail_msg("%s: %d %s", sql, e.code, e.msg);
         }
@@ -235,7 +235,7 @@ static void *run_asker(void *arg)
 
 #define ENDLESS "SELECT instr(zeroblob(19000000), CAST(zeroblob(9000000)||x'01' AS BLOB))"
 
-/* Who waits for its answer looks again and again. */
+/* A caller that polls. */
 static bool is_fifth_look(void *looks)
 {
     return ++*(unsigned *)looks >= 5;
@@ -272,7 +272,7 @@ static void one_caller_leaves_processes_to_others(void **state)
     (void)run_asker(&one);
     if (!one.ok)
         fail_msg("%s", one.e.msg);
-    /* Its own wait, and say so when their time is over. */
+    /* Its own wait, until their time is over. */
     struct asker late = {
         .by = {.pool = pool, .principal = "token many"}, .ms = 300, .sql = "SELECT 1"};
     (void)run_asker(&late);
@@ -309,7 +309,7 @@ static void what_was_written_is_seen_by_the_next(void **state)
         char sql[100], rows[40];
         (void)snprintf(sql, sizeof sql, "INSERT INTO notes(name) VALUES('n%d')", i);
         assert_true(db_exec(db, sql, &e));
-        if (i % 50 == 0) /* the log begins anew */
+        if (i % 50 == 0) /* the log is truncated */
             assert_true(db_exec(db, "PRAGMA wal_checkpoint(RESTART)", &e));
         (void)snprintf(rows, sizeof rows, "[{\"n\":%d}]", i);
         answers("SELECT count(*) AS n FROM notes", rows);
@@ -406,7 +406,7 @@ static const struct lie {
     {"half", FRAME_ANSWER, 1000, "{\"columns\":", ERR_IO, "that ran the query"},
 };
 
-/* This program, begun as cloche-sql. */
+/* This program, started as cloche-sql. */
 static int lie(const char *path)
 {
     for (size_t i = 0; i < LENGTH(lies); i++) {

@@ -266,7 +266,7 @@ static void put_bytes(struct json_writer *w, struct str bytes)
     json_put_str(w, buf_view(&hex));
 }
 
-static void put_value(struct json_writer *w, struct query *q, int i)
+static void row_put_value(struct json_writer *w, struct query *q, int i)
 {
     int64_t n = query_int(q, i);
     char text[24];
@@ -346,7 +346,7 @@ static bool worker_put_rows(const struct question *s, struct query *q, struct bu
         json_open_object(&w);
         for (int i = 0; i < columns; i++) {
             json_key_str(&w, names[i]);
-            put_value(&w, q, i);
+            row_put_value(&w, q, i);
         }
         json_close(&w);
         count++;

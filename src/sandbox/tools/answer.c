@@ -67,29 +67,11 @@ static void tool_put_parameter(const struct tool *t, const struct tool_parameter
     json_close(w);
 }
 
-/* Keys that every call may have, where no parameter has that name. Clients take one type
- * a value, or an anyOf that stands alone, and at least one key of an object by name. */
 static void put_shared(const struct tool *t, struct json_writer *w)
 {
-    static const struct {
-        const char *name, *schema;
-    } rows[] = {
-        {"args", "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
-                 "\"words of its command line, as they are\"}"},
-        {"stdin",
-         "{\"anyOf\":[{\"type\":\"string\",\"description\":\"standard input\"},"
-         "{\"type\":\"object\",\"properties\":{\"base64\":{\"type\":\"string\"}},"
-         "\"description\":\"of bytes that are no text\"}]}"},
-        {"files", "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},"
-                  "\"description\":\"files for /work: {name: text or {base64}}\"}"},
-        {"cwd",
-         "{\"type\":\"string\",\"description\":\"working directory: /vault, or /work, "
-         "the default with stdin or files, which shows no vault\"}"},
-        {"timeout", "{\"type\":\"integer\",\"minimum\":1,\"description\":\"ms\"}"},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        if (argument_is_shared(t, str_of(rows[i].name)))
-            json_pair_raw(w, rows[i].name, str_of(rows[i].schema));
+    for (const struct shared_parameter *p = shared_parameters; p->name; p++)
+        if (argument_is_shared(t, str_of(p->name)))
+            json_pair_raw(w, p->name, str_of(p->schema));
 }
 
 static bool must_be_given(const struct tool *t, const struct tool_parameter *p)
@@ -162,7 +144,7 @@ static bool read_timeout(const struct json *v, struct tool_stage *stage, struct 
     int64_t ms = json_int(v, 0);
     if (ms < 1)
         return err_set(e, ERR_INVALID,
-                       "arguments.timeout is no whole number of milliseconds above 0");
+                       "arguments.timeout is not a positive integer of milliseconds");
     if (ms < UINT32_MAX && (!stage->timeout_ms || (uint32_t)ms < stage->timeout_ms))
         stage->timeout_ms = (uint32_t)ms;
     return true;
@@ -185,7 +167,7 @@ bool tool_call_read(const struct tool *t, const struct json *arguments, struct a
     const struct json *timeout = answer_shared(t, arguments, "timeout");
     if (cwd && (!json_is(cwd, JSON_STRING) || !json_str(cwd).n))
         return err_set(e, ERR_INVALID,
-                       "arguments.cwd is no path; one such as \"/work\" is accepted");
+                       "arguments.cwd is not a path; one such as \"/work\" is accepted");
     if (cwd && !(world->folder = str_cz(json_str(cwd), a, e)))
         return err_wrap(e, "arguments.cwd");
     return (!files || read_files(files, a, world, e)) &&
@@ -364,7 +346,8 @@ static bool check_output(const struct tool_result *r, const struct tool *last,
         return true;
     scoped(arena_free) struct arena *a = arena_new(RUN_MEMORY);
     if (r->stages[r->stage_count - 1].stdout_lost)
-        return err_set(e, ERR_OUTPUT, "%s wrote more than is kept, so that it is no JSON",
+        return err_set(e, ERR_OUTPUT,
+                       "%s wrote more than is kept, so its output is not JSON",
                        last->name);
     return json_read(str_trim(buf_view(&r->output)), a, e) ||
            err_wrap(e, "%s should have written JSON", last->name);

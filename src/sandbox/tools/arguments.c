@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 #include "crypto/crypto.h"
+#include "tools/arguments.api.h"
 #include "tools/internal.h"
 
-/* Keys that every call may have; one of the manifest's own goes first. */
-static const char *const shared_keys[] = {"args", "stdin", "files", "cwd", "timeout"};
+const struct shared_parameter shared_parameters[] = {COMPONENTS, {NULL, NULL}};
 
 struct value {
     const struct tool_parameter *p;
@@ -43,8 +43,8 @@ static const struct tool_parameter *parameter_named(const struct tool *t, struct
 bool argument_is_shared(const struct tool *t, struct str key)
 {
     bool found = false;
-    for (size_t i = 0; i < LENGTH(shared_keys); i++)
-        found |= str_is(key, shared_keys[i]);
+    for (const struct shared_parameter *p = shared_parameters; p->name; p++)
+        found |= str_is(key, p->name);
     return found && !parameter_named(t, key);
 }
 
@@ -64,10 +64,11 @@ static bool argument_refuse_unknown(const struct tool *t, struct str key, struct
     scoped_buf struct buf known = buf_of(BUF_LINE);
     for (size_t i = 0; i < t->parameter_count; i++)
         buf_printf(&known, "%s, ", t->parameters[i].name);
-    for (size_t i = 0; i < LENGTH(shared_keys); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", shared_keys[i]);
+    for (const struct shared_parameter *p = shared_parameters; p->name; p++)
+        buf_printf(&known, "%s%s", p > shared_parameters ? ", " : "", p->name);
     return err_set(e, ERR_INVALID, "there is no argument '%.*s'; accepted are %s",
-                   STR_ARGS(str_cut(key, 60)), buf_cz(&known));
+                   STR_ARGS(str_cut(key, 60)), buf_cz(&known)) ||
+           err_because(e, CAUSE_SHAPE);
 }
 
 /* A number's choices may be spelt as strings in the manifest, and are meant by both. */
@@ -88,8 +89,8 @@ static bool check_number(const struct tool_parameter *p, const struct json *spel
         w = json_writer(&text);
         json_put(&w, it.value);
     }
-    return err_set(e, ERR_INVALID, "arguments.%.64s is none of its choices: %s", p->name,
-                   buf_cz(&text));
+    return err_set(e, ERR_INVALID, "arguments.%.64s is not one of its choices: %s",
+                   p->name, buf_cz(&text));
 }
 
 /* The manifest's own words about a parameter are a schema of it. */
@@ -441,8 +442,8 @@ static bool add_input(struct layout *l, struct err *e)
         if (is_given(given))
             return err_set(
                 e, ERR_INVALID,
-                "arguments.stdin cannot be given: the arguments themselves are "
-                "what it reads there");
+                "arguments.stdin cannot be given: the tool reads its arguments from "
+                "standard input");
         l->out->has_input = l->out->by_json = true;
         return make_json(l, &l->out->input, e);
     }
@@ -465,7 +466,8 @@ static bool lay_out(struct layout *l, struct err *e)
 {
     if (!json_is(l->given, JSON_OBJECT))
         return err_set(e, ERR_INVALID, "the arguments are %s; an object is accepted",
-                       json_type_name(json_type(l->given)));
+                       json_type_name(json_type(l->given))) ||
+               err_because(e, CAUSE_SHAPE);
     return check_given(l, e) && arguments_check_required(l, e) && collect_values(l, e) &&
            (l->tool->execution.style == TOOL_JSON ? place_json(l, e) : place_all(l, e)) &&
            add_args(l, e) && add_input(l, e);

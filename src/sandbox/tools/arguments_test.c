@@ -1,4 +1,4 @@
-/* How what a call says becomes words and input. */
+/* Arguments of a call as command-line words and input. */
 #include "tools/fixture_test.h"
 
 static struct err e;
@@ -88,7 +88,7 @@ static void a_parameter_may_be_standard_input(void **state)
         "fed|--pattern|a|--number<a text");
     assert_string_equal(words("fed", "{'input': '', 'pattern': 'a'}"),
                         "fed|--pattern|a<");
-    /* What is piped or given as stdin takes its place. */
+    /* Piped input or stdin replaces it. */
     assert_string_equal(words("fed", "{'pattern': 'a', 'stdin': 'other'}"),
                         "fed|--pattern|a<other");
     assert_non_null(

@@ -2,7 +2,6 @@
  * its own in the place of the user's. Only for *_test.c. */
 #pragma once
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,16 +11,9 @@
 #include <cmocka.h>
 
 #include "base/home_test.h"
+#include "engine/traps_test.h"
 #include "os/os.h"
 #include "tools/internal.h"
-
-/* cmocka puts its own handlers in the place of wasmtime's. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 static char home[HOME_SIZE];
 static struct engine *engine;

@@ -25,7 +25,13 @@ bool command_make(const struct tool_stage *s, bool piped, struct arena *a,
 /* Does one of its words, or the object that it reads as its arguments, have this in it? */
 bool command_mentions(const struct command *c, struct str path);
 
-/* Is this key one of what every call may have, rather than a parameter? */
+/* Parameters that every call may have, up to one without a name; one of the manifest's own
+ * goes first. */
+struct shared_parameter {
+    const char *name, *schema; /* JSON text, as clients take it */
+};
+extern const struct shared_parameter shared_parameters[];
+/* Is this key one of them, rather than the tool's own? */
 bool argument_is_shared(const struct tool *t, struct str key);
 
 /* ---- the file tree of a stage (tree.c) ---------------------------------- */

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <time.h>
+
+#include "os/os.h"
 
 struct pipe {
     pthread_mutex_t lock;
@@ -17,13 +18,9 @@ struct pipe {
 struct pipe *pipe_new(uint64_t until_ns)
 {
     struct pipe *p = mem_new(sizeof *p);
-    p->until_ns = until_ns;
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->filled, &attr);
-    pthread_cond_init(&p->drained, &attr);
-    pthread_condattr_destroy(&attr);
+    p->until_ns = until_ns ? until_ns : UINT64_MAX;
+    pthread_cond_init(&p->filled, NULL);
+    pthread_cond_init(&p->drained, NULL);
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
@@ -38,19 +35,9 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
-/* Waits once; the caller looks again at what it waits for. false: the moment has come. */
-static bool wait_until(struct pipe *p, pthread_cond_t *news, uint64_t until_ns)
-{
-    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
-                             .tv_nsec = (long)(until_ns % 1000000000u)};
-    return pthread_cond_timedwait(news, &p->lock, &until) != ETIMEDOUT;
-}
-
 static void pipe_wait(struct pipe *p, pthread_cond_t *news)
 {
-    if (!p->until_ns)
-        pthread_cond_wait(news, &p->lock);
-    else if (!wait_until(p, news, p->until_ns))
+    if (!os_cond_wait(news, &p->lock, p->until_ns))
         p->stopped = true;
 }
 
@@ -88,13 +75,13 @@ int pipe_read(struct pipe *p, void *to, size_t n, size_t *done)
 
 int pipe_ready(struct pipe *p, uint64_t until_ns, size_t *bytes)
 {
-    bool ends_first = p->until_ns && p->until_ns <= until_ns, in_time = true;
+    bool ends_first = p->until_ns <= until_ns, in_time = true;
     pthread_mutex_lock(&p->lock);
     while (in_time && !p->n && !p->write_ended && !p->stopped) {
         if (ends_first)
             pipe_wait(p, &p->filled);
         else
-            in_time = wait_until(p, &p->filled, until_ns);
+            in_time = os_cond_wait(&p->filled, &p->lock, until_ns);
     }
     *bytes = p->n;
     int failed = p->stopped ? EINTR : p->n || p->write_ended ? 0 : EAGAIN;

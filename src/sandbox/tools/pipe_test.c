@@ -1,4 +1,4 @@
-/* The pipe between two stages: what a reader finds, waits for, and is told at the end. */
+/* The pipe between two stages: reads, waits, and its end. */
 #include "tools/pipe.h"
 
 #include <errno.h>

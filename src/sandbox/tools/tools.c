@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "os/os.h"
 #include "tools/internal.h"
 
 struct run {
@@ -161,15 +162,10 @@ static void *run_thread(void *arg)
 
 static bool begin_thread(struct stage *s, struct err *e)
 {
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
-    int failed = pthread_create(&s->thread, &attr, run_thread, s);
-    pthread_attr_destroy(&attr);
-    s->on_thread = failed == 0;
+    s->on_thread =
+        os_thread_start(&s->thread, "tool-stage", ENGINE_THREAD_STACK, run_thread, s);
     return s->on_thread ||
-           err_set(e, ERR_BUSY, "no thread for a stage of the pipeline: %s",
-                   strerror(failed));
+           err_set(e, ERR_BUSY, "no thread for a stage of the pipeline: %m");
 }
 
 static bool run_stages(struct run *r, struct err *e)

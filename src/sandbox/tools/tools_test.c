@@ -1,4 +1,4 @@
-/* Runs: what a tool is given, what comes back, and every way in which it ends. */
+/* Runs: input, output, and every way to end. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ static void assert_output(const char *text)
                  result.stages[0].errors.at);
 }
 
-/* That it was stopped, and what that looks like. */
+/* It was stopped, and looks stopped. */
 static void assert_stopped(size_t stage, enum err_code why, uint32_t code,
                            const char *says)
 {
@@ -536,14 +536,14 @@ static void each_stage_has_a_tree_of_its_own(void **state)
     assert_true(str_is(file("b")->bytes, "2"));
     stages[1].timeout_ms = 20;
     RUN({"probe", {"put", "a", "1"}}, {"probe", {"spin"}});
-    assert_int_equal(trees_seen, 1); /* a limit stopped one: nobody looks */
+    assert_int_equal(trees_seen, 1); /* a limit stopped one: no tree is read */
 }
 
 /* ---- the result in JSON -------------------------------------------------- */
 
 static bool told_fine; /* it was no error */
 
-/* The result's value at a key, after a look at the whole. */
+/* The result's value at a key, after a check of the whole. */
 static const struct json *told(const char *key)
 {
     scoped_buf struct buf text;
@@ -588,7 +588,7 @@ static void an_exit_code_may_be_an_answer(void **state)
     assert_int_equal(json_int(told("exitCode"), -1), 3);
     assert_null(told("outcome"));
     assert_false(told_fine);
-    /* Nor does it fail the pipeline that goes on. */
+    /* Nor does it make the pipeline fail. */
     RUN({"reader", {"complain"}}, {"probe", {"count"}});
     assert_true(json_bool(told("success"), false));
     assert_int_equal(json_int(told("exitCode"), -1), 0);

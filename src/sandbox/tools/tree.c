@@ -147,8 +147,8 @@ static bool set_here(struct tree *t, const struct tool_world *w, const struct to
         return true;
     }
     return err_set(e, ERR_NOT_FOUND,
-                   "the working directory '%.200s' is no folder that the tool sees; " WORK
-                   ", /tmp and what is mounted are",
+                   "the working directory '%.200s' is not a folder that the tool "
+                   "sees; " WORK ", /tmp and mounted folders are accepted",
                    t->here);
 }
 
@@ -233,8 +233,8 @@ static struct tool_file *file_named(struct tool_result *out, struct str name,
     return &out->files[out->file_count++];
 }
 
-static bool read_whole(struct vfs_file *file, uint64_t size, struct arena *a,
-                       struct str *out, struct err *e)
+static bool tree_read_whole(struct vfs_file *file, uint64_t size, struct arena *a,
+                            struct str *out, struct err *e)
 {
     char *to = arena_get(a, (size_t)size + 1, e);
     size_t got = 1;
@@ -262,7 +262,7 @@ static bool search_add(struct search *s, struct str path, struct err *e)
     if (st.size > TOOL_FILES_BYTES - s->bytes)
         return true;
     s->bytes += st.size;
-    return read_whole(file, st.size, s->out->arena, &f->bytes, e);
+    return tree_read_whole(file, st.size, s->out->arena, &f->bytes, e);
 }
 
 /* Files of a folder; the folders in it are put among those still to be looked at. */

@@ -7,7 +7,7 @@
 #define MESSAGES_MAX 4096u
 #define TEXT_MAX 400u /* bytes of a message */
 
-_Static_assert(TYPESCRIPT_MEMORY_BYTES >> 20 == 512, "as the words say");
+_Static_assert(TYPESCRIPT_MEMORY_BYTES >> 20 == 512, "see its message");
 const struct guest_kind esbuild = {
     .name = "typescript",
     .title = "the TypeScript guest",
@@ -35,12 +35,12 @@ static bool copy_bytes(struct guest_world *w, uint32_t at, uint32_t n, struct ar
     return copy || err_set(e, ERR_GUEST, "the TypeScript guest's answer cannot be read");
 }
 
-static bool copy_text(struct guest_world *w, uint32_t at, uint32_t n, struct arena *a,
-                      struct str *out, struct err *e)
+static bool esbuild_copy_text(struct guest_world *w, uint32_t at, uint32_t n,
+                              struct arena *a, struct str *out, struct err *e)
 {
     return copy_bytes(w, at, n, a, out, e) &&
            (str_is_utf8(*out) ||
-            err_set(e, ERR_GUEST, "the TypeScript guest's answer is no text"));
+            err_set(e, ERR_GUEST, "the TypeScript guest's answer is not text"));
 }
 
 static bool read_messages(struct str all, struct transformed *out, struct arena *a,
@@ -86,7 +86,8 @@ bool esbuild_transform(struct guest_world *w, struct str source, struct arena *a
         return out->message_count > 0 ||
                err_set(e, ERR_GUEST,
                        "the TypeScript guest failed without an error message");
-    return copy_text(w, answer.code_at, answer.code_size, a, &out->javascript, e) &&
-           copy_text(w, answer.map_at, answer.map_size, a, &map, e) &&
+    return esbuild_copy_text(w, answer.code_at, answer.code_size, a, &out->javascript,
+                             e) &&
+           esbuild_copy_text(w, answer.map_at, answer.map_size, a, &map, e) &&
            read_map(map, out, a, e);
 }

@@ -285,11 +285,11 @@ static bool refuse_import(const struct work *k, const struct segment *s,
                                        chars_of_units(line, s->from_column) + 1};
     struct str name =
         module_named((struct str){k->from.text.at + rest, k->from.text.n - rest});
-    return err_set(e, ERR_SYNTAX,
-                   "nothing can be imported here, also not '%.*s': there are no modules; "
-                   "notes, utils and the like are there without an import, and "
-                   "'import type' is accepted",
-                   STR_ARGS(str_cut(name, 80)));
+    return err_set(
+               e, ERR_SYNTAX,
+               "nothing can be imported, including '%.*s': there are no modules; notes, utils and the rest of the API need no import, and 'import type' is accepted",
+               STR_ARGS(str_cut(name, 80))) ||
+           err_because(e, CAUSE_IMPORT);
 }
 
 /* esbuild begins such a statement, and nothing but parts of template texts, at a line's

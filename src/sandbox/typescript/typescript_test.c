@@ -1,6 +1,5 @@
-/* Positions, what is kept, and the way through the guest, which must have been built. */
+/* Positions, the cache, and the guest, which must have been built. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,15 +8,8 @@
 #include <cmocka.h>
 
 #include "base/home_test.h"
+#include "engine/traps_test.h"
 #include "typescript/internal.h"
-
-/* cmocka puts its own handlers in the place of wasmtime's. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 static char root[HOME_SIZE];
 static struct engine *g;
@@ -288,7 +280,7 @@ static void without_a_guest_it_says_so(void **state)
 static void worlds_do_not_know_of_each_other(void **state)
 {
     (void)state;
-    /* The second one would find the first's text, or its counters, were it there. */
+    /* The second would find the first's text or counters, if they had stayed. */
     typescript_drop(transpile("const secret: string = 'abcdefghijkl'"));
     const struct typescript_code *c = transpile("const other: string = ''");
     assert_null(strstr(typescript_javascript(c).at, "abcdefghijkl"));

@@ -34,6 +34,10 @@ struct child {
     char *name;
     struct node *node;
 };
+/* Where a name is, or would be, in rows of `size` bytes that begin with their name, by which
+ * they are sorted. */
+size_t name_place(const void *rows, size_t count, size_t size, struct str name,
+                  bool *found);
 
 struct vfs {
     struct vfs_quota quota;

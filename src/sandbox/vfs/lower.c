@@ -46,18 +46,7 @@ void lower_attach(struct node *folder, struct mounted *m)
 
 static size_t lower_find_name(const struct lower *l, struct str name, bool *found)
 {
-    size_t from = 0, to = l->count;
-    *found = false;
-    while (from < to && !*found) {
-        size_t middle = from + (to - from) / 2;
-        int order = str_cmp(str_of(l->covered[middle].name), name);
-        *found = order == 0;
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return to;
+    return name_place(l->covered, l->count, sizeof *l->covered, name, found);
 }
 
 const struct covered *lower_covered(const struct lower *l, struct str name)

@@ -1,5 +1,4 @@
-/* Folders of the host in the tree: nothing leaves them, whatever the guest asks and
- * whatever else happens there. */
+/* Folders of the host in the tree: no path leaves them, whatever guest and host do. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -147,7 +146,7 @@ static void a_mount_that_is_read_only_stays_as_it_is(void **state)
     host("test \"$(ls in | tr '\\n' ' ')\" = '%s sub '", "f");
 }
 
-/* The links of the host lead where the guest's own tree leads. */
+/* Links on the host are followed within the guest's own tree. */
 static void links_of_the_host_never_lead_out(void **state)
 {
     (void)state;
@@ -279,7 +278,7 @@ static void mounts_are_made_at_free_places(void **state)
 
 static atomic_bool swapping;
 
-/* A folder and a link out of the mount take each other's place, without a pause. */
+/* Swaps a folder and a link out of the mount, without a pause. */
 static void *swap(void *arg)
 {
     (void)arg;
@@ -288,7 +287,7 @@ static void *swap(void *arg)
     return NULL;
 }
 
-/* Reads, makes, looks and removes through the door; what it meets must be the mount's. */
+/* Reads, creates, lists and removes by that path; it must only reach the mount. */
 static void go_through(const char *path, unsigned *seen)
 {
     struct vfs_stat st;
@@ -322,11 +321,11 @@ static void a_race_for_a_folder_never_leads_out(void **state)
     }
     atomic_store(&swapping, false);
     pthread_join(other, NULL);
-    assert_true(seen > 0); /* it was a race that could be won */
+    assert_true(seen > 0); /* the race was possible */
     host("test \"$(ls outside)\" = %s", "text");
 }
 
-/* As everywhere: the folder is what is open, not its name. */
+/* An open folder is a handle, not a name. */
 static void an_open_folder_is_the_same_when_others_move_it(void **state)
 {
     (void)state;

@@ -116,14 +116,15 @@ void node_drop(struct vfs *v, struct node *n)
     }
 }
 
-/* Where the name is, or would be. */
-static size_t entry_find(const struct node *folder, struct str name, bool *found)
+size_t name_place(const void *rows, size_t count, size_t size, struct str name,
+                  bool *found)
 {
-    size_t from = 0, to = folder->count;
+    size_t from = 0, to = count;
     *found = false;
     while (from < to && !*found) {
         size_t middle = from + (to - from) / 2;
-        int order = str_cmp(str_of(folder->children[middle].name), name);
+        const char *const *row = (const void *)((const char *)rows + middle * size);
+        int order = str_cmp(str_of(*row), name);
         *found = order == 0;
         if (order < 0)
             from = middle + 1;
@@ -131,6 +132,12 @@ static size_t entry_find(const struct node *folder, struct str name, bool *found
             to = middle;
     }
     return to;
+}
+
+static size_t entry_find(const struct node *folder, struct str name, bool *found)
+{
+    return name_place(folder->children, folder->count, sizeof *folder->children, name,
+                      found);
 }
 
 struct node *node_child(const struct node *folder, struct str name)

@@ -1,4 +1,4 @@
-/* Overlays, data beneath the root, and folders that may only be written to. */
+/* Overlays, data beneath the root, and write-only folders. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -92,7 +92,7 @@ static const char *changes(void)
     return text;
 }
 
-/* Nothing that a guest does may reach this. */
+/* No guest may change this. */
 static void assert_untouched(void)
 {
     host(
@@ -333,7 +333,7 @@ static void assert_write_only(void)
     assert_int_equal(vfs_write(f, VFS_AT_END, "+", 1, &n), 0);
     assert_int_equal(vfs_read(f, 0, text, sizeof text, &n), EBADF);
     vfs_close(f);
-    assert_string_equal(content("/vault/f"), "EACCES"); /* still holds what was there */
+    assert_string_equal(content("/vault/f"), "EACCES"); /* still has its contents */
     assert_int_equal(vfs_unlink(v, NULL, S("/vault/a/g")), 0);
 }
 
@@ -355,7 +355,7 @@ static void what_is_there_cannot_be_read_where_only_writing_is_allowed(void **st
     assert_int_equal(
         vfs_open(v, NULL, S("/vault/n"), VFS_READ | VFS_WRITE | VFS_TRUNCATE, &f), 0);
     vfs_close(f);
-    assert_string_equal(content("/vault/n"), ""); /* nothing left that was there */
+    assert_string_equal(content("/vault/n"), ""); /* truncated */
     assert_untouched();
 }
 

@@ -1,4 +1,4 @@
-/* vfs/tree_test.h - the tree that this room's tests look at. */
+/* vfs/tree_test.h - helpers of this room's tests. */
 #pragma once
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@ static struct vfs *v;
 
 #define S(text) str_of(text)
 
-/* A file's bytes, or the name of the errno. Until the next call. */
+/* A file's bytes, or the name of the errno; valid until the next call. */
 static const char *content(const char *path)
 {
     static char text[2048];

@@ -226,7 +226,7 @@ static int put_node(struct vfs *v, const struct place *p, struct node *n)
     return failed;
 }
 
-static int make_folder(struct vfs *v, const struct place *p)
+static int vfs_make_folder(struct vfs *v, const struct place *p)
 {
     int failed = makeable(v, p);
     if (failed || !p->in.mount)
@@ -242,7 +242,7 @@ int vfs_mkdir(struct vfs *v, struct vfs_file *base, struct str path)
     struct place p;
     int failed = walk(v, base, path, 0, &p);
     if (!failed)
-        failed = make_folder(v, &p);
+        failed = vfs_make_folder(v, &p);
     place_done(&p);
     return failed;
 }

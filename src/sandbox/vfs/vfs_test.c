@@ -1,4 +1,4 @@
-/* The tree in memory: paths, links, quotas, and what lives on after its name. */
+/* The tree in memory: paths, links, quotas, and unlinked files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void a_write_behind_the_end_leaves_zeros(void **state)
     assert_int_equal(vfs_resize(f, 5), 0);
     assert_int_equal(vfs_resize(f, 7), 0);
     assert_int_equal(vfs_read(f, 4, bytes, 8, &n), 0);
-    assert_memory_equal(bytes, "y\0\0", 3); /* what was cut off does not come back */
+    assert_memory_equal(bytes, "y\0\0", 3); /* bytes that were cut off do not return */
     assert_int_equal(vfs_read(f, UINT64_MAX, bytes, 8, &n), 0);
     assert_int_equal(n, 0);
 }
@@ -150,7 +150,7 @@ static void folders_are_listed_by_name(void **state)
     assert_true(str_is(x->name, "z"));
     assert_int_equal(vfs_entry(d, 3, &x), ENOENT);
     assert_int_equal(vfs_entry(d, UINT64_MAX, &x), ENOENT);
-    assert_int_equal(vfs_entry(d, 0, &x), 0); /* and is made anew from the start */
+    assert_int_equal(vfs_entry(d, 0, &x), 0); /* and is rebuilt from the start */
     assert_true(str_is(x->name, "m"));
 }
 
@@ -250,7 +250,7 @@ static void long_names_and_paths_are_refused(void **state)
     for (size_t i = 1; i < sizeof path; i += 2)
         path[i] = '/';
     assert_int_equal(vfs_mkdir(v, NULL, (struct str){path, VFS_PATH_MAX}), ENAMETOOLONG);
-    /* Links that grow what is left to walk beyond the longest path. */
+    /* Links that make the rest of the path longer than the limit. */
     memset(path, '.', sizeof path);
     for (size_t i = 1; i < sizeof path; i += 2)
         path[i] = '/';
@@ -363,7 +363,7 @@ static void all_trees_together_have_a_quota(void **state)
     assert_int_equal(vfs_put(other, S("f"), (struct str){big, 501}), ENOSPC);
     assert_int_equal(vfs_put(other, S("g"), (struct str){big, 500}), 0);
     assert_int_equal(vfs_put(other, S("g"), (struct str){big, 501}), ENOSPC);
-    assert_int_equal(vfs_unlink(v, NULL, S("f")), 0); /* what is gone makes room */
+    assert_int_equal(vfs_unlink(v, NULL, S("f")), 0); /* unlinking frees room */
     assert_int_equal(vfs_put(other, S("g"), (struct str){big, 1000}), 0);
     vfs_free(other);
     assert_int_equal(vfs_put(v, S("f"), (struct str){big, 1000}), 0);

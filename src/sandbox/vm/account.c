@@ -1,20 +1,22 @@
-/* A ring of hours for each name, under one lock: it is asked each half second by a machine. */
+/* A ring of hours for each name, under one lock: each machine takes it twice a second. */
 #include "vm/account.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 
+enum use { COMPUTED_NS, MOVED_BYTES, USES };
+
 struct account {
     struct account *next;
     struct accounts *in;
     char *name;
-    unsigned holds;
-    uint64_t hour;                /* the last in which something was looked at */
-    uint64_t used[ACCOUNT_HOURS]; /* by hour, modulo: of the last 24 */
+    unsigned holds, connections;
+    uint64_t hour;                      /* the last hour that was looked at */
+    uint64_t used[USES][ACCOUNT_HOURS]; /* by hour, modulo: of the last 24 */
 };
 
 struct accounts {
-    pthread_mutex_t lock; /* of all; nothing is called with it held */
+    pthread_mutex_t lock; /* guards all; nothing is called with it held */
     struct account *first;
 };
 
@@ -45,30 +47,33 @@ void accounts_free(struct accounts *a)
 
 /* ---- with the lock -------------------------------------------------------------- */
 
-/* Lets go of hours that are over for a day. */
+/* Drops hours older than a day. */
 static void pass_time(struct account *k, uint64_t now_ns)
 {
     uint64_t hour = now_ns / ACCOUNT_HOUR_NS;
-    for (unsigned n = 0; k->hour < hour && n < ACCOUNT_HOURS; n++)
-        k->used[++k->hour % ACCOUNT_HOURS] = 0;
+    for (unsigned n = 0; k->hour < hour && n < ACCOUNT_HOURS; n++) {
+        k->hour++;
+        for (unsigned u = 0; u < USES; u++)
+            k->used[u][k->hour % ACCOUNT_HOURS] = 0;
+    }
     if (k->hour < hour)
         k->hour = hour;
 }
 
-static uint64_t sum(const struct account *k)
+static uint64_t sum(const struct account *k, enum use which)
 {
     uint64_t all = 0;
     for (unsigned i = 0; i < ACCOUNT_HOURS; i++)
-        all += k->used[i];
+        all += k->used[which][i];
     return all;
 }
 
-/* Drops the accounts that hold nothing and have used nothing. */
+/* Frees accounts that are not held and have no CPU time. */
 static void accounts_drop_idle(struct accounts *a, uint64_t now_ns)
 {
     for (struct account **at = &a->first; *at;) {
         pass_time(*at, now_ns);
-        if ((*at)->holds == 0 && sum(*at) == 0)
+        if ((*at)->holds == 0 && sum(*at, COMPUTED_NS) == 0 && sum(*at, MOVED_BYTES) == 0)
             account_forget(at);
         else
             at = &(*at)->next;
@@ -86,17 +91,17 @@ static struct account *account_new(struct accounts *a, struct str name)
     return a->first = k;
 }
 
-/* How long until less than `max_ns` counts: hours end one by one. */
+/* The time until less than `max_ns` counts: hours expire one by one. */
 static uint64_t wait_ns(const struct account *k, uint64_t max_ns, uint64_t now_ns)
 {
-    uint64_t left = sum(k);
+    uint64_t left = sum(k, COMPUTED_NS);
     unsigned hours = 0;
     while (left >= max_ns && hours < ACCOUNT_HOURS)
-        left -= k->used[(k->hour + ++hours) % ACCOUNT_HOURS];
+        left -= k->used[COMPUTED_NS][(k->hour + ++hours) % ACCOUNT_HOURS];
     return hours * ACCOUNT_HOUR_NS - now_ns % ACCOUNT_HOUR_NS;
 }
 
-/* ---- for all -------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------ */
 
 struct account *account_enter(struct accounts *a, struct str name, uint64_t now_ns)
 {
@@ -122,11 +127,46 @@ void account_leave(struct account *k)
     pthread_mutex_unlock(&a->lock);
 }
 
-void account_add(struct account *k, uint64_t cpu_ns, uint64_t now_ns)
+static void add(struct account *k, enum use which, uint64_t n, uint64_t now_ns)
 {
     pthread_mutex_lock(&k->in->lock);
     pass_time(k, now_ns);
-    k->used[k->hour % ACCOUNT_HOURS] += cpu_ns;
+    k->used[which][k->hour % ACCOUNT_HOURS] += n;
+    pthread_mutex_unlock(&k->in->lock);
+}
+
+void account_add(struct account *k, uint64_t cpu_ns, uint64_t now_ns)
+{
+    add(k, COMPUTED_NS, cpu_ns, now_ns);
+}
+
+void account_add_bytes(struct account *k, uint64_t n, uint64_t now_ns)
+{
+    add(k, MOVED_BYTES, n, now_ns);
+}
+
+uint64_t account_bytes(struct account *k, uint64_t now_ns)
+{
+    pthread_mutex_lock(&k->in->lock);
+    pass_time(k, now_ns);
+    uint64_t n = sum(k, MOVED_BYTES);
+    pthread_mutex_unlock(&k->in->lock);
+    return n;
+}
+
+bool account_connect(struct account *k, unsigned most)
+{
+    pthread_mutex_lock(&k->in->lock);
+    bool fits = k->connections < most;
+    k->connections += fits;
+    pthread_mutex_unlock(&k->in->lock);
+    return fits;
+}
+
+void account_disconnect(struct account *k)
+{
+    pthread_mutex_lock(&k->in->lock);
+    k->connections--;
     pthread_mutex_unlock(&k->in->lock);
 }
 
@@ -134,7 +174,7 @@ bool account_check(struct account *k, uint64_t max_ns, uint64_t now_ns, struct e
 {
     pthread_mutex_lock(&k->in->lock);
     pass_time(k, now_ns);
-    bool spent = max_ns > 0 && sum(k) >= max_ns;
+    bool spent = max_ns > 0 && sum(k, COMPUTED_NS) >= max_ns;
     uint64_t wait = spent ? wait_ns(k, max_ns, now_ns) : 0;
     pthread_mutex_unlock(&k->in->lock);
     return !spent ||

@@ -1,10 +1,10 @@
-/* vm/account.h - what a caller's machines compute together, within a day.
+/* vm/account.h - what a payer's machines use together: CPU time and bytes of their networks
+ * within a day, and connections now.
  *
- * Counted by the hour: what was computed counts for 24 hours, and an account of which no
- * machine runs and nothing counts any more is forgotten. `now_ns` is os_mono_ns().
+ * Counted by the hour: use counts for 24 hours; an account without running machines and
+ * without use in that time is removed. `now_ns` is os_mono_ns().
  *
- * Private to the room vm. Threads: safe.
- */
+ * Private to the room vm. Threads: safe. */
 #pragma once
 #include "base/base.h"
 
@@ -15,10 +15,16 @@ struct accounts;
 struct accounts *accounts_new(void);
 void accounts_free(struct accounts *a); /* none is held; NULL is fine */
 
-/* The account of that name, made where there is none; held until account_leave(). */
+/* The account of that name, created if there is none; held until account_leave(). */
 struct account;
 struct account *account_enter(struct accounts *a, struct str name, uint64_t now_ns);
 void account_leave(struct account *k); /* NULL is fine */
 void account_add(struct account *k, uint64_t cpu_ns, uint64_t now_ns);
-/* ERR_LIMIT where `max_ns` (0: no limit) count, or more, in words for an agent. */
+/* ERR_LIMIT, with a message for an agent, if `max_ns` (0: no limit) or more are used. */
 bool account_check(struct account *k, uint64_t max_ns, uint64_t now_ns, struct err *e);
+/* Bytes that went through their networks, both ways. */
+void account_add_bytes(struct account *k, uint64_t n, uint64_t now_ns);
+uint64_t account_bytes(struct account *k, uint64_t now_ns);
+/* One more connection; false: `most` are there. */
+bool account_connect(struct account *k, unsigned most);
+void account_disconnect(struct account *k);

@@ -1,4 +1,4 @@
-/* What is counted for a day, by the hour. */
+/* CPU time of a day, counted by the hour. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void what_was_computed_counts_for_a_day(void **state)
     account_add(k, 5 * S, now + 2 * HOUR);
     expect(k, 10 * S, now + 2 * HOUR, "used the 10 seconds");
     expect(k, 10 * S, now + 2 * HOUR,
-           "in 1291 minutes"); /* the first hour is then over */
+           "in 1291 minutes"); /* then the first hour has expired */
     expect(k, 12 * S, now + 2 * HOUR, NULL);
     expect(k, 0, now + 2 * HOUR, NULL);
     expect(k, 10 * S, now + 23 * HOUR, "in 31 minutes");

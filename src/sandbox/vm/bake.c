@@ -5,21 +5,21 @@
 #include "vm/frames.h"
 
 #define SLICE 2000000u
-#define BOOT_INSTRUCTIONS 20000000000ull /* then something is wrong */
-#define REST_INSTRUCTIONS 40000000ull    /* idle time passes in leaps: many seconds */
+#define BOOT_INSTRUCTIONS 20000000000ull /* limit of the boot */
+#define REST_INSTRUCTIONS 40000000ull /* idle time is skipped: these are many seconds */
 #define INBOX_MAX ((size_t)1 << 20)
 
-/* The kernel's command line. Pages that are free are reported singly, so that they become
- * holes of the image; of files only their contents are kept, and not what they were
- * decompressed from, which would be a fifth of it; after a panic nothing is to come. */
+/* The kernel's command line. Free pages are reported singly, so that they become holes of
+ * the image; the page cache keeps files' contents only, not their compressed blocks,
+ * which would be a fifth of it; after a panic the machine ends. */
 static const char arguments[] =
     "root=/dev/vda rootfstype=erofs rootflags=cache_strategy=disabled ro "
     "init=/sbin/cloche-init console=hvc0 loglevel=4 panic=-1 "
     "page_reporting.page_reporting_order=0 random.trust_bootloader=on";
 
-/* The commands run once before the machine is copied: an agent's first commands then find
- * their files in memory, and the shell of the first session waiting. Files are read
- * without much of what lies behind, which makes the image a tenth smaller. */
+/* Commands run once before the machine is copied, so that an agent's first commands find
+ * their files in memory, and the first session's shell waiting. Files are read without
+ * much read-ahead, which makes the image a tenth smaller. */
 static const char *const warm[] = {
     "echo 3 >/proc/sys/vm/drop_caches; echo 8 >/sys/block/vda/queue/read_ahead_kb",
     "echo a | { read -r x; printf '%s\\n' \"$x\"; } >/dev/null; x=$((1+1)); [ -d /tmp ]",
@@ -31,14 +31,14 @@ static const char *const warm[] = {
 
 struct baker {
     struct computer *computer;
-    struct buf inbox; /* what the machine has yet to hear */
+    struct buf inbox; /* not yet read by the machine */
     size_t heard;
     struct frames frames;
-    uint32_t ready, done; /* frames of the kind that were seen; the last id that ended */
+    uint32_t ready, done; /* frames of that kind seen; the last id that ended */
     struct err failure;
 };
 
-static size_t baker_hear(void *arg, char *to, size_t n)
+static size_t baker_read(void *arg, char *to, size_t n)
 {
     struct baker *b = arg;
     size_t left = b->inbox.n - b->heard;
@@ -81,7 +81,7 @@ static void take_frame(struct baker *b, const struct frame *f)
     }
 }
 
-static void said(void *arg, struct str bytes)
+static void baker_hear(void *arg, struct str bytes)
 {
     struct baker *b = arg;
     struct frame f;
@@ -101,7 +101,7 @@ static bool fail(struct baker *b, const char *doing, struct err *e)
     return err_set(e, ERR_GUEST, "%s: %.180s", doing, b->failure.msg);
 }
 
-/* Until *count is `want`. */
+/* Runs until *count is `want`. */
 static bool run_until(struct baker *b, const uint32_t *count, uint32_t want,
                       const char *doing, struct err *e)
 {
@@ -135,10 +135,10 @@ static bool baker_rest(struct baker *b, struct err *e)
     for (uint64_t n = 0; n < REST_INSTRUCTIONS && wake_ns == COMPUTER_RUNS; n += SLICE)
         if (!computer_run(b->computer, SLICE, &wake_ns, &b->failure))
             return fail(b, "coming to rest", e);
-    return computer_settle(b->computer, e);
+    return computer_zero_unused(b->computer, e);
 }
 
-/* The first session's shell is the one that waits. */
+/* Its session's shell is the one that stays. */
 static bool warm_up(struct baker *b, uint32_t id, struct err *e)
 {
     struct vm_exec_head head = {.session = 1, .timeout_ms = 0};
@@ -147,7 +147,7 @@ static bool warm_up(struct baker *b, uint32_t id, struct err *e)
     return run_until(b, &b->done, id, warm[id - 1], e);
 }
 
-static bool come_up(struct baker *b, struct err *e)
+static bool baker_boot(struct baker *b, struct err *e)
 {
     struct vm_resume resume = {.wall_ns = 1735689600000000000u}; /* 2025-01-01 */
     if (!run_until(b, &b->ready, 1, "booting", e))
@@ -171,7 +171,7 @@ struct computer *bake_machine(const struct bake *o, struct err *e)
         .disks = {o->disks[0], o->disks[1]},
         .memory_bytes = VM_RAM_AT + ((uint64_t)o->ram_mb << 20),
         .cancel = o->cancel,
-        .wires = {baker_hear, said, &b},
+        .wires = {baker_read, baker_hear, &b},
         .foreseeable = true,
     };
     buf_init(&b.inbox, INBOX_MAX);
@@ -179,11 +179,11 @@ struct computer *bake_machine(const struct bake *o, struct err *e)
     b.computer = computer_open(&options, e);
     bool ok = b.computer &&
               computer_boot(b.computer, o->ram_mb, o->kernel, arguments, e) &&
-              come_up(&b, e);
+              baker_boot(&b, e);
     frames_done(&b.frames);
     buf_done(&b.inbox);
     if (ok)
-        return b.computer; /* it is not run any more, so that `b` may go */
+        return b.computer; /* it does not run any more, so `b` may end */
     computer_close(b.computer);
     return NULL;
 }

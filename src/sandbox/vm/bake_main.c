@@ -1,5 +1,5 @@
-/* cloche-vm-bake FOLDER [MB]: boots the machine whose parts lie in FOLDER (vm/image.h), and
- * writes its memory there as machine-MB.mem (512). Part of the build. */
+/* cloche-vm-bake FOLDER [MB]: boots the machine whose parts are in FOLDER (vm/image.h),
+ * and writes its memory there as machine-MB.mem (512). Part of the build. */
 #include <stdio.h>
 
 #include "abi/vm.h"

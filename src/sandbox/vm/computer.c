@@ -20,13 +20,12 @@ struct computer {
     struct computer_options o;
     struct world *world;
     struct buf console;
-    uint64_t foreseen; /* bytes of such entropy given so far */
+    uint64_t foreseen; /* bytes of reproducible entropy so far */
 };
 
 /* ---- the emulator's imports --------------------------------------------------- */
 
-/* Bytes of its memory: a pointer and length that the emulator made, which we trust in
- * nothing. */
+/* Bytes of its memory, by a pointer and length from the emulator, which is untrusted. */
 static void *bytes_at(struct world *w, uint64_t at, uint64_t n, struct err *e)
 {
     void *p = n <= BYTES_MAX ? world_slice(w, (uint32_t)at, n) : NULL;
@@ -35,7 +34,7 @@ static void *bytes_at(struct world *w, uint64_t at, uint64_t n, struct err *e)
     return p;
 }
 
-static bool now_ns(struct world *w, uint64_t *cells, struct err *e)
+static bool host_now(struct world *w, uint64_t *cells, struct err *e)
 {
     (void)w;
     (void)e;
@@ -43,7 +42,7 @@ static bool now_ns(struct world *w, uint64_t *cells, struct err *e)
     return true;
 }
 
-/* Blocks of a hash of how many came before. */
+/* Blocks of a hash of the number of bytes before. */
 static void foresee(struct computer *c, unsigned char *out, size_t n)
 {
     unsigned char block[CRYPTO_BLAKE2B];
@@ -76,11 +75,11 @@ static bool channel_read(struct world *w, uint64_t *cells, struct err *e)
     void *to = bytes_at(w, cells[1], n, e);
     if (!to)
         return false;
-    cells[0] = channel == VM_CONTROL ? c->o.wires.hear(c->o.wires.arg, to, n) : 0;
+    cells[0] = channel == VM_CONTROL ? c->o.wires.read(c->o.wires.arg, to, n) : 0;
     return true;
 }
 
-/* The last of it is kept: where a kernel panics, it says why. */
+/* Keeps the end: a kernel's panic message is there. */
 static void keep_console(struct computer *c, struct str said)
 {
     if (said.n > CONSOLE_KEPT)
@@ -103,7 +102,7 @@ static bool channel_write(struct world *w, uint64_t *cells, struct err *e)
     if (!from)
         return false;
     if (channel == VM_CONTROL)
-        c->o.wires.said(c->o.wires.arg, (struct str){from, n});
+        c->o.wires.write(c->o.wires.arg, (struct str){from, n});
     else
         keep_console(c, (struct str){from, n});
     cells[0] = n;
@@ -127,7 +126,7 @@ static bool disk_request(struct world *w, uint64_t *cells, struct err *e)
     else if (d && (op == DISK_DISCARD || op == DISK_ZERO))
         done = disk_zero(d, offset, n);
     else if (d)
-        done = op == DISK_FLUSH; /* it is gone with the machine, whatever happens */
+        done = op == DISK_FLUSH; /* it is freed with the machine in any case */
     cells[0] = done;
     return true;
 }
@@ -138,15 +137,107 @@ static bool give_back(struct world *w, uint64_t *cells, struct err *e)
            err_set(e, ERR_GUEST, "the emulator gave back memory that is not there");
 }
 
+/* ---- its network: sockets ----------------------------------------------------- */
+
+static bool answer(uint64_t *cells, int32_t out)
+{
+    cells[0] = (uint32_t)out;
+    return true;
+}
+
+static bool net_connect(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    const void *address = bytes_at(w, cells[2], 16, e);
+    int32_t out;
+    if (!address)
+        return false;
+    if (!c->o.network)
+        return answer(cells, VM_NET_UNREACHABLE);
+    bool ok = network_connect(c->o.network, (uint32_t)cells[0], (uint32_t)cells[1],
+                              address, (uint32_t)cells[3], &out, e);
+    return ok && answer(cells, out);
+}
+
+static bool net_resolve(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    uint32_t n = (uint32_t)cells[2];
+    const char *name = bytes_at(w, cells[1], n, e);
+    int32_t out;
+    if (!name)
+        return false;
+    if (!c->o.network)
+        return answer(cells, VM_NET_UNREACHABLE);
+    bool ok = network_resolve(c->o.network, (uint32_t)cells[0], (struct str){name, n},
+                              (uint32_t)cells[3], &out, e);
+    return ok && answer(cells, out);
+}
+
+static bool net_send(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    uint32_t n = (uint32_t)cells[2];
+    const char *from = bytes_at(w, cells[1], n, e);
+    int32_t out = VM_NET_GONE;
+    return from &&
+           (!c->o.network || network_send(c->o.network, (uint32_t)cells[0],
+                                          (struct str){from, n}, &out, e)) &&
+           answer(cells, out);
+}
+
+static bool net_receive(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    uint32_t n = (uint32_t)cells[2];
+    void *to = bytes_at(w, cells[1], n, e);
+    int32_t out = VM_NET_GONE;
+    return to &&
+           (!c->o.network ||
+            network_receive(c->o.network, (uint32_t)cells[0], to, n, &out, e)) &&
+           answer(cells, out);
+}
+
+static bool net_shut(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    return !c->o.network || network_shut(c->o.network, (uint32_t)cells[0], e);
+}
+
+static bool net_close(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    return !c->o.network ||
+           network_end(c->o.network, (uint32_t)cells[0], (uint32_t)cells[1] != 0, e);
+}
+
+static bool net_events(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    uint64_t n = (uint32_t)cells[1];
+    struct vm_net_event *to = bytes_at(w, cells[0], n * sizeof *to, e);
+    if (!to)
+        return false;
+    cells[0] = c->o.network ? network_events(c->o.network, to, (uint32_t)n) : 0;
+    return true;
+}
+
 const struct engine_import *computer_imports(size_t *count)
 {
     static const struct engine_import rows[] = {
-        {"host", "now_ns", ":I", now_ns},
+        {"host", "now_ns", ":I", host_now},
         {"host", "entropy", "ii:", entropy},
         {"host", "read", "iii:i", channel_read},
         {"host", "write", "iii:i", channel_write},
         {"host", "disk", "iiIiI:i", disk_request},
         {"host", "give_back", "iI:", give_back},
+        {"host", "net_connect", "iiii:i", net_connect},
+        {"host", "net_send", "iii:i", net_send},
+        {"host", "net_receive", "iii:i", net_receive},
+        {"host", "net_shut", "i:", net_shut},
+        {"host", "net_close", "ii:", net_close},
+        {"host", "net_resolve", "iiii:i", net_resolve},
+        {"host", "net_events", "ii:i", net_events},
     };
     *count = LENGTH(rows);
     return rows;
@@ -154,7 +245,7 @@ const struct engine_import *computer_imports(size_t *count)
 
 /* ---- its world -------------------------------------------------------------------- */
 
-static size_t hear_nothing(void *arg, char *to, size_t n)
+static size_t read_nothing(void *arg, char *to, size_t n)
 {
     (void)arg;
     (void)to;
@@ -172,8 +263,8 @@ struct computer *computer_open(const struct computer_options *o, struct err *e)
 {
     scoped(computer_close) struct computer *c = mem_new(sizeof *c);
     c->o = *o;
-    c->o.wires.hear = o->wires.hear ? o->wires.hear : hear_nothing;
-    c->o.wires.said = o->wires.said ? o->wires.said : say_nothing;
+    c->o.wires.read = o->wires.read ? o->wires.read : read_nothing;
+    c->o.wires.write = o->wires.write ? o->wires.write : say_nothing;
     buf_init(&c->console, 2 * CONSOLE_KEPT);
     struct world_limits limits = {.compute_ns = o->cpu_ns, .cancel = o->cancel};
     c->world = world_open(o->module, &limits, c, e);
@@ -227,7 +318,7 @@ static bool call(struct computer *c, const char *name, uint64_t *cells, size_t n
     return err_set(e, why.code, "the machine failed: %s", why.msg);
 }
 
-/* A text of the emulator's, up to its NUL. */
+/* A string of the emulator, up to its NUL. */
 static struct str text_at(struct computer *c, uint64_t at, size_t max)
 {
     struct str all = world_memory(c->world);
@@ -239,7 +330,8 @@ static struct str text_at(struct computer *c, uint64_t at, size_t max)
 
 /* ---- starting ------------------------------------------------------------------------- */
 
-static bool put_bytes(struct computer *c, uint64_t at, struct str bytes, struct err *e)
+static bool computer_write(struct computer *c, uint64_t at, struct str bytes,
+                           struct err *e)
 {
     void *to = world_slice(c->world, at, bytes.n);
     if (!to)
@@ -284,9 +376,9 @@ bool computer_boot(struct computer *c, uint32_t ram_mb, struct str kernel,
     size_t n = strlen(arguments) + 1;
     if (n > ARGUMENTS_MAX)
         return err_set(e, ERR_INVALID, "a kernel's command line of %zu bytes", n);
-    if (!computer_begin(c, ram_mb, e) || !put_bytes(c, KERNEL_AT, kernel, e) ||
+    if (!computer_begin(c, ram_mb, e) || !computer_write(c, KERNEL_AT, kernel, e) ||
         !call(c, "vm_arguments", &cell, 0, e) ||
-        !put_bytes(c, (uint32_t)cell, (struct str){arguments, n}, e))
+        !computer_write(c, (uint32_t)cell, (struct str){arguments, n}, e))
         return false;
     cell = kernel.n;
     return call(c, "vm_boot", &cell, 1, e) && ((uint32_t)cell || refuse_kernel(c, e));
@@ -296,7 +388,7 @@ bool computer_start(struct computer *c, uint32_t ram_mb, struct str program,
                     struct err *e)
 {
     uint64_t cell = 0x80000000u;
-    return computer_begin(c, ram_mb, e) && put_bytes(c, VM_RAM_AT, program, e) &&
+    return computer_begin(c, ram_mb, e) && computer_write(c, VM_RAM_AT, program, e) &&
            call(c, "vm_start", &cell, 1, e);
 }
 
@@ -306,7 +398,15 @@ bool computer_resume(struct computer *c, struct err *e)
     return call(c, "vm_resume", &cell, 0, e);
 }
 
-bool computer_settle(struct computer *c, struct err *e)
+bool computer_connect(struct computer *c, const uint8_t mac[6], struct err *e)
+{
+    uint64_t cells[2] = {1, 0};
+    for (unsigned i = 0; i < 6; i++)
+        cells[1] |= (uint64_t)mac[i] << 8 * i;
+    return call(c, "vm_network", cells, 2, e);
+}
+
+bool computer_zero_unused(struct computer *c, struct err *e)
 {
     uint64_t cell = 0;
     return call(c, "vm_forget", &cell, 0, e);
@@ -314,7 +414,7 @@ bool computer_settle(struct computer *c, struct err *e)
 
 /* ---- running ---------------------------------------------------------------------------- */
 
-/* The last line of the console that holds `mark`, from there on. */
+/* The last line of the console that contains `mark`, from there on. */
 static struct str last_line_with(struct computer *c, const char *mark)
 {
     struct str all = buf_view(&c->console), found = {0};
@@ -330,7 +430,7 @@ static struct str last_line_with(struct computer *c, const char *mark)
     return str_trim(str_cut(found, 200));
 }
 
-static bool tell_end(struct computer *c, enum vm_pause how, struct err *e)
+static bool put_end_reason(struct computer *c, enum vm_pause how, struct err *e)
 {
     struct str panic = last_line_with(c, "Kernel panic");
     if (panic.n)
@@ -358,5 +458,5 @@ bool computer_run(struct computer *c, uint64_t instructions, uint64_t *wake_ns,
     enum vm_pause how = (enum vm_pause)(uint32_t)cell;
     if (how == VM_IDLE)
         return call(c, "vm_wake_ns", wake_ns, 0, e);
-    return how == VM_RAN || tell_end(c, how, e);
+    return how == VM_RAN || put_end_reason(c, how, e);
 }

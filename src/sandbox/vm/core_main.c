@@ -38,7 +38,7 @@ static struct module *open_emulator(struct engine *g, struct err *e)
     return m;
 }
 
-/* A program that is still to be read, and RAM to put it in. */
+/* A program file under way, and the RAM it goes to. */
 struct loading {
     struct str rest;
     char *ram;
@@ -75,7 +75,7 @@ static bool load_piece(struct loading *l, struct err *e)
     return true;
 }
 
-/* li t0, FS of sstatus; csrs sstatus, t0; then t0 = entry, and there: 7 words. */
+/* li t0, FS of sstatus; csrs sstatus, t0; then t0 = entry, and a jump there: 7 words. */
 static void write_stub(char *to, uint64_t entry)
 {
     uint32_t high = (uint32_t)(entry + 0x800) & 0xfffff000u;

@@ -11,8 +11,8 @@ struct disk {
     struct disk_options o;
     uint64_t block_count;
     int own_fd;          /* -1: nothing was written */
-    uint8_t *own;        /* a bit a block: it is in the nameless file, */
-    uint8_t *takes_room; /* and no hole there */
+    uint8_t *own;        /* a bit a block: in the unnamed file */
+    uint8_t *takes_room; /* and not a hole there */
     uint64_t used;       /* bytes */
 };
 
@@ -77,7 +77,7 @@ static size_t in_delta(const struct disk *d, uint64_t block)
 
 enum layer { OWN, DELTA, BASE };
 
-/* Where a block's bytes are now: `at` in that file. */
+/* The layer that has a block, and `at`, its offset in that file. */
 static enum layer layer_of(const struct disk *d, uint64_t block, uint64_t *at)
 {
     *at = block * DISK_BLOCK;
@@ -90,7 +90,7 @@ static enum layer layer_of(const struct disk *d, uint64_t block, uint64_t *at)
     return DELTA;
 }
 
-/* Behind the file's end are zeros. */
+/* Zeros beyond the file's end. */
 static bool image_read(int fd, uint64_t at, char *to, size_t n)
 {
     while (n > 0) {
@@ -110,7 +110,7 @@ static bool image_read(int fd, uint64_t at, char *to, size_t n)
     return true;
 }
 
-static bool write_all(int fd, uint64_t at, const char *from, size_t n)
+static bool file_write(int fd, uint64_t at, const char *from, size_t n)
 {
     while (n > 0) {
         ssize_t put = pwrite(fd, from, n, (off_t)at);
@@ -133,7 +133,7 @@ static bool is_within(const struct disk *d, uint64_t at, uint64_t n)
 
 /* ---- reading -------------------------------------------------------------------- */
 
-/* Neighbouring blocks of one file are read at once. */
+/* Adjacent blocks of one file are read at once. */
 bool disk_read(struct disk *d, uint64_t at, void *to, uint64_t n)
 {
     if (!is_within(d, at, n))
@@ -172,7 +172,7 @@ static bool begin_own(struct disk *d)
     return true;
 }
 
-/* Makes room for a block of the machine's own, or says that there is none. */
+/* Reserves room for a block of the machine's own; false: there is none. */
 static bool blocks_reserve(struct disk *d, uint64_t block)
 {
     if (has_bit(d->takes_room, block))
@@ -184,29 +184,29 @@ static bool blocks_reserve(struct disk *d, uint64_t block)
     return true;
 }
 
-/* A part of a block: what stood beside it is taken along. */
+/* Writes a part of a block; the rest is copied from its layer. */
 static bool write_part(struct disk *d, uint64_t at, const char *from, size_t n)
 {
     char whole[DISK_BLOCK];
     uint64_t block = at / DISK_BLOCK;
     if (has_bit(d->own, block))
-        return blocks_reserve(d, block) && write_all(d->own_fd, at, from, n);
+        return blocks_reserve(d, block) && file_write(d->own_fd, at, from, n);
     if (!disk_read(d, block * DISK_BLOCK, whole, DISK_BLOCK) || !blocks_reserve(d, block))
         return false;
     memcpy(whole + at % DISK_BLOCK, from, n);
-    if (!write_all(d->own_fd, block * DISK_BLOCK, whole, DISK_BLOCK))
+    if (!file_write(d->own_fd, block * DISK_BLOCK, whole, DISK_BLOCK))
         return false;
     set_bit(d->own, block, true);
     return true;
 }
 
 /* Whole blocks: as many as there is room for. */
-static bool write_blocks(struct disk *d, uint64_t at, const char *from, uint64_t n)
+static bool disk_write_blocks(struct disk *d, uint64_t at, const char *from, uint64_t n)
 {
     uint64_t first = at / DISK_BLOCK, count = 0;
     while (count < n / DISK_BLOCK && blocks_reserve(d, first + count))
         count++;
-    if (!write_all(d->own_fd, at, from, (size_t)(count * DISK_BLOCK)))
+    if (!file_write(d->own_fd, at, from, (size_t)(count * DISK_BLOCK)))
         return false;
     for (uint64_t i = 0; i < count; i++)
         set_bit(d->own, first + i, true);
@@ -225,7 +225,7 @@ bool disk_write(struct disk *d, uint64_t at, const void *bytes, uint64_t n)
             step = step < n ? step : n;
         }
         if (!(part ? write_part(d, at, from, (size_t)step)
-                   : write_blocks(d, at, from, step)))
+                   : disk_write_blocks(d, at, from, step)))
             return false;
         from += step;
         at += step;
@@ -234,7 +234,7 @@ bool disk_write(struct disk *d, uint64_t at, const void *bytes, uint64_t n)
     return true;
 }
 
-/* Where the file system cannot punch holes, zeros are written. */
+/* Zeros are written if the file system cannot punch holes. */
 static bool zero_blocks(struct disk *d, uint64_t at, uint64_t n)
 {
     static const char zeros[DISK_BLOCK];
@@ -243,7 +243,7 @@ static bool zero_blocks(struct disk *d, uint64_t at, uint64_t n)
     for (uint64_t end = at + n; at < end; at += DISK_BLOCK) {
         uint64_t block = at / DISK_BLOCK;
         if (!holes) {
-            if (!write_blocks(d, at, zeros, DISK_BLOCK))
+            if (!disk_write_blocks(d, at, zeros, DISK_BLOCK))
                 return false;
             continue;
         }

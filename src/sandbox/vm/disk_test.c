@@ -1,4 +1,4 @@
-/* A disk against an array that does the same. */
+/* A disk compared with an array. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static void whatever_is_done_to_it_reads_back(void **state)
         assert_is_as_expected(d);
         assert_true(disk_used(d) <= BYTES);
     }
-    memset(got, 0, BYTES); /* nobody wrote to the base */
+    memset(got, 0, BYTES); /* nothing was written to the base */
     assert_int_equal(pread(base, got, BYTES, 0), BYTES);
     assert_memory_equal(got, base_bytes, BYTES);
 }
@@ -140,7 +140,7 @@ static void its_quota_counts_blocks_until_they_are_zeroed(void **state)
     for (uint64_t k = 0; k < 3; k++)
         assert_true(disk_write(d, k * DISK_BLOCK, block, sizeof block));
     assert_int_equal(disk_used(d), 3 * DISK_BLOCK);
-    assert_true(disk_write(d, DISK_BLOCK, block, 512)); /* over what is there */
+    assert_true(disk_write(d, DISK_BLOCK, block, 512)); /* over existing data */
     assert_false(disk_write(d, 5 * DISK_BLOCK, block, 512));
     assert_false(disk_write(d, 5 * DISK_BLOCK, block, sizeof block));
     assert_true(disk_zero(d, 0, DISK_BLOCK));

@@ -26,7 +26,7 @@
 #include "os/os.h"
 #include "vm/internal.h"
 
-/* ---- what the stand-in knows of a command ------------------------------------ */
+/* ---- commands ---------------------------------------------------------------- */
 
 struct job {
     struct job *next;
@@ -43,12 +43,12 @@ struct machine {
     struct machine_options o;
     struct machine_events events;
     pthread_t thread;
-    pthread_mutex_t lock; /* of these: */
+    pthread_mutex_t lock; /* guards: */
     pthread_cond_t changed;
     struct buf in;
     bool stopped;
     struct err why;
-    /* The thread's own. */
+    /* Used by the thread only. */
     struct frames frames;
     struct job *jobs;
     struct buf out;
@@ -60,13 +60,13 @@ struct images {
     int unused;
 };
 
-/* How the next machines are: set before they start. */
+/* Properties of the next machines, set before they start. */
 static struct {
     bool no_image, no_machine, never_ready, garbage_first;
     atomic_uint opened, closed;
 } doubles;
 
-/* ---- what it says ---------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------- */
 
 static inline void job_free(struct machine *d, struct job *j)
 {
@@ -126,7 +126,7 @@ static inline void say_line(struct machine *d, struct job *j, uint16_t verb,
     say_exit(d, j, 0, 0);
 }
 
-/* Machines that do not keep to the rules. */
+/* Machines that violate the protocol. */
 static inline void say_rogue(struct machine *d, struct job *j)
 {
     static char much[VM_FRAME_MAX];
@@ -140,8 +140,7 @@ static inline void say_rogue(struct machine *d, struct job *j)
         frame_put(&d->out, j->id, VM_REFUSED,
                   STR("the machine has no files left for it"));
     else if (str_is(text, "overrun"))
-        for (int i = 0; i < 20;
-             i++) /* in pieces, the last of which is too much at once */
+        for (int i = 0; i < 20; i++) /* in pieces, the last of which exceeds the window */
             say_out(d, j, VM_OUT, (struct str){much, sizeof much});
     else if (str_is(text, "stranger"))
         frame_put(&d->out, j->id + 1, VM_OUT, STR("x"));
@@ -207,7 +206,7 @@ static inline void do_job(struct machine *d, struct job *j)
     }
 }
 
-/* ---- what it hears ----------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------- */
 
 static inline struct job *job_of(struct machine *d, uint32_t id)
 {
@@ -226,7 +225,7 @@ static inline struct job *job_new(struct machine *d, uint32_t id)
     return d->jobs = j;
 }
 
-/* Takes as much of what was typed as it may print. */
+/* Echoes as much input as the window allows. */
 static inline void say_typed(struct machine *d, struct job *j)
 {
     bool cat = str_is(buf_view(&j->text), "cat");
@@ -301,14 +300,14 @@ static inline void hear(struct machine *d, const struct frame *f)
     }
 }
 
-/* Says it in pieces that are cut anywhere. */
+/* Sends output in pieces of any size. */
 static inline void speak(struct machine *d)
 {
     struct str out = buf_view(&d->out);
     size_t step = 1;
     while (out.n > 0 && !d->mute) {
         size_t n = step < out.n ? step : out.n;
-        d->events.said(d->events.arg, (struct str){out.at, n});
+        d->events.output(d->events.arg, (struct str){out.at, n});
         out.at += n;
         out.n -= n;
         step = step * 3 + 1;
@@ -442,4 +441,24 @@ struct machine_usage machine_usage(struct machine *d)
 {
     return (struct machine_usage){
         .cpu_ns = d->cpu_ns, .memory_bytes = 6, .disk_bytes = 7};
+}
+
+/* They have no network, and let every port be exposed. */
+bool machine_expose(struct machine *d, struct vm_port *p, struct err *e)
+{
+    (void)d, (void)e;
+    p->host_port = 1;
+    return true;
+}
+
+bool machine_unexpose(struct machine *d, uint16_t port)
+{
+    (void)d;
+    return port == 80;
+}
+
+size_t machine_ports(struct machine *d, struct vm_port out[static VM_PORTS_MAX])
+{
+    (void)d, (void)out;
+    return 0;
 }

@@ -10,7 +10,6 @@
 #include "os/os.h"
 #include "vm/table.h"
 
-#define CWD_MAX ((size_t)4096)
 #define CREDIT_STEP (VM_WINDOW / 4) /* leave is given in steps, not for each line */
 
 enum stage {
@@ -39,60 +38,6 @@ struct vm_command {
     bool begun, killed;
     struct batch taken; /* handed on, without the lock */
 };
-
-/* ---- requests -------------------------------------------------------------- */
-
-static bool check_variable(const char *v, struct err *e)
-{
-    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-    size_t n =
-        strspn(v, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
-    if (v[0] && strchr(first, v[0]) && v[n] == '=')
-        return true;
-    return err_set(e, ERR_INVALID,
-                   "\"%.*s\" is no variable: NAME=value, the name of letters, digits and "
-                   "'_'; nothing was run",
-                   STR_ARGS(str_cut(str_of(v), 60)));
-}
-
-static bool check_env(const struct vm_exec *of, struct err *e)
-{
-    size_t all = of->cwd ? strlen(of->cwd) : 0;
-    for (size_t i = 0; i < of->env_count; i++) {
-        if (!check_variable(of->env[i], e))
-            return false;
-        all += strlen(of->env[i]) + 1;
-    }
-    return all <= VM_ENV_BYTES ||
-           err_set(
-               e, ERR_LIMIT,
-               "variables and working directory have %zu bytes, of at most %zu; nothing "
-               "was run",
-               all, VM_ENV_BYTES);
-}
-
-static bool command_check(const struct vm_exec *of, struct err *e)
-{
-    if (of->command.n > VM_COMMAND_MAX)
-        return err_set(e, ERR_LIMIT,
-                       "the command has %zu bytes, of at most %u: put it into a file, or "
-                       "hand it over as standard input; nothing was run",
-                       of->command.n, VM_COMMAND_MAX);
-    if (of->command.n > 0 && memchr(of->command.at, 0, of->command.n))
-        return err_set(e, ERR_INVALID,
-                       "the command has a NUL byte, which no shell can read; nothing was "
-                       "run");
-    if (of->cwd && (!of->cwd[0] || strlen(of->cwd) > CWD_MAX))
-        return err_set(
-            e, ERR_INVALID,
-            "the working directory is empty or has more than %zu bytes; nothing "
-            "was run",
-            CWD_MAX);
-    if (of->input.at && of->keyboard)
-        return err_set(e, ERR_INVALID,
-                       "standard input comes as bytes or from a keyboard, not both");
-    return check_env(of, e);
-}
 
 /* ---- its beginning ------------------------------------------------------------ */
 
@@ -161,7 +106,7 @@ static bool command_begin(struct vm_command *c, struct err *e)
     if (!buf_check(&out, "the command", e))
         return false;
     if (m->exec_count++ == 0) { /* an idle machine was rightly silent */
-        m->heard_ns = os_mono_ns();
+        m->last_frame_ns = os_mono_ns();
         m->asked_ns = 0;
     }
     x->next = m->execs;
@@ -200,7 +145,7 @@ static void give_leave(struct vm_command *c)
     if (c->owed < CREDIT_STEP || c->exec.ended)
         return;
     c->exec.uncredited -= c->owed;
-    port_tell_u32(c->vm, c->exec.id, VM_CREDIT, c->owed);
+    port_send_u32(c->vm, c->exec.id, VM_CREDIT, c->owed);
     c->owed = 0;
 }
 
@@ -241,14 +186,14 @@ static void drop_machine(struct vm_command *c)
 static uint64_t press(struct vm_command *c)
 {
     uint64_t now = os_mono_ns(), look = port_check(c->vm), end_ns = c->until_ns;
-    const struct patience *p = c->vm->patience;
+    const struct vm_timeouts *p = c->vm->timeouts;
     const struct exec *x = &c->exec;
     if (x->cancelled) {
         uint64_t kill_ns = x->cancelled_ns + p->kill_ns;
         end_ns = x->cancelled_ns < end_ns ? x->cancelled_ns : end_ns;
         if (!c->killed && now >= kill_ns) {
             c->killed = true;
-            port_tell_u32(c->vm, x->id, VM_SIGNAL, SIGKILL);
+            port_send_u32(c->vm, x->id, VM_SIGNAL, SIGKILL);
         }
         look = !c->killed && kill_ns < look ? kill_ns : look;
     }
@@ -268,7 +213,7 @@ static void cancelled(void *arg)
     if (c->begun && !c->exec.ended) {
         c->exec.cancelled = true;
         c->exec.cancelled_ns = os_mono_ns();
-        port_tell_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
+        port_send_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
     }
     exec_wake(&c->exec);
     pthread_mutex_unlock(&c->vm->lock);
@@ -291,16 +236,16 @@ static void end(struct vm_command *c)
 /* It could not so much as begin, though nothing else was under way: root inside has taken
  * from init what it needs for that, and the next command would fare no better. Init says
  * so with these words, of which guest/vm/init/exec.c has the rest. */
-static bool is_spent(const struct vm *m, const struct exec *x)
+static bool vm_is_spent(const struct vm *m, const struct exec *x)
 {
     return m->exec_count == 0 && (str_starts(str_of(x->refusal), "the machine has no ") ||
                                   str_starts(str_of(x->refusal), "the session's shell"));
 }
 
 /* A directory that is not there is the caller's; else the machine has no room just now. */
-static bool tell_refusal(struct vm *m, const struct exec *x, struct err *e)
+static bool set_refusal(struct vm *m, const struct exec *x, struct err *e)
 {
-    if (is_spent(m, x)) {
+    if (vm_is_spent(m, x)) {
         struct err why = {0};
         (void)err_set(&why, ERR_GUEST,
                       "the machine could begin no command any more (%s), and was stopped",
@@ -321,7 +266,7 @@ static uint64_t cpu_of(struct vm_command *c)
     return shared ? c->exec.exit.cpu_ns : all;
 }
 
-static bool tell_result(struct vm_command *c, struct err *e)
+static bool put_result(struct vm_command *c, struct err *e)
 {
     const struct vm_exit *exit = &c->exec.exit;
     struct vm_result *r = &c->result;
@@ -329,7 +274,7 @@ static bool tell_result(struct vm_command *c, struct err *e)
     if (!c->exec.ended)
         return port_over(c->vm, true, e);
     if (c->exec.refused)
-        return tell_refusal(c->vm, &c->exec, e);
+        return set_refusal(c->vm, &c->exec, e);
     bool by_signal = exit->flags & VM_EXIT_SIGNAL;
     r->exit_code = (int)exit->status + (by_signal ? 128 : 0);
     r->timed_out = exit->flags & VM_EXIT_TIMEOUT;
@@ -343,13 +288,13 @@ static bool tell_result(struct vm_command *c, struct err *e)
     return true;
 }
 
-static void tell_fresh(struct vm_command *c)
+static void set_fresh(struct vm_command *c)
 {
     struct vm *m = c->vm;
-    c->result.fresh = m->before[0] && !m->told_fresh;
+    c->result.fresh = m->before[0] && !m->reported_fresh;
     if (c->result.fresh)
         memcpy(c->result.before, m->before, sizeof m->before);
-    m->told_fresh = true;
+    m->reported_fresh = true;
 }
 
 /* ---- its stages. With the lock, which is let go while output is handed on -------- */
@@ -370,7 +315,7 @@ static void command_start(struct vm_command *c)
         return;
     }
     c->stage = STAGE_RUNS;
-    tell_fresh(c);
+    set_fresh(c);
     if (c->of.keyboard) {
         pthread_mutex_unlock(&m->lock);
         keyboard_attach(c->of.keyboard, m, &c->exec);
@@ -424,7 +369,7 @@ static uint64_t look_at_end(struct vm_command *c)
         return 0;
     if (c->exec.ended || c->vm->over) {
         end(c);
-        command_finish(c, tell_result(c, &c->why));
+        command_finish(c, put_result(c, &c->why));
         return 0;
     }
     send_input(c);
@@ -465,7 +410,7 @@ static void command_init(struct vm_command *c)
         keep_init(&c->kept[i], kept < VM_OUTPUT_MAX ? kept : VM_OUTPUT_MAX);
     batch_init(&c->taken);
     batch_init(&c->exec.printed);
-    cond_init(&c->exec.changed);
+    pthread_cond_init(&c->exec.changed, NULL);
     c->input = of->input;
     c->exec.takes_input = of->input.at || of->keyboard;
     uint64_t time = of->timeout_ns ? of->timeout_ns : VM_TIMEOUT_DEFAULT_NS;
@@ -487,7 +432,7 @@ static void command_free(struct vm_command *c)
 struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *of,
                                  void (*wake)(void *arg), void *arg, struct err *e)
 {
-    if (!command_check(of, e)) {
+    if (!request_check(of, e)) {
         keyboard_detach(of->keyboard);
         return NULL;
     }
@@ -528,7 +473,7 @@ static void take_result(struct vm_command *c, struct vm_result *r)
 }
 
 /* It is called off: the keeper sees to it that it ends. */
-static void leave_behind(struct vm_command *c)
+static void abandon(struct vm_command *c)
 {
     struct vms *s = c->vm->in;
     c->of = (struct vm_exec){.unkept = true};
@@ -555,7 +500,7 @@ bool vm_exec_end(struct vm_command *c, struct vm_result *r, struct err *e)
     }
     if (runs) {
         if (!c->exec.cancelled && !c->exec.ended)
-            port_tell_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
+            port_send_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
         c->exec.cancelled_ns = c->exec.cancelled ? c->exec.cancelled_ns : os_mono_ns();
         c->exec.cancelled = c->result.cancelled = true;
         c->result.exit_code = 128 + SIGTERM;
@@ -565,7 +510,7 @@ bool vm_exec_end(struct vm_command *c, struct vm_result *r, struct err *e)
     *e = ran ? *e : c->why;
     take_result(c, r);
     if (runs)
-        leave_behind(c);
+        abandon(c);
     else
         command_free(c);
     return ran;
@@ -580,7 +525,7 @@ bool vm_exec(struct vm *m, const struct vm_exec *of, struct vm_result *r, struct
         return false;
     pthread_mutex_lock(&m->lock);
     while (!command_go_on(c, &look))
-        (void)cond_wait_until(&c->exec.changed, &m->lock, look);
+        (void)os_cond_wait(&c->exec.changed, &m->lock, look);
     pthread_mutex_unlock(&m->lock);
     return vm_exec_end(c, r, e);
 }

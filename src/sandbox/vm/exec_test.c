@@ -1,4 +1,4 @@
-/* Commands, sessions and keyboards, over a machine that is a stand-in. */
+/* Commands, sessions and keyboards, over a stand-in for the machine. */
 #include "vm/double_test.h"
 #include "vm/internal.h"
 #include "vm/many_test.h"
@@ -6,7 +6,7 @@
 static struct vms *all;
 static struct vm *machine;
 
-static const struct patience short_patience = {
+static const struct vm_timeouts short_timeouts = {
     .start_ns = 20 * SECOND_NS,
     .silence_ns = SECOND_NS / 20,
     .answer_ns = SECOND_NS / 20,
@@ -33,14 +33,14 @@ static int close_machine(void **state)
     return doubles.opened == doubles.closed ? 0 : -1;
 }
 
-/* Before a machine that does not answer: none waits long. */
+/* For machines that do not answer: short timeouts. */
 static void hurry(void)
 {
     struct err e = {0};
     vm_release(machine);
     vms_close(all);
     all = vms_open(&(struct vms_options){.per_owner = 3});
-    vms_hurry(all, &short_patience);
+    vms_hurry(all, &short_timeouts);
     machine = vm_find(all, STR("ann"), STR(""), NULL, &e);
     assert_non_null(machine);
 }
@@ -129,7 +129,7 @@ struct heard {
     uint64_t bytes[2];
 };
 
-static void hear_bytes(void *arg, enum vm_stream which, struct str bytes)
+static void read_bytes(void *arg, enum vm_stream which, struct str bytes)
 {
     struct heard *h = arg;
     h->bytes[which] += bytes.n;
@@ -142,7 +142,7 @@ static void output_is_heard_as_it_comes_and_need_not_be_kept(void **state)
     struct vm_result r;
     struct err e;
     assert_true(run_it(
-        COMMAND("flood 3000001", .unkept = true, .output = hear_bytes, .output_arg = &h),
+        COMMAND("flood 3000001", .unkept = true, .output = read_bytes, .output_arg = &h),
         &r, &e));
     assert_int_equal(h.bytes[0] + h.bytes[1], 3000001);
     assert_true(h.bytes[1] > 0);
@@ -165,7 +165,7 @@ static void input_is_handed_over_whatever_its_size(void **state)
     expect_out(COMMAND("cat", .input = STR("")), "");
 }
 
-/* ---- what is refused -------------------------------------------------------------- */
+/* ---- refusals --------------------------------------------------------------------- */
 
 static void what_no_shell_can_run_is_refused(void **state)
 {
@@ -279,12 +279,12 @@ static void end_other(struct other *o)
     vm_result_done(&o->r);
 }
 
-/* As soon as so many commands are under way. */
+/* Waits until that many commands are under way. */
 static void await_execs(unsigned n)
 {
     struct vm_info info;
     do
-        vm_look(machine, &info);
+        vm_get_info(machine, &info);
     while (info.execs != n);
 }
 
@@ -449,7 +449,7 @@ static void a_machine_that_does_not_end_what_was_called_off_is_dropped(void **st
     assert_true(vm_exec_end(c, &r, &e));
     vm_result_done(&r);
     do
-        vm_look(machine, &info);
+        vm_get_info(machine, &info);
     while (info.state == VM_STATE_RUNNING);
     assert_int_equal(info.state, VM_STATE_FAILED);
 }
@@ -495,7 +495,7 @@ static void a_silent_command_is_no_fault(void **state)
     struct vm_keyboard *k = vm_keyboard_new();
     hurry();
     uint64_t until =
-        os_mono_ns() + 4 * (short_patience.silence_ns + short_patience.answer_ns);
+        os_mono_ns() + 4 * (short_timeouts.silence_ns + short_timeouts.answer_ns);
     begin_other(&o, COMMAND("cat", .keyboard = k));
     while (os_mono_ns() < until)
         expect_out(COMMAND("echo x", .session = STR("b")), "x\n");
@@ -530,7 +530,8 @@ static void a_panic_is_told_of_and_the_next_machine_is_fresh(void **state)
     vm_release(next);
 }
 
-/* Beside another command it may be for want of room, which that one's end will make. */
+/* Beside another command the cause may be lack of memory, which that one's end would
+ * release. */
 static void a_machine_that_can_begin_nothing_is_dropped(void **state)
 {
     (void)state;
@@ -658,7 +659,7 @@ static void computing_time_is_the_machines_but_not_others(void **state)
     struct vm_result r;
     struct err e;
     assert_true(run_it(COMMAND("compute 70"), &r, &e));
-    assert_int_equal(r.cpu_ns, 72000000); /* the machine told of one */
+    assert_int_equal(r.cpu_ns, 72000000); /* as the machine reported */
     vm_result_done(&r);
     begin_other(&o, COMMAND("wait", .session = STR("other")));
     await_execs(1);

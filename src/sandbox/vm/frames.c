@@ -15,7 +15,7 @@ void frames_done(struct frames *f)
     buf_done(&f->part);
 }
 
-/* Takes from `in` until `part` has `want` bytes. */
+/* Moves bytes from `in` until `part` has `want` of them. */
 static bool frame_fill(struct buf *part, struct str *in, size_t want, struct err *e)
 {
     size_t n = want > part->n ? want - part->n : 0;
@@ -35,7 +35,7 @@ static bool frame_check_head(const struct vm_frame *head, struct err *e)
                        "are allowed",
                        head->length, VM_FRAME_MAX);
     if (head->zero != 0)
-        return err_set(e, ERR_GUEST, "the machine sent what is no frame");
+        return err_set(e, ERR_GUEST, "the machine sent an invalid frame");
     return true;
 }
 
@@ -44,7 +44,7 @@ static struct frame frame_at(const struct vm_frame *head, const char *payload)
     return (struct frame){head->id, head->verb, {payload, head->length}};
 }
 
-/* Most frames come whole, and are not copied. */
+/* Most frames arrive whole, and are not copied. */
 static bool take_whole(struct str *in, struct frame *out, struct err *e)
 {
     struct vm_frame head;
@@ -75,7 +75,7 @@ enum frames_found frames_next(struct frames *f, struct str *in, struct frame *ou
     if (!frame_fill(&f->part, in, FRAME_HEAD + head.length, e))
         return e->code ? FRAMES_BROKEN : FRAMES_NONE;
     *out = frame_at(&head, f->part.at + FRAME_HEAD);
-    buf_clear(&f->part); /* its bytes stay until more come */
+    buf_clear(&f->part); /* the bytes stay valid until more come */
     return FRAMES_ONE;
 }
 

@@ -18,7 +18,7 @@ static void put_some(struct buf *stream, struct str large)
     frame_put_u32(stream, 9, VM_CREDIT, 77);
 }
 
-/* Reads all, in pieces of `step` bytes, and says what was read in one text. */
+/* Reads all, in pieces of `step` bytes, and describes the frames in one text. */
 static void read_all(struct str stream, size_t step, struct buf *told)
 {
     struct frames f;
@@ -86,7 +86,7 @@ static void what_is_no_frame_is_told_by_its_head(void **state)
     expect_broken(odd, sizeof odd, 1);
 }
 
-/* ---- what is kept ------------------------------------------------------------------ */
+/* ---- bounded copies ---------------------------------------------------------------- */
 
 /* `want` has a "|" where bytes are left out. */
 static void expect_kept(size_t max, const char *const *parts, const char *want,
@@ -141,7 +141,7 @@ static void no_character_is_cut_in_two(void **state)
     (void)state;
     /* Three bytes each: the first half ends in one, the second begins in one. */
     expect_kept(10, PARTS("\u20ac\u20ac\u20ac\u20ac\u20ac"), "\u20ac|\u20ac", 9);
-    /* What is no UTF-8 stays as it is. */
+    /* Invalid UTF-8 stays as it is. */
     expect_kept(6, PARTS("a\xff\xff", "bcd", "\xff\xff\xff"), "a\xff\xff|\xff\xff\xff",
                 3);
 }

@@ -19,12 +19,12 @@
 #define DISK "disk.ext4"
 #define EMULATOR "vm.bare.wasm"
 #define EMULATOR_IMAGE "vm.img"
-#define SAMPLES 16u /* pages of a file that its fingerprint looks at */
+#define SAMPLES 16u /* pages of a file in its fingerprint */
 #define BAKE_WAIT_MS 100u
 
 struct images {
     struct engine *engine;
-    struct engine *own_engine; /* where the given one cannot have such memories */
+    struct engine *own_engine; /* used if the given one cannot have such memories */
     char *cache;               /* NULL: none */
     int folder, guest;         /* open folders */
     int root_fd, disk_fd, cache_fd;
@@ -38,7 +38,7 @@ struct images {
 
 /* ---- opening ---------------------------------------------------------------- */
 
-static int open_part(int folder, const char *name, uint64_t *bytes, struct err *e)
+static int image_open_part(int folder, const char *name, uint64_t *bytes, struct err *e)
 {
     struct err why = {0};
     scoped_fd int fd = os_open_beneath(folder, name, O_RDONLY, 0, &why);
@@ -49,7 +49,7 @@ static int open_part(int folder, const char *name, uint64_t *bytes, struct err *
         return -1;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) {
-        err_set(e, ERR_INVALID, "'%s' of the machine's image is no file", name);
+        err_set(e, ERR_INVALID, "'%s' of the machine's image is not a file", name);
         return -1;
     }
     *bytes = (uint64_t)st.st_size;
@@ -58,8 +58,8 @@ static int open_part(int folder, const char *name, uint64_t *bytes, struct err *
     return out;
 }
 
-/* The fingerprint that tells a file from another build's, without reading all of it: no
- * defence against who may write there, for the folder is trusted as the program is. */
+/* A fingerprint to tell a file from another build's without reading all of it; no
+ * protection against tampering: the folder is trusted like the program. */
 static bool put_fingerprint(struct buf *out, int fd, uint64_t bytes)
 {
     char page[IMAGE_PAGE];
@@ -80,7 +80,7 @@ static bool make_key(struct images *i, struct err *e)
     buf_init(&all, (SAMPLES * 3 + 1) * IMAGE_PAGE);
     buf_init(&wasm, BUF_ANSWER);
     uint64_t kernel_bytes;
-    scoped_fd int kernel = open_part(i->folder, KERNEL, &kernel_bytes, e);
+    scoped_fd int kernel = image_open_part(i->folder, KERNEL, &kernel_bytes, e);
     if (kernel < 0 || !os_read_file(i->guest, EMULATOR, &wasm, NULL, e))
         return false;
     crypto_hash_hex(buf_view(&wasm), i->wasm_hash);
@@ -105,10 +105,10 @@ static bool choose_engine(struct images *i, struct engine *g, struct err *e)
     return i->engine != NULL;
 }
 
-static bool open_parts(struct images *i, const char *folder, struct err *e)
+static bool images_open_parts(struct images *i, const char *folder, struct err *e)
 {
     char path[4096];
-    struct err why = {0}; /* names the folder, which callers are not told */
+    struct err why = {0}; /* names the folder, which is hidden from callers */
     int n = snprintf(path, sizeof path, "%s/../guest", folder);
     if (n < 0 || n >= (int)sizeof path)
         return err_set(e, ERR_INVALID, "the path of the machine's image is too long");
@@ -116,14 +116,17 @@ static bool open_parts(struct images *i, const char *folder, struct err *e)
     if (i->folder < 0)
         return err_set(e, ERR_NOT_FOUND,
                        "no Linux machine is installed: 'make vm' in Cloche's own folder "
-                       "adds it");
+                       "adds it") ||
+               err_because(e, CAUSE_NOT_INSTALLED);
     i->guest = os_dir_open(path, &why);
     if (i->guest < 0)
         return err_set(e, ERR_NOT_FOUND,
                        "the guests beside the Linux machine's image are missing: 'make "
-                       "all' in Cloche's own folder builds them");
-    i->root_fd = i->guest < 0 ? -1 : open_part(i->folder, ROOT, &i->root_bytes, e);
-    i->disk_fd = i->root_fd < 0 ? -1 : open_part(i->folder, DISK, &i->disk_bytes, e);
+                       "all' in Cloche's own folder builds them") ||
+               err_because(e, CAUSE_NOT_INSTALLED);
+    i->root_fd = i->guest < 0 ? -1 : image_open_part(i->folder, ROOT, &i->root_bytes, e);
+    i->disk_fd =
+        i->root_fd < 0 ? -1 : image_open_part(i->folder, DISK, &i->disk_bytes, e);
     if (i->disk_fd < 0)
         return false;
     if (i->disk_bytes % DISK_BLOCK || i->disk_bytes > DISK_MAX)
@@ -147,9 +150,9 @@ struct images *images_open_raw(struct engine *g, const char *folder, const char 
     i->cache = cache ? mem_strdup(cache) : NULL;
     pthread_mutex_init(&i->lock, NULL);
     pthread_mutex_init(&i->baking, NULL);
-    if (!choose_engine(i, g, e) || !open_parts(i, folder, e))
+    if (!choose_engine(i, g, e) || !images_open_parts(i, folder, e))
         return NULL;
-    struct err none = {0}; /* what machines write is in memory then */
+    struct err none = {0}; /* written blocks are in memory then */
     i->cache_fd = cache ? os_dir_make(cache, 0700, &none) : -1;
     return take(i);
 }
@@ -198,7 +201,7 @@ void images_disks(struct images *i, const struct disk_delta *delta, uint64_t quo
 
 /* ---- modules ------------------------------------------------------------------- */
 
-/* Opens the emulator's module, beginning as `file` says, or (NULL) as it was built. */
+/* Opens the emulator's module with the memory of `file`, or (NULL) as built. */
 static struct module *open_module(struct images *i, const struct image_file *file,
                                   struct err *e)
 {
@@ -269,7 +272,7 @@ static bool head_check(const struct images *i, int fd, uint32_t ram_mb,
 static bool read_numbers(struct baked *b, const struct image_head *h, struct err *e)
 {
     size_t n = (size_t)h->block_count * sizeof *b->numbers;
-    b->numbers = mem_new(n + 1); /* bounded by the disk's size, which head_check() did */
+    b->numbers = mem_new(n + 1); /* bounded by the disk's size, checked by head_check() */
     if (pread(b->fd, b->numbers, n, (off_t)h->numbers_at) != (ssize_t)n)
         return err_set(e, ERR_IO, "cannot read a machine's image: %m");
     for (uint32_t k = 1; k < h->block_count; k++)
@@ -279,7 +282,7 @@ static bool read_numbers(struct baked *b, const struct image_head *h, struct err
     return true;
 }
 
-/* NULL with *e; takes the descriptor over. */
+/* NULL with *e; owns the descriptor. */
 static struct baked *image_load(struct images *i, int fd, uint32_t ram_mb, struct err *e)
 {
     struct baked *b = mem_new(sizeof *b);
@@ -300,7 +303,7 @@ static struct baked *image_load(struct images *i, int fd, uint32_t ram_mb, struc
     return NULL;
 }
 
-/* NULL without *e: there is none. */
+/* NULL without *e: none. */
 static struct baked *load_from(struct images *i, int folder, uint32_t ram_mb, bool cached,
                                struct err *e)
 {
@@ -313,7 +316,7 @@ static struct baked *load_from(struct images *i, int folder, uint32_t ram_mb, bo
     return image_load(i, fd, ram_mb, e);
 }
 
-/* ---- writing them ------------------------------------------------------------------ */
+/* ---- writing images ---------------------------------------------------------------- */
 
 static bool write_at(int fd, const void *from, size_t n, uint64_t at, struct err *e)
 {
@@ -335,7 +338,7 @@ static bool is_zero(const char *page)
     return page[0] == 0 && memcmp(page, page + 1, IMAGE_PAGE - 1) == 0;
 }
 
-/* Pages of zeros are left out. */
+/* Pages of zeros become holes. */
 static bool write_sparse(int fd, struct str bytes, uint64_t at, struct err *e)
 {
     for (size_t from = 0, to; from < bytes.n; from = to) {
@@ -350,8 +353,8 @@ static bool write_sparse(int fd, struct str bytes, uint64_t at, struct err *e)
     return true;
 }
 
-static bool write_blocks(int fd, struct disk *d, const struct image_head *h,
-                         const uint32_t *numbers, struct err *e)
+static bool image_write_blocks(int fd, struct disk *d, const struct image_head *h,
+                               const uint32_t *numbers, struct err *e)
 {
     char block[DISK_BLOCK];
     for (uint32_t k = 0; k < h->block_count; k++) {
@@ -387,7 +390,7 @@ static bool write_memory_file(const struct images *i, uint32_t ram_mb, struct co
         return err_set(e, ERR_IO, "cannot write a machine's image: %m");
     return write_sparse(fd, memory, h.memory_at, e) &&
            write_at(fd, numbers.at, numbers.n, h.numbers_at, e) &&
-           write_blocks(fd, d, &h, (const uint32_t *)(const void *)numbers.at, e) &&
+           image_write_blocks(fd, d, &h, (const uint32_t *)(const void *)numbers.at, e) &&
            write_at(fd, &h, sizeof h, 0, e) &&
            (fsync(fd) == 0 || err_set(e, ERR_IO, "cannot write a machine's image: %m"));
 }
@@ -413,7 +416,7 @@ static bool bake_into(struct images *i, uint32_t ram_mb, int fd, struct cancel *
     return ok;
 }
 
-/* As `name` in the folder, read-only from then on, whole or not at all. */
+/* Writes `name` in the folder, read-only and atomically. */
 static bool bake_as(struct images *i, uint32_t ram_mb, int folder, const char *name,
                     struct cancel *cancel, struct err *e)
 {
@@ -451,7 +454,7 @@ static int wait_for_turn(struct images *i, uint32_t ram_mb, struct cancel *cance
         if (lock >= 0)
             return lock;
         if (why.code != ERR_BUSY)
-            return err_set(e, why.code, "%s", why.msg), -1;
+            return err_pass(e, &why), -1;
         if (cancel_fired(cancel))
             return err_set(e, ERR_CANCELLED, "cancelled while a machine was made ready"),
                    -1;
@@ -483,7 +486,7 @@ static struct baked *load_or_bake(struct images *i, uint32_t ram_mb,
     return load_from(i, i->cache_fd, ram_mb, true, e);
 }
 
-/* ---- asking --------------------------------------------------------------------------- */
+/* ---- lookup --------------------------------------------------------------------------- */
 
 static struct baked *baked_find(struct images *i, uint32_t ram_mb)
 {
@@ -493,7 +496,7 @@ static struct baked *baked_find(struct images *i, uint32_t ram_mb)
     return b;
 }
 
-/* Each that is open holds descriptors and a compiled module. */
+/* Each open image has descriptors and a compiled module. */
 static bool is_room(struct images *i, struct err *e)
 {
     unsigned count = 0;
@@ -509,7 +512,7 @@ static bool is_room(struct images *i, struct err *e)
                count);
 }
 
-/* The image that is there already. NULL without *e: nothing of that size. */
+/* The existing image. NULL without *e: none of that size. */
 static struct baked *find_or_load(struct images *i, uint32_t ram_mb, struct err *e)
 {
     pthread_mutex_lock(&i->lock);

@@ -20,7 +20,7 @@ static struct str keep_put_part(struct buf *b, struct str bytes)
     return (struct str){bytes.at + n, bytes.n - n};
 }
 
-/* Over the oldest bytes of a ring that is full. */
+/* Overwrites the oldest bytes of a full ring. */
 static void put_round(struct keep *k, struct str bytes)
 {
     size_t size = k->tail.n;
@@ -51,8 +51,7 @@ static bool continues(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Bytes at the end of `s` that begin a character and do not end it; 0 where it is whole,
- * or no UTF-8 in any case. */
+/* Bytes at the end of `s` that begin an incomplete character; 0 if it is not UTF-8. */
 static size_t begun(struct str s)
 {
     for (size_t n = 1; n <= 3 && n <= s.n; n++) {
@@ -65,7 +64,7 @@ static size_t begun(struct str s)
     return 0;
 }
 
-/* Bytes at the beginning of `s` that end a character which began before it. */
+/* Bytes at the beginning of `s` that continue a character. */
 static size_t ends(struct str s)
 {
     size_t n = 0;
@@ -90,7 +89,7 @@ uint64_t keep_end(struct keep *k, struct buf *out, size_t *gap)
         buf_str(out, buf_view(&k->tail));
         return 0;
     }
-    /* The ring in order: from the oldest byte to its end, then what lies before. */
+    /* The ring in order: from the oldest byte to its end, then its beginning. */
     struct buf last;
     buf_init(&last, k->max);
     buf_put(&last, k->tail.at + k->ring_at, k->tail.n - k->ring_at);

@@ -1,16 +1,16 @@
-/* Input typed while a command runs. A keyboard's own threads put it into the control port
- * themselves, within the window that the machine gives, so that Ctrl-C goes through while
- * the command's caller is busy with its output. */
+/* Input typed while a command runs. Threads of the keyboard's users write to the control
+ * port themselves, within the machine's window, so that Ctrl-C passes while the command's
+ * caller is busy with its output. */
 #include "vm/internal.h"
 
 struct vm_keyboard {
-    pthread_mutex_t lock; /* of all below; before vm.lock */
+    pthread_mutex_t lock; /* guards all below; before vm.lock */
     pthread_cond_t changed;
-    struct vm *in; /* with `to`: the command under way, or NULL */
+    struct vm *in; /* with `to`: the running command, or NULL */
     struct exec *to;
     bool over;      /* its command has ended */
-    unsigned users; /* threads within, which hold `in` and `to` */
-    bool ended;     /* said before there was a command, as the others: */
+    unsigned users; /* threads that use `in` and `to` */
+    bool ended;     /* set before the command began, as the next ones: */
     uint16_t rows, columns;
     uint64_t signals;
 };
@@ -19,7 +19,7 @@ struct vm_keyboard *vm_keyboard_new(void)
 {
     struct vm_keyboard *k = mem_new(sizeof *k);
     pthread_mutex_init(&k->lock, NULL);
-    cond_init(&k->changed);
+    pthread_cond_init(&k->changed, NULL);
     return k;
 }
 
@@ -51,15 +51,15 @@ size_t input_send(struct vm *m, struct exec *x, struct str bytes)
 void input_end(struct vm *m, struct exec *x)
 {
     if (x->takes_input)
-        port_tell(m, x->id, VM_INPUT, STR(""));
+        port_send_frame(m, x->id, VM_INPUT, STR(""));
     x->takes_input = false;
     exec_wake(x);
 }
 
-static void tell_resize(struct vm *m, struct exec *x, uint16_t rows, uint16_t columns)
+static void send_resize(struct vm *m, struct exec *x, uint16_t rows, uint16_t columns)
 {
     uint16_t size[2] = {rows, columns};
-    port_tell(m, x->id, VM_RESIZE, (struct str){(const char *)size, sizeof size});
+    port_send_frame(m, x->id, VM_RESIZE, (struct str){(const char *)size, sizeof size});
 }
 
 void keyboard_attach(struct vm_keyboard *k, struct vm *m, struct exec *x)
@@ -71,10 +71,10 @@ void keyboard_attach(struct vm_keyboard *k, struct vm *m, struct exec *x)
     k->in = m;
     k->to = x;
     if (k->rows)
-        tell_resize(m, x, k->rows, k->columns);
+        send_resize(m, x, k->rows, k->columns);
     for (uint32_t i = 1; i < 64; i++)
         if (k->signals >> i & 1)
-            port_tell_u32(m, x->id, VM_SIGNAL, i);
+            port_send_u32(m, x->id, VM_SIGNAL, i);
     if (k->ended)
         input_end(m, x);
     pthread_mutex_unlock(&m->lock);
@@ -101,8 +101,8 @@ void keyboard_detach(struct vm_keyboard *k)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* The command, if one is under way, which stays until keyboard_leave(). With k->lock held, which is
- * let go: false, and it is still held. */
+/* The running command, if any, which stays until keyboard_leave(). Called with k->lock
+ * held; releases it if true, keeps it if false. */
 static bool keyboard_enter(struct vm_keyboard *k)
 {
     if (!k->to || k->over)
@@ -121,13 +121,13 @@ static void keyboard_leave(struct vm_keyboard *k)
     pthread_cond_broadcast(&k->changed);
 }
 
-/* With the machine's lock: is there still somebody to type to? */
+/* Whether the command still reads. With the machine's lock. */
 static bool listens(const struct vm *m, const struct exec *x)
 {
     return !m->over && !x->ended && x->takes_input;
 }
 
-/* Sends all of it, waiting for room. */
+/* Sends all of it; waits for room. */
 static bool type_all(struct vm *m, struct exec *x, struct str bytes)
 {
     while (bytes.n > 0 && listens(m, x)) {
@@ -184,7 +184,7 @@ void vm_keyboard_resize(struct vm_keyboard *k, uint16_t rows, uint16_t columns)
     k->rows = rows;
     k->columns = columns;
     if (keyboard_enter(k)) {
-        tell_resize(k->in, k->to, rows, columns);
+        send_resize(k->in, k->to, rows, columns);
         keyboard_leave(k);
     }
     pthread_mutex_unlock(&k->lock);
@@ -196,7 +196,7 @@ void vm_keyboard_signal(struct vm_keyboard *k, int number)
         return;
     pthread_mutex_lock(&k->lock);
     if (keyboard_enter(k)) {
-        port_tell_u32(k->in, k->to->id, VM_SIGNAL, (uint32_t)number);
+        port_send_u32(k->in, k->to->id, VM_SIGNAL, (uint32_t)number);
         keyboard_leave(k);
     } else {
         k->signals |= (uint64_t)1 << number;

@@ -1,7 +1,6 @@
-/* Machines that misbehave, on Linux as it is installed in build/vm: each hurts itself
- * alone, says what happened, and its owner's next command finds a fresh one. */
+/* Machines that misbehave, with the Linux that is installed in build/vm: each harms
+ * itself only, reports why it ended, and its owner's next command gets a new machine. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,17 +9,10 @@
 #include <cmocka.h>
 #include <unistd.h>
 
+#include "engine/traps_test.h"
 #include "vm/many_test.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
-
-/* As in engine/fixture_test.h: cmocka's handlers would be in the place of wasmtime's. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 static struct engine *engine;
 static struct vms *all;
@@ -45,7 +37,7 @@ static int close_all(void **state)
     return 0;
 }
 
-/* The owner's default machine, made of `o` if there is none. */
+/* The owner's default machine, started with `o` if there is none. */
 static struct vm *find(const char *owner, const struct vm_options *o)
 {
     struct err e = {0};
@@ -73,7 +65,7 @@ static void expect(struct vm *m, const char *command, const char *out)
     vm_result_done(&r);
 }
 
-/* The machine ends; the next one is fresh, and told what became of the one before. */
+/* The machine ends; the next one is new, and reports why. */
 static void expect_its_end(const char *owner, const struct vm_options *o,
                            const char *command, enum err_code code, const char *part)
 {
@@ -99,7 +91,7 @@ static void expect_its_end(const char *owner, const struct vm_options *o,
     vm_release(m);
 }
 
-/* ---- its end ------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------------- */
 
 static void a_kernel_that_panics_is_told_of(void **state)
 {
@@ -123,7 +115,7 @@ static void a_machine_may_be_switched_off_from_within(void **state)
                    "restarted from within");
 }
 
-/* What was printed before is not lost. */
+/* Output printed before is kept. */
 static void a_machine_that_is_switched_off_ends_in_order(void **state)
 {
     (void)state;
@@ -146,7 +138,7 @@ static void computing_time_has_an_end(void **state)
                    "while :; do :; done", ERR_LIMIT, "computing time");
 }
 
-/* ---- what it survives ------------------------------------------------------------- */
+/* ---- survival --------------------------------------------------------------------- */
 
 static void a_program_that_takes_all_memory_is_ended(void **state)
 {
@@ -239,7 +231,7 @@ static void a_fork_bomb_leaves_the_others_alone(void **state)
     vm_release(other);
 }
 
-/* What its shells know by themselves goes on without a root; a new machine has one. */
+/* A shell's builtins work without a root file system; a new machine has one. */
 static void a_machine_taken_apart_from_within_is_replaced(void **state)
 {
     (void)state;
@@ -249,7 +241,7 @@ static void a_machine_taken_apart_from_within_is_replaced(void **state)
     struct err e = {0};
     run_on(m, "umount -l /; exit", 30 * SECOND_NS, &r);
     vm_result_done(&r);
-    if (vm_exec(m, &x, &r, &e)) /* or it was dropped, for it could begin nothing */
+    if (vm_exec(m, &x, &r, &e)) /* or it was dropped, as it could begin nothing */
         assert_string_equal(buf_cz(&r.stdout_bytes), "more\n");
     else
         assert_int_equal(e.code, ERR_GUEST);
@@ -265,7 +257,7 @@ static void a_machine_taken_apart_from_within_is_replaced(void **state)
 
 static void count_up(unsigned number, unsigned i, char out[static 80])
 {
-    (void)i; /* the shell knows */
+    (void)i; /* the shell itself */
     (void)snprintf(out, 80, "i=$((i + 1)); echo %u.$((i - 1))", number);
 }
 

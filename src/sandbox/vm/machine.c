@@ -1,42 +1,48 @@
-/* A machine's thread: it runs the computer in slices of about a millisecond, and sleeps
- * while there is nothing to do. Others leave what they have to say in its mailbox. */
+/* A machine's thread: runs the computer in slices of about a millisecond, and sleeps
+ * while it is idle. Other threads put bytes into its inbox. */
 #include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "os/os.h"
 #include "vm/computer.h"
 #include "vm/image.h"
+#include "vm/network.h"
 
 #define SLICE 150000u                     /* instructions */
-#define INBOX_MAX ((size_t)64 << 20)      /* whoever speaks keeps far below it */
-#define LOOK_NS ((uint64_t)500 * 1000000) /* between two looks at its memory */
+#define INBOX_MAX ((size_t)64 << 20)      /* the protocol's windows are far below */
+#define LOOK_NS ((uint64_t)500 * 1000000) /* between two measurements of its memory */
 #define UNHEARD_NS \
-    ((uint64_t)20 * 1000000) /* until what it did not take is offered anew */
+    ((uint64_t)20 * 1000000) /* until bytes that were not taken are offered again */
 
 struct machine {
     struct machine_events events;
     struct computer *computer;
     struct disk *disks[COMPUTER_DISKS];
+    struct network *network; /* NULL: it has none */
+    uint8_t mac[6];
     struct cancel cancel; /* takes its memory away */
+    int wake;             /* eventfd: the inbox has bytes, or the machine stops */
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t wake;
     struct buf inbox;
-    size_t heard; /* bytes of it that were taken */
+    size_t heard; /* bytes of the inbox that were read */
     bool stopping;
-    struct err why; /* when it is stopping */
+    struct err why; /* reason of the stop */
     struct machine_usage usage;
-    bool lives; /* its thread does, of which `clock` tells what it computed */
+    bool lives; /* the thread runs, and `clock` is its CPU clock */
     clockid_t clock;
 
-    uint64_t looked_ns; /* its thread's */
-    bool took;          /* it heard something in the slice that runs */
+    uint64_t looked_ns; /* of the thread */
+    bool took;          /* it read input in this slice */
 };
 
 /* ---- its thread ------------------------------------------------------------------ */
 
-static size_t machine_hear(void *arg, char *to, size_t n)
+static size_t machine_take_input(void *arg, char *to, size_t n)
 {
     struct machine *m = arg;
     pthread_mutex_lock(&m->lock);
@@ -54,13 +60,13 @@ static size_t machine_hear(void *arg, char *to, size_t n)
     return n;
 }
 
-static void said(void *arg, struct str bytes)
+static void machine_hear(void *arg, struct str bytes)
 {
     struct machine *m = arg;
-    m->events.said(m->events.arg, bytes);
+    m->events.output(m->events.arg, bytes);
 }
 
-/* false and *why: it may not go on. */
+/* false and *why: stop it. */
 static bool machine_wait_change(struct machine *m, struct err *why)
 {
     struct computer_usage u = computer_usage(m->computer);
@@ -72,30 +78,42 @@ static bool machine_wait_change(struct machine *m, struct err *why)
     return !m->events.computed || m->events.computed(m->events.arg, cpu_ns, why);
 }
 
-/* The clock of `wake`. */
+/* Sleeps until there is input, a socket is ready, or it is time. */
 static void machine_sleep_until(struct machine *m, uint64_t wake_ns)
 {
-    struct timespec t = {.tv_sec = (time_t)(wake_ns / 1000000000u),
-                         .tv_nsec = (long)(wake_ns % 1000000000u)};
-    if (wake_ns == UINT64_MAX)
-        pthread_cond_wait(&m->wake, &m->lock);
-    else
-        (void)pthread_cond_timedwait(&m->wake, &m->lock, &t);
+    struct pollfd p[2] = {
+        {.fd = m->wake, .events = POLLIN},
+        {.fd = m->network ? network_fd(m->network) : -1, .events = POLLIN}};
+    uint64_t now = os_mono_ns(), ns = wake_ns > now ? wake_ns - now : 0, many;
+    struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
+                         .tv_nsec = (long)(ns % 1000000000u)};
+    (void)ppoll(p, LENGTH(p), wake_ns == UINT64_MAX ? NULL : &t, NULL);
+    ssize_t got = p[0].revents ? read(m->wake, &many, sizeof many) : 0;
+    (void)got; /* `inbox` and `stopping` are read anyway */
 }
 
-/* Bytes it has no room for raise no event: they are offered again a little later. */
+/* Unread bytes of the inbox; `stopping`: it has to end. */
+static size_t machine_inbox(struct machine *m, bool *stopping)
+{
+    pthread_mutex_lock(&m->lock);
+    size_t n = m->inbox.n;
+    *stopping = m->stopping;
+    pthread_mutex_unlock(&m->lock);
+    return n;
+}
+
+/* Refused bytes raise no event: they are offered again a little later. */
 static void machine_rest(struct machine *m, uint64_t wake_ns)
 {
+    bool stopping;
     uint64_t now = os_mono_ns();
-    pthread_mutex_lock(&m->lock);
-    size_t known = m->inbox.n;
+    size_t known = machine_inbox(m, &stopping);
     bool deaf = known > 0 && !m->took;
+    if (stopping || (known > 0 && !deaf))
+        return;
     if (deaf && wake_ns > now + UNHEARD_NS)
         wake_ns = now + UNHEARD_NS;
-    while (!m->stopping && (deaf ? m->inbox.n == known : m->inbox.n == 0) &&
-           os_mono_ns() < wake_ns)
-        machine_sleep_until(m, wake_ns);
-    pthread_mutex_unlock(&m->lock);
+    machine_sleep_until(m, wake_ns);
 }
 
 static bool is_stopping(struct machine *m)
@@ -109,7 +127,8 @@ static bool is_stopping(struct machine *m)
 static void machine_loop(struct machine *m, struct err *why)
 {
     uint64_t wake_ns;
-    bool runs = computer_resume(m->computer, why);
+    bool runs = computer_resume(m->computer, why) &&
+                (!m->network || computer_connect(m->computer, m->mac, why));
     while (runs && !is_stopping(m)) {
         m->took = false;
         runs = computer_run(m->computer, SLICE, &wake_ns, why);
@@ -133,12 +152,13 @@ static void *live(void *arg)
     m->lives = false;
     if (m->stopping)
         why = m->why;
-    m->stopping = true; /* nobody is heard any more */
+    m->stopping = true; /* no more input */
     m->usage.memory_bytes = 0;
     m->usage.disk_bytes = 0;
     buf_done(&m->inbox);
     pthread_mutex_unlock(&m->lock);
     computer_close(take(m->computer));
+    network_close(take(m->network));
     disk_close(take(m->disks[0]));
     disk_close(take(m->disks[1]));
     m->events.ended(m->events.arg, &why);
@@ -149,22 +169,19 @@ static void *live(void *arg)
 
 static bool begin_thread(struct machine *m, struct err *e)
 {
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
-    int failed = pthread_create(&m->thread, &attr, live, m);
-    pthread_attr_destroy(&attr);
-    errno = failed;
-    return !failed || err_set(e, ERR_BUSY, "there is no thread for a machine: %m");
+    return os_thread_start(&m->thread, "machine", ENGINE_THREAD_STACK, live, m) ||
+           err_set(e, ERR_BUSY, "there is no thread for a machine: %m");
 }
 
 static void machine_free(struct machine *m)
 {
     computer_close(m->computer);
+    network_close(m->network);
     disk_close(m->disks[0]);
     disk_close(m->disks[1]);
     buf_done(&m->inbox);
-    pthread_cond_destroy(&m->wake);
+    if (m->wake >= 0)
+        (void)close(m->wake);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -176,12 +193,22 @@ static struct machine *machine_new(const struct machine_events *events)
     cancel_init(&m->cancel);
     buf_init(&m->inbox, INBOX_MAX);
     pthread_mutex_init(&m->lock, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&m->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    m->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return m;
+}
+
+/* false: no descriptor to be had. */
+static bool get_network(struct machine *m, const struct machine_options *o, struct err *e)
+{
+    const struct vm_network *rules = o->network;
+    static const uint8_t none[6], usual[6] = {2, 0, 0, 0, 0, 1};
+    if (m->wake < 0)
+        return err_set(e, ERR_BUSY, "there is no descriptor for a machine: %m");
+    if (!rules)
+        return true;
+    memcpy(m->mac, memcmp(rules->mac, none, 6) ? rules->mac : usual, 6);
+    m->network = network_open(rules, o->account, e);
+    return m->network != NULL;
 }
 
 struct machine *machine_open(struct images *i, const struct machine_options *o,
@@ -191,6 +218,10 @@ struct machine *machine_open(struct images *i, const struct machine_options *o,
     if (!b)
         return NULL;
     struct machine *m = machine_new(events);
+    if (!get_network(m, o, e)) {
+        machine_free(m);
+        return NULL;
+    }
     images_disks(i, &b->delta, o->disk_bytes, m->disks);
     struct computer_options options = {
         .module = b->module,
@@ -198,7 +229,8 @@ struct machine *machine_open(struct images *i, const struct machine_options *o,
         .memory_bytes = b->memory_bytes,
         .cpu_ns = o->cpu_ns == UINT64_MAX ? 0 : o->cpu_ns,
         .cancel = &m->cancel,
-        .wires = {machine_hear, said, m},
+        .wires = {machine_take_input, machine_hear, m},
+        .network = m->network,
     };
     m->computer = computer_open(&options, e);
     if (m->computer && begin_thread(m, e))
@@ -207,12 +239,19 @@ struct machine *machine_open(struct images *i, const struct machine_options *o,
     return NULL;
 }
 
+static void machine_wake_up(struct machine *m)
+{
+    uint64_t one = 1;
+    ssize_t put = write(m->wake, &one, sizeof one);
+    (void)put; /* it is readable already */
+}
+
 void machine_send(struct machine *m, struct str bytes)
 {
     pthread_mutex_lock(&m->lock);
     bool lost = !m->stopping && !buf_str(&m->inbox, bytes);
-    pthread_cond_signal(&m->wake);
     pthread_mutex_unlock(&m->lock);
+    machine_wake_up(m);
     if (lost)
         machine_stop(m, &(struct err){.code = ERR_LIMIT,
                                       .msg = "the machine takes nothing of what it is "
@@ -226,11 +265,12 @@ void machine_stop(struct machine *m, const struct err *why)
     if (first) {
         m->stopping = true;
         m->why = *why;
-        pthread_cond_signal(&m->wake);
     }
     pthread_mutex_unlock(&m->lock);
-    if (first)
-        cancel_fire(&m->cancel);
+    if (!first)
+        return;
+    machine_wake_up(m);
+    cancel_fire(&m->cancel);
 }
 
 void machine_close(struct machine *m)
@@ -252,4 +292,40 @@ struct machine_usage machine_usage(struct machine *m)
         u.cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     pthread_mutex_unlock(&m->lock);
     return u;
+}
+
+/* ---- exposed ports ---------------------------------------------------------------- */
+
+/* Its network, with the lock held, which keeps it; NULL: there is none, or not any more. */
+static struct network *network_held(struct machine *m)
+{
+    return m->stopping ? NULL : m->network;
+}
+
+bool machine_expose(struct machine *m, struct vm_port *p, struct err *e)
+{
+    pthread_mutex_lock(&m->lock);
+    struct network *n = network_held(m);
+    bool ok = n ? network_expose(n, p, e)
+                : err_set(e, ERR_NOT_FOUND, "the machine has no network card");
+    pthread_mutex_unlock(&m->lock);
+    return ok;
+}
+
+bool machine_unexpose(struct machine *m, uint16_t port)
+{
+    pthread_mutex_lock(&m->lock);
+    struct network *n = network_held(m);
+    bool was = n && network_unexpose(n, port);
+    pthread_mutex_unlock(&m->lock);
+    return was;
+}
+
+size_t machine_ports(struct machine *m, struct vm_port out[static VM_PORTS_MAX])
+{
+    pthread_mutex_lock(&m->lock);
+    struct network *n = network_held(m);
+    size_t count = n ? network_ports(n, out) : 0;
+    pthread_mutex_unlock(&m->lock);
+    return count;
 }

@@ -1,22 +1,22 @@
 /* vm/machine.h - one machine: an emulated computer in a world of the engine, on a thread
- * of its own. What is said on its control port is a stream of bytes here.
+ * of its own. Its control port is a byte stream here.
  *
- * Private to the room vm. Threads: safe.
- */
+ * Private to the room vm. Threads: safe. */
 #pragma once
 #include "base/base.h"
 #include "engine/engine.h"
+#include "vm/vm.h"
 
-/* ---- first states of machines -------------------------------------------- */
+/* ---- images -------------------------------------------------------------- */
 
 /* The installed image: the emulator's module, kernel, root, disk, and the memory of a
- * machine that was booted, of one size of RAM; of other sizes made when first asked for
- * and kept in the cache. */
+ * booted machine of one size of RAM; images of other sizes are made at first use and
+ * cached. */
 struct images;
 
-/* `folder` as `make vm` fills it; `cache` NULL: only what is installed. Both are copied.
- * NULL and ERR_NOT_FOUND (none is there), ERR_INVALID (it is of another build, or
- * damaged), ERR_IO. */
+/* `folder` as `make vm` fills it; `cache` NULL: only the installed image. Copies both.
+ * NULL and ERR_NOT_FOUND (no image), ERR_INVALID (of another build, or damaged),
+ * ERR_IO. */
 struct images *images_open(struct engine *g, const char *folder, const char *cache,
                            struct err *e);
 void images_close(struct images *i); /* no machine is open; NULL is fine */
@@ -24,48 +24,55 @@ SCOPED(images, images_close);
 
 /* ---- machines --------------------------------------------------------------- */
 
-/* Both on the machine's thread, never at the same time; they must not wait for long, nor
- * call machine_close(). */
+/* Called on the machine's thread, one at a time; they must not block for long, nor call
+ * machine_close(). */
 struct machine_events {
-    /* Output of the control port: in order, cut anywhere. */
-    void (*said)(void *arg, struct str bytes);
-    /* The last call, once, also after machine_stop(): why it runs no more, in words for an
-     * agent. ERR_GUEST (panic, powered off, halted, a trap), ERR_LIMIT (computing time,
-     * disk), ERR_MEMORY, or what machine_stop() was given. */
+    /* Output of the control port: in order, in pieces of any size. */
+    void (*output)(void *arg, struct str bytes);
+    /* The last call, exactly one, also after machine_stop(): the reason, with a message
+     * for an agent. ERR_GUEST (panic, powered off, halted, a trap), ERR_LIMIT (CPU time,
+     * disk), ERR_MEMORY, or the error given to machine_stop(). */
     void (*ended)(void *arg, const struct err *why);
-    /* Now and then while it computes, and at its end: how long it did so far. false and
-     * *why: it may not go on. May be NULL. */
+    /* CPU time so far; now and then, and at its end. false and *why: stop it. Or NULL. */
     bool (*computed)(void *arg, uint64_t cpu_ns, struct err *why);
     void *arg;
 };
 
 struct machine_options {
-    uint32_t ram_mb;       /* 64 .. 1024 */
-    uint64_t disk_bytes;   /* that it may write; then its disk fails with ENOSPC or EIO */
-    uint64_t cpu_ns;       /* computing time in all; UINT64_MAX: no limit */
-    struct cancel *cancel; /* of the opening alone, which may have to boot; may be NULL */
+    uint32_t ram_mb; /* 64 .. 1024 */
+    /* of written blocks; beyond that its disk fails with ENOSPC or EIO */
+    uint64_t disk_bytes;
+    uint64_t cpu_ns;                  /* CPU time in all; UINT64_MAX: no limit */
+    const struct vm_network *network; /* outlives it; NULL: it has none */
+    struct account *account;          /* of its network; the same */
+    struct cancel *cancel; /* of the opening only, which may boot; may be NULL */
 };
 
 struct machine;
 
-/* A machine that goes on from where its image was baked; nothing was said to it yet (the
- * first has to be VM_RESUME), though its clock and its virtio-rng are this host's. NULL and
- * ERR_NOT_FOUND (no image of that size, and no cache), ERR_BUSY (no memory, no thread),
- * ERR_CANCELLED, ERR_TIMEOUT, ERR_IO. */
+/* A machine that continues from its image; the first message to it has to be VM_RESUME.
+ * Its clock and its virtio-rng are this host's. NULL and ERR_NOT_FOUND (no image of that
+ * size, and no cache), ERR_BUSY (no memory, no thread), ERR_CANCELLED, ERR_TIMEOUT,
+ * ERR_IO. */
 struct machine *machine_open(struct images *i, const struct machine_options *o,
                              const struct machine_events *events, struct err *e);
-/* Puts bytes into the control port, in order; never waits, copies. Whoever speaks keeps to
- * the windows of abi/vm.h. Of a machine that has ended, nothing happens. */
+/* Copies bytes into the control port, in order; never blocks. The caller keeps to the
+ * windows of abi/vm.h. No effect on a machine that has ended. */
 void machine_send(struct machine *m, struct str bytes);
-/* Ends it soon, from any thread, also from `said`: what it computes is cut off. `why` is
- * what `ended` gets, unless it has ended by itself. */
+/* Stops it soon, from any thread, also from `output`; its computation is interrupted.
+ * `ended` gets `why`, unless it has ended by itself. */
 void machine_stop(struct machine *m, const struct err *why);
-/* Stops it and waits for its thread. NULL is fine. Not on the machine's thread. */
+/* Stops it and joins its thread. NULL is fine. Not on the machine's thread. */
 void machine_close(struct machine *m);
 
+/* As vm_expose(), vm_unexpose(), and the ports of struct vm_info; of one that has ended there are none. */
+bool machine_expose(struct machine *m, struct vm_port *p, struct err *e);
+bool machine_unexpose(struct machine *m, uint16_t port);
+size_t machine_ports(struct machine *m, struct vm_port out[static VM_PORTS_MAX]);
+
 struct machine_usage {
-    uint64_t cpu_ns;       /* that its thread computed, up to this moment */
-    uint64_t memory_bytes; /* pages of its own */
+    uint64_t cpu_ns;       /* CPU time of its thread until now */
+    uint64_t memory_bytes; /* private pages */
     uint64_t disk_bytes;   /* written, less what was discarded */
 };
 struct machine_usage machine_usage(struct machine *m); /* also when it has ended */

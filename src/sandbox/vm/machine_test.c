@@ -1,8 +1,7 @@
-/* Machines with a kernel of our own (guest/vm/probe), which speaks as init does and does what
- * it is told. */
+/* Machines with a kernel of our own (guest/vm/probe), which speaks init's protocol and
+ * obeys the test. */
 #include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,18 +12,10 @@
 #include <cmocka.h>
 
 #include "base/home_test.h"
+#include "engine/traps_test.h"
 #include "os/os.h"
 #include "vm/frames.h"
 #include "vm/image.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 #define KERNEL "build/probe/machine.Image"
 #define RAM_MB 64u
@@ -69,7 +60,7 @@ static int make_image(void **state)
     make_file("vm/Image", KERNEL, 0);
     make_file("vm/root.erofs", NULL, 65536);
     make_file("vm/disk.ext4", NULL, 16 << 20);
-    static char ahead[128]; /* the engine keeps it */
+    static char ahead[128]; /* the engine borrows it */
     (void)snprintf(ahead, sizeof ahead, "%s/guest/ahead", top);
     g = engine_open(&(struct engine_options){.ahead = ahead}, &e);
     scoped(images_close) struct images *i = images_open_raw(g, in_top("vm"), NULL, &e);
@@ -94,19 +85,19 @@ static struct images *open_images(void)
     return i;
 }
 
-/* ---- who speaks with a machine ---------------------------------------------------- */
+/* ---- the test's side -------------------------------------------------------------- */
 
 struct speaker {
     struct machine *machine;
     struct frames frames;
-    uint32_t last; /* id of an exec */
+    uint32_t last; /* id of a command */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint32_t ready, done;
     struct buf out;
     struct err end;
     int ended;
-    uint64_t computed_ns; /* the machine's thread's */
+    uint64_t computed_ns; /* CPU time of the machine's thread */
 };
 
 static void said(void *arg, struct str bytes)
@@ -137,7 +128,7 @@ static void ended(void *arg, const struct err *why)
     pthread_mutex_unlock(&s->lock);
 }
 
-static uint64_t most_ns = UINT64_MAX; /* that a machine may compute */
+static uint64_t most_ns = UINT64_MAX; /* that a machine may use */
 
 static bool computed(void *arg, uint64_t cpu_ns, struct err *why)
 {
@@ -194,7 +185,7 @@ static struct speaker *speaker_new(struct images *i)
 static void speaker_free(struct speaker *s)
 {
     machine_close(s->machine);
-    assert_int_equal(s->ended, 1); /* told once, whatever happened */
+    assert_int_equal(s->ended, 1); /* once, whatever happened */
     frames_done(&s->frames);
     buf_done(&s->out);
     pthread_cond_destroy(&s->changed);
@@ -228,7 +219,7 @@ static void assert_ends(struct speaker *s, enum err_code code, const char *why)
         fail_msg("'%s' does not say '%s'", s->end.msg, why);
 }
 
-/* ---- what they do -------------------------------------------------------------------- */
+/* ---- behaviour ----------------------------------------------------------------------- */
 
 static void a_machine_goes_on_from_its_image(void **state)
 {
@@ -301,7 +292,7 @@ static void a_machine_that_computes_is_stopped_at_once(void **state)
     machine_stop(s->machine, &(struct err){.code = ERR_BUSY, .msg = "too late"});
     assert_ends(s, ERR_DENIED, "as the test said");
     scoped(speaker_free) struct speaker *other = speaker_new(i);
-    tell(other, "spin"); /* and is closed while it does */
+    tell(other, "spin"); /* closed while it runs */
 }
 
 static void computing_time_is_limited(void **state)
@@ -433,7 +424,7 @@ static void another_size_is_baked_once_and_kept(void **state)
 static void assert_no_machine(struct images *i, uint32_t ram_mb, enum err_code code)
 {
     struct err e = {0};
-    struct machine_events none = {.said = said, .ended = ended};
+    struct machine_events none = {.output = said, .ended = ended};
     struct machine_options o = {
         .ram_mb = ram_mb, .disk_bytes = 4096, .cpu_ns = UINT64_MAX};
     assert_null(machine_open(i, &o, &none, &e));
@@ -527,7 +518,7 @@ static void baking_can_be_cancelled(void **state)
     cancel_init(&cancel);
     cancel_fire(&cancel);
     scoped(images_close) struct images *i = open_images();
-    struct machine_events none = {.said = said, .ended = ended};
+    struct machine_events none = {.output = said, .ended = ended};
     struct machine_options o = {
         .ram_mb = 112, .disk_bytes = 4096, .cpu_ns = UINT64_MAX, .cancel = &cancel};
     assert_null(machine_open(i, &o, &none, &e));

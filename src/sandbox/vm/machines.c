@@ -1,6 +1,5 @@
-/* The machines of a process: opening and closing, what is told of them, and the one thread
- * that keeps house: it stops machines that nobody uses, and joins the threads of those that
- * have ended. */
+/* The machines of a process: opening and closing, their information, and the maintenance
+ * thread, which stops unused machines and joins the threads of ended ones. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,7 +9,7 @@
 #define WAIT_DEFAULT_NS (5 * SECOND_NS)
 #define KEEPER_STACK ((size_t)256 << 10)
 
-static const struct patience usual = {
+static const struct vm_timeouts usual = {
     .start_ns = 60 * SECOND_NS,
     .silence_ns = 10 * SECOND_NS,
     .answer_ns = 30 * SECOND_NS,
@@ -21,7 +20,7 @@ static const struct patience usual = {
 
 /* ---- the keeper ---------------------------------------------------------------------- */
 
-/* Joins what has ended. With the lock, which is let go meanwhile. */
+/* Joins ended machines. With the lock, which is released meanwhile. */
 static void join_ended(struct vms *s)
 {
     for (struct vm *m = s->first, *next; m; m = next) {
@@ -37,11 +36,11 @@ static void join_ended(struct vms *s)
         pthread_mutex_lock(&s->lock);
         m->holds--;
         table_trim(s, m);
-        next = s->first; /* the table may be another */
+        next = s->first; /* the table may have changed */
     }
 }
 
-/* Stops what is idle; answers when to look again. */
+/* Stops idle machines; returns when to look again. */
 static uint64_t stop_idle(struct vms *s)
 {
     uint64_t now = os_mono_ns(), look = UINT64_MAX;
@@ -69,7 +68,7 @@ static void *keep_house(void *arg)
         if (s->closing && s->running == 0 && !s->left)
             break;
         if (!s->noticed)
-            (void)cond_wait_until(&s->work, &s->lock, look);
+            (void)os_cond_wait(&s->work, &s->lock, look);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -79,22 +78,18 @@ bool keeper_begin(struct vms *s, struct err *e)
 {
     if (s->has_keeper)
         return true;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, KEEPER_STACK);
-    s->has_keeper = pthread_create(&s->keeper, &attr, keep_house, s) == 0;
-    pthread_attr_destroy(&attr);
+    s->has_keeper = os_thread_start(&s->keeper, "vm-keeper", KEEPER_STACK, keep_house, s);
     return s->has_keeper ||
            err_set(e, ERR_BUSY, "the system has no thread left for machines");
 }
 
-/* ---- all ------------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------- */
 
 struct vms *vms_open(const struct vms_options *o)
 {
     struct vms *s = mem_new(sizeof *s);
     s->o = *o;
-    s->patience = usual;
+    s->timeouts = usual;
     s->o.image = s->image = mem_strdup(o->image ? o->image : "");
     s->o.cache = s->cache = o->cache ? mem_strdup(o->cache) : NULL;
     if (!s->o.machines_max)
@@ -107,8 +102,8 @@ struct vms *vms_open(const struct vms_options *o)
         s->o.wait_ns = WAIT_DEFAULT_NS;
     pthread_mutex_init(&s->images_lock, NULL);
     pthread_mutex_init(&s->lock, NULL);
-    cond_init(&s->changed);
-    cond_init(&s->work);
+    pthread_cond_init(&s->changed, NULL);
+    pthread_cond_init(&s->work, NULL);
     s->last = &s->first;
     s->accounts = accounts_new();
     return s;
@@ -149,9 +144,9 @@ void vms_close(struct vms *s)
     free(s);
 }
 
-void vms_hurry(struct vms *s, const struct patience *p)
+void vms_hurry(struct vms *s, const struct vm_timeouts *p)
 {
-    s->patience = *p;
+    s->timeouts = *p;
 }
 
 bool vms_ready(struct vms *s, struct err *e)
@@ -225,6 +220,27 @@ void vm_stop(struct vm *m)
     table_reap(m);
 }
 
+const struct vm_network *vm_network_of(const struct vm *m)
+{
+    return m->made_of.network;
+}
+
+bool vm_expose(struct vm *m, struct vm_port *p, struct err *e)
+{
+    pthread_mutex_lock(&m->lock);
+    bool ok = port_over(m, false, e) && machine_expose(m->machine, p, e);
+    pthread_mutex_unlock(&m->lock);
+    return ok;
+}
+
+bool vm_unexpose(struct vm *m, uint16_t port)
+{
+    pthread_mutex_lock(&m->lock);
+    bool was = m->machine && machine_unexpose(m->machine, port);
+    pthread_mutex_unlock(&m->lock);
+    return was;
+}
+
 const char *vm_handle(const struct vm *m)
 {
     return m->handle;
@@ -254,14 +270,17 @@ static void machine_describe(struct vm *m, struct vm_info *out)
         .cpu_max_ns = m->made_of.cpu_ns,
         .memory_bytes = usage.memory_bytes,
         .disk_bytes = usage.disk_bytes,
-        .execs = m->over ? 0 : m->exec_count, /* whoever waits for one has yet to hear */
+        /* callers that wait are about to be woken */
+        .execs = m->over ? 0 : m->exec_count,
         .sessions = m->over ? 0 : m->session_count,
+        .network = m->made_of.network,
     };
+    out->port_count = m->machine ? machine_ports(m->machine, out->ports) : 0;
     memcpy(out->handle, m->handle, sizeof out->handle);
     (void)snprintf(out->reason, sizeof out->reason, "%.250s", m->why.msg);
 }
 
-void vm_look(struct vm *m, struct vm_info *out)
+void vm_get_info(struct vm *m, struct vm_info *out)
 {
     pthread_mutex_lock(&m->lock);
     machine_describe(m, out);
@@ -275,7 +294,7 @@ void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg)
     for (struct vm *m = s->first; m; m = m->next) {
         if (!table_owns(m, owner) || m->starting)
             continue;
-        vm_look(m, &info);
+        vm_get_info(m, &info);
         each(arg, &info);
     }
     pthread_mutex_unlock(&s->lock);
@@ -287,7 +306,7 @@ struct vms_totals vms_total(struct vms *s)
     struct vm_info info;
     pthread_mutex_lock(&s->lock);
     for (struct vm *m = s->first; m; m = m->next) {
-        vm_look(m, &info);
+        vm_get_info(m, &info);
         if (info.state != VM_STATE_RUNNING)
             continue;
         all.machines++;

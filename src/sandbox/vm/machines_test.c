@@ -1,10 +1,10 @@
-/* Whose machines there are and how many, over stand-ins for them. */
+/* Owners of machines, and limits, over stand-ins for the machines. */
 #include "vm/double_test.h"
 #include "vm/many_test.h"
 
 static struct vms *all;
 
-static const struct patience short_patience = {
+static const struct vm_timeouts short_timeouts = {
     .start_ns = SECOND_NS / 20,
     .silence_ns = 10 * SECOND_NS,
     .answer_ns = 30 * SECOND_NS,
@@ -204,7 +204,7 @@ static void what_does_not_come_up_leaves_nothing(void **state)
 {
     (void)state;
     open_all((struct vms_options){.machines_max = 1});
-    vms_hurry(all, &short_patience);
+    vms_hurry(all, &short_timeouts);
     doubles.no_machine = true;
     expect_no_start("ann", (struct vm_options){0}, ERR_BUSY, "no memory for a machine");
     doubles.no_machine = false;
@@ -243,7 +243,7 @@ static void a_start_can_be_cancelled_while_the_machine_comes_up(void **state)
                     "cancelled");
 }
 
-/* ---- how many there may be ---------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------ */
 
 static void an_owner_has_so_many_machines_at_once(void **state)
 {
@@ -292,7 +292,7 @@ static void a_machine_that_nobody_uses_makes_place(void **state)
 {
     (void)state;
     open_all((struct vms_options){.machines_max = 2});
-    struct patience no_spare = short_patience;
+    struct vm_timeouts no_spare = short_timeouts;
     no_spare.start_ns = 10 * SECOND_NS;
     vms_hurry(all, &no_spare);
     struct vm *idle = start("ann"), *held = start("bob");
@@ -305,9 +305,9 @@ static void a_machine_that_nobody_uses_makes_place(void **state)
     vm_release(held);
 }
 
-/* ---- what they may cost ------------------------------------------------------------------ */
+/* ---- budgets ----------------------------------------------------------------------------- */
 
-/* One of ann's clients, all of which pay together. */
+/* One of ann's clients, who share a budget. */
 static struct vm_options of_ann(struct vm_budget budget)
 {
     budget.payer = STR("ann");
@@ -331,7 +331,7 @@ static void a_payers_machines_count_together_whoever_owns_them(void **state)
     struct vm *a = start_of("ann 1", two), *b = start_of("ann 2", two);
     expect_no_start("ann 2", two, ERR_LIMIT,
                     "2 machines run for you (1 for other sessions");
-    vm_release(start("ann 2")); /* who pays for himself is another */
+    vm_release(start("ann 2")); /* an owner who pays for himself is separate */
     vm_release(start("ann 2"));
     vm_release(start("ann 2"));
     expect_no_start("ann 2", (struct vm_options){0}, ERR_LIMIT, "3 machines run for you");
@@ -345,14 +345,14 @@ static void what_another_session_of_the_payer_does_not_use_makes_place(void **st
 {
     (void)state;
     struct vm_options one = of_ann((struct vm_budget){.machines = 1});
-    struct patience no_spare = short_patience;
+    struct vm_timeouts no_spare = short_timeouts;
     no_spare.start_ns = 10 * SECOND_NS;
     no_spare.spare_ns = 1;
     vms_hurry(all, &no_spare);
     struct vm *m = start_of("ann 1", one);
     char handle[VM_HANDLE];
     memcpy(handle, vm_handle(m), sizeof handle);
-    expect_no_start("ann 2", one, ERR_LIMIT, "1 machines run for you"); /* it is held */
+    expect_no_start("ann 2", one, ERR_LIMIT, "1 machines run for you"); /* held */
     vm_release(m);
     expect_no_start("ann 1", one, ERR_LIMIT, "0 for other sessions"); /* its own */
     vm_release(start_of("ann 2", one));
@@ -424,7 +424,7 @@ static void computing_time_is_the_payers_and_not_new_with_each_machine(void **st
     compute(b, "echo x", true);
     compute(b, "mute", false);
     expect_no_start("ann 3", o, ERR_LIMIT, "10 seconds of computing time");
-    o.budget.cpu_ns = 20 * SECOND_NS; /* the policy says more */
+    o.budget.cpu_ns = 20 * SECOND_NS; /* a larger budget */
     vm_release(start_of("ann 3", o));
     vm_release(start("ann 1")); /* another payer */
     vm_release(b);
@@ -453,7 +453,7 @@ static void an_idle_machine_is_stopped_and_its_owner_told(void **state)
     assert_non_null(strstr(r.before, "without use"));
     vm_result_done(&r);
     vm_release(m);
-    vm_look(bobs, &info); /* each has a time of its own */
+    vm_get_info(bobs, &info); /* each payer has a budget of his own */
     assert_int_equal(info.state, VM_STATE_RUNNING);
     assert_int_equal(info.idle_max_ns, VM_IDLE_DEFAULT_NS);
     vm_release(bobs);
@@ -473,7 +473,7 @@ static void a_machine_in_use_is_not_idle(void **state)
     vm_release(m);
 }
 
-/* ---- what is told ----------------------------------------------------------------------------- */
+/* ---- information ------------------------------------------------------------------------------ */
 
 struct told {
     struct vm_info info[20];
@@ -518,6 +518,21 @@ static void an_owner_sees_his_machines_in_the_order_of_their_start(void **state)
     vm_release(d);
 }
 
+static void a_machine_that_has_ended_exposes_nothing(void **state)
+{
+    (void)state;
+    struct vm *m = start("ann");
+    struct vm_port port = {.port = 80};
+    struct err e = {0};
+    assert_true(vm_expose(m, &port, &e));
+    assert_true(vm_unexpose(m, 80));
+    vm_stop(m);
+    assert_false(vm_expose(m, &port, &e));
+    assert_int_equal(e.code, ERR_CANCELLED);
+    assert_non_null(strstr(e.msg, "on request"));
+    vm_release(m);
+}
+
 static void only_some_that_ended_are_kept_to_tell_of(void **state)
 {
     (void)state;
@@ -531,10 +546,10 @@ static void only_some_that_ended_are_kept_to_tell_of(void **state)
         ;
     vm_release(find("ann", ""));
     vm_list(all, STR("ann"), note_info, &t);
-    assert_in_range(t.n, 5, 6); /* the last may be just being joined */
+    assert_in_range(t.n, 5, 6); /* the last may be about to be joined */
 }
 
-/* ---- nothing is lost ------------------------------------------------------------------------------ */
+/* ---- leaks ---------------------------------------------------------------------------------------- */
 
 static void two_hundred_machines_leave_no_thread_and_no_descriptor(void **state)
 {
@@ -582,6 +597,7 @@ int main(void)
         TEST(an_idle_machine_is_stopped_and_its_owner_told),
         TEST(a_machine_in_use_is_not_idle),
         TEST(an_owner_sees_his_machines_in_the_order_of_their_start),
+        TEST(a_machine_that_has_ended_exposes_nothing),
         TEST(only_some_that_ended_are_kept_to_tell_of),
         TEST(two_hundred_machines_leave_no_thread_and_no_descriptor),
     };

@@ -1,17 +1,15 @@
-/* vm/many_test.h - many commands at once, and what is left behind by many. Only for
- * *_test.c.
- */
+/* vm/many_test.h - many commands at once, and leaks after them. Only for *_test.c. */
 #pragma once
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 
-#include "vm/vm.h"
+#include "vm/commands.h"
 
 #define WORKERS 8u
 #define WORKER_COMMANDS 50u
 
-/* Writes the i-th command of a worker's, which is to print "NUMBER.I". */
+/* Writes the i-th command of a worker, which has to print "NUMBER.I". */
 typedef void worker_command_fn(unsigned number, unsigned i, char out[static 80]);
 
 struct worker {
@@ -40,7 +38,8 @@ static inline void *work(void *arg)
     return NULL;
 }
 
-/* As many sessions as workers, each on a thread; answers how many commands went wrong. */
+/* As many sessions as workers, each on a thread; returns the number of commands that
+ * failed. */
 static inline unsigned work_at_once(struct vm *in, worker_command_fn *command)
 {
     struct worker w[WORKERS];
@@ -67,8 +66,8 @@ static inline size_t count_entries(const char *folder)
     return n;
 }
 
-/* Waits until the process has no more threads than that: one that was joined may be about
- * to go. */
+/* Waits until the process has at most that many threads: a joined one may be about to
+ * exit. */
 static inline void await_threads(size_t most)
 {
     while (count_entries("/proc/self/task") > most)

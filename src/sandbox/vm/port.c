@@ -1,29 +1,11 @@
-/* The control port, between a machine and its host: frames come in on the machine's
- * thread and are checked; whoever waits for what they bring is woken. */
+/* The control port between a machine and its host: frames arrive on the machine's thread,
+ * are checked, and wake the commands they are for. */
 #include "vm/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "os/os.h"
-
-void cond_init(pthread_cond_t *c)
-{
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(c, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
-bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns)
-{
-    if (until_ns == UINT64_MAX)
-        return pthread_cond_wait(c, lock) == 0;
-    struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
-                             .tv_nsec = (long)(until_ns % SECOND_NS)};
-    return pthread_cond_timedwait(c, lock, &until) == 0;
-}
 
 /* ---- sending --------------------------------------------------------------- */
 
@@ -33,7 +15,7 @@ void port_send(struct vm *m, const struct buf *frames)
         machine_send(m->machine, buf_view(frames));
 }
 
-void port_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload)
+void port_send_frame(struct vm *m, uint32_t id, uint16_t verb, struct str payload)
 {
     scoped_buf struct buf frame;
     buf_init(&frame, FRAME_HEAD + VM_FRAME_MAX);
@@ -41,9 +23,9 @@ void port_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload)
     port_send(m, &frame);
 }
 
-void port_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number)
+void port_send_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number)
 {
-    port_tell(m, id, verb, (struct str){(const char *)&number, sizeof number});
+    port_send_frame(m, id, verb, (struct str){(const char *)&number, sizeof number});
 }
 
 void exec_wake(struct exec *x)
@@ -115,7 +97,7 @@ bool port_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
     while (m->unready > 0 && !m->over) {
         if (cancel_fired(cancel))
             return err_set(e, ERR_CANCELLED, "cancelled while the machine started");
-        if (!cond_wait_until(&m->ready, &m->lock, until_ns) && os_mono_ns() >= until_ns)
+        if (!os_cond_wait(&m->ready, &m->lock, until_ns) && os_mono_ns() >= until_ns)
             return err_set(e, ERR_TIMEOUT, "the machine did not become ready in time");
     }
     return port_over(m, false, e);
@@ -123,13 +105,13 @@ bool port_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
 
 uint64_t port_check(struct vm *m)
 {
-    const struct patience *p = m->patience;
+    const struct vm_timeouts *p = m->timeouts;
     uint64_t now = os_mono_ns();
     if (m->asked_ns == 0) {
-        if (now < m->heard_ns + p->silence_ns)
-            return m->heard_ns + p->silence_ns;
+        if (now < m->last_frame_ns + p->silence_ns)
+            return m->last_frame_ns + p->silence_ns;
         m->asked_ns = now;
-        port_tell(m, 0, VM_PING, (struct str){(const char *)&now, sizeof now});
+        port_send_frame(m, 0, VM_PING, (struct str){(const char *)&now, sizeof now});
     }
     if (now >= m->asked_ns + p->answer_ns) {
         struct err why = {0};
@@ -164,7 +146,7 @@ bool batch_put(struct batch *b, enum vm_stream which, struct str bytes, struct e
     if (at > 0 && b->runs[at - 1].which == which)
         at--;
     else if (at == BATCH_RUNS)
-        at -= 2; /* the last of the other's is before it: these two alternate */
+        at -= 2; /* the last run of the same stream: the two alternate */
     else
         b->runs[b->count++] = (typeof(b->runs[0])){.which = which};
     b->runs[at].n += (uint32_t)bytes.n;
@@ -187,7 +169,7 @@ static bool broke(struct err *e, const char *how, uint64_t number)
                    how, number);
 }
 
-static bool heard_output(struct exec *x, const struct frame *f, struct err *e)
+static bool on_output(struct exec *x, const struct frame *f, struct err *e)
 {
     if (f->payload.n > VM_WINDOW - x->uncredited)
         return broke(e, "more output than asked for", f->payload.n);
@@ -196,7 +178,7 @@ static bool heard_output(struct exec *x, const struct frame *f, struct err *e)
                      f->payload, e);
 }
 
-static bool heard_taken(struct exec *x, const struct frame *f, struct err *e)
+static bool on_input_taken(struct exec *x, const struct frame *f, struct err *e)
 {
     uint32_t n = 0;
     if (f->payload.n != sizeof n)
@@ -208,7 +190,7 @@ static bool heard_taken(struct exec *x, const struct frame *f, struct err *e)
     return true;
 }
 
-static bool heard_exit(struct exec *x, const struct frame *f, struct err *e)
+static bool on_exit_frame(struct exec *x, const struct frame *f, struct err *e)
 {
     if (f->payload.n != sizeof x->exit)
         return broke(e, "a length", f->payload.n);
@@ -220,8 +202,8 @@ static bool heard_exit(struct exec *x, const struct frame *f, struct err *e)
     return true;
 }
 
-/* The text goes into a message: one line, printable. */
-static void heard_refusal(struct exec *x, struct str text)
+/* The text becomes part of a message: one line, printable. */
+static void on_refusal(struct exec *x, struct str text)
 {
     text = str_cut(text, sizeof x->refusal - 1);
     bool fine = str_is_utf8(text);
@@ -233,7 +215,7 @@ static void heard_refusal(struct exec *x, struct str text)
     x->ended = x->refused = true;
 }
 
-static bool heard_of_exec(struct vm *m, const struct frame *f, struct err *e)
+static bool on_exec_frame(struct vm *m, const struct frame *f, struct err *e)
 {
     struct exec *x = exec_of(m, f->id);
     if (!x)
@@ -244,13 +226,13 @@ static bool heard_of_exec(struct vm *m, const struct frame *f, struct err *e)
         return true;
     case VM_OUT:
     case VM_ERR:
-        return heard_output(x, f, e);
+        return on_output(x, f, e);
     case VM_INPUT_TAKEN:
-        return heard_taken(x, f, e);
+        return on_input_taken(x, f, e);
     case VM_EXIT:
-        return heard_exit(x, f, e);
+        return on_exit_frame(x, f, e);
     case VM_REFUSED:
-        heard_refusal(x, f->payload);
+        on_refusal(x, f->payload);
         return true;
     default:
         return broke(e, "a verb", f->verb);
@@ -260,7 +242,7 @@ static bool heard_of_exec(struct vm *m, const struct frame *f, struct err *e)
 static bool heard(struct vm *m, const struct frame *f, struct err *e)
 {
     if (f->id != 0)
-        return heard_of_exec(m, f, e);
+        return on_exec_frame(m, f, e);
     if (f->verb == VM_PONG)
         return true;
     if (f->verb != VM_READY || m->unready == 0)
@@ -270,13 +252,13 @@ static bool heard(struct vm *m, const struct frame *f, struct err *e)
     return true;
 }
 
-void port_said(void *vm, struct str bytes)
+void port_output(void *vm, struct str bytes)
 {
     struct vm *m = vm;
     struct err e = {0};
     struct frame f;
     pthread_mutex_lock(&m->lock);
-    m->heard_ns = os_mono_ns();
+    m->last_frame_ns = os_mono_ns();
     m->asked_ns = 0;
     while (!m->over && !e.code && frames_next(&m->frames, &bytes, &f, &e) == FRAMES_ONE)
         (void)heard(m, &f, &e);

@@ -1,5 +1,5 @@
-/* Sessions of a machine: a name for each long-lived shell, and whose turn it is in it. The
- * machine knows numbers alone, and none twice. */
+/* Sessions of a machine: the name of each long-lived shell, and its queue of commands.
+ * The machine knows them by numbers that are never used again. */
 #include "vm/internal.h"
 
 #include "os/os.h"
@@ -114,7 +114,7 @@ void session_free_all(struct vm *m)
         session_remove(m, m->sessions);
 }
 
-/* A running command hears its end from the machine; a waiting one gets a new shell. */
+/* A running command gets its end from the machine; a waiting one gets a new shell. */
 static bool close_one(struct vm *m, struct str name, struct err *e)
 {
     struct session *s = session_find(m, name.n ? name : STR("default"));
@@ -122,12 +122,12 @@ static bool close_one(struct vm *m, struct str name, struct err *e)
         return err_set(e, ERR_NOT_FOUND, "the machine has no session \"%.*s\"",
                        STR_ARGS(str_cut(name, VM_SESSION_NAME_MAX)));
     m->unready++;
-    port_tell_u32(m, 0, VM_CLOSE, s->number);
+    port_send_u32(m, 0, VM_CLOSE, s->number);
     if (s->taken || s->first)
         s->number = ++m->last_session;
     else
         session_remove(m, s);
-    return port_await_ready(m, os_mono_ns() + m->patience->start_ns, NULL, e);
+    return port_await_ready(m, os_mono_ns() + m->timeouts->start_ns, NULL, e);
 }
 
 bool vm_session_close(struct vm *m, struct str session, struct err *e)

@@ -1,8 +1,9 @@
-/* How a machine starts: a place for it, its computer, and the first word with it. */
+/* The start of a machine: its place, its computer, and the first exchange with it. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "os/os.h"
+#include "vm/certificates.h"
 #include "vm/table.h"
 
 /* ---- requests ------------------------------------------------------------------- */
@@ -51,7 +52,7 @@ static void machine_wake(void *arg)
     pthread_mutex_unlock(w->lock);
 }
 
-/* Takes a place for a new one. */
+/* Adds a machine to the table. */
 static struct vm *begin_start(struct vms *s, struct str owner, const struct vm_options *o,
                               bool is_default, struct err *e)
 {
@@ -64,7 +65,7 @@ static struct vm *begin_start(struct vms *s, struct str owner, const struct vm_o
     return m;
 }
 
-/* Does the payer have room for one more? */
+/* Whether the payer's budget has room for one more. */
 static bool check_room(struct vms *s, const struct account *k, struct str owner,
                        const struct vm_options *o, struct err *e)
 {
@@ -85,14 +86,13 @@ static bool check_room(struct vms *s, const struct account *k, struct str owner,
                    ram_mb, has.others, has.machines, max_mb, o->ram_mb);
 }
 
-/* As check_room(), but machines of the payer's other owners that nobody uses make place. */
+/* As check_room(), but stops unused machines of the payer's other owners. */
 static bool check_budget(struct vms *s, struct str owner, const struct vm_options *o,
                          struct err *e)
 {
     struct account *k = account_enter(s->accounts, payer_of(owner, o), os_mono_ns());
     bool fits = account_check(k, o->budget.cpu_ns, os_mono_ns(), e);
-    while (fits && !(fits = check_room(s, k, owner, o, e)) &&
-           table_make_place(s, k, owner)) {
+    while (fits && !(fits = check_room(s, k, owner, o, e)) && table_evict(s, k, owner)) {
         *e = (struct err){0};
         fits = true;
     }
@@ -100,14 +100,14 @@ static bool check_budget(struct vms *s, struct str owner, const struct vm_option
     return fits || budget_refuse(&o->budget, e);
 }
 
-/* Is there a place for it among all? One machine alone has always room. */
+/* Whether all machines leave room for it. One machine alone always has. */
 static bool has_place(struct vms *s, const struct vm_options *o)
 {
     uint64_t ram = table_sum(s, NULL, STR("")).ram_bytes + ((uint64_t)o->ram_mb << 20);
     return s->running == 0 || (s->running < s->o.machines_max && ram <= s->o.ram_bytes);
 }
 
-static void tell_full(struct vms *s, const struct vm_options *o, struct err *e)
+static void report_full(struct vms *s, const struct vm_options *o, struct err *e)
 {
     uint64_t ram = table_sum(s, NULL, STR("")).ram_bytes;
     if (s->running >= s->o.machines_max)
@@ -124,7 +124,7 @@ static void tell_full(struct vms *s, const struct vm_options *o, struct err *e)
                 ram >> 20, o->ram_mb, s->o.ram_bytes >> 20);
 }
 
-/* A new machine with starting set, or the default one that is there, held. */
+/* A new machine with `starting` set, or the existing default one, held. */
 static struct vm *claim(struct vms *s, struct str owner, const struct vm_options *o,
                         bool is_default, struct err *e)
 {
@@ -144,10 +144,10 @@ static struct vm *claim(struct vms *s, struct str owner, const struct vm_options
         if (!there && has_place(s, o))
             return begin_start(s, owner, o, is_default, e);
         if (!there)
-            (void)table_make_place(s, NULL, owner);
-        bool late = !cond_wait_until(&s->changed, &s->lock, there ? UINT64_MAX : until);
+            (void)table_evict(s, NULL, owner);
+        bool late = !os_cond_wait(&s->changed, &s->lock, there ? UINT64_MAX : until);
         if (late && !there && os_mono_ns() >= until) {
-            tell_full(s, o, e);
+            report_full(s, o, e);
             return NULL;
         }
     }
@@ -173,17 +173,33 @@ static struct vm *claim_waiting(struct vms *s, struct str owner,
 
 /* ---- its computer ------------------------------------------------------------- */
 
-static void tell_resume(struct vm *m)
+static void send_resume(struct vm *m, struct str certificates)
 {
+    scoped_buf struct buf payload;
     struct vm_resume r = {.wall_ns = (uint64_t)os_real_ms() * 1000000,
                           .disk_bytes = m->made_of.disk_bytes};
+    const struct vm_network *net = m->made_of.network;
+    r.network = net != NULL;
+    memcpy(r.mac, net ? net->mac : r.mac, sizeof r.mac);
     os_random(r.entropy, sizeof r.entropy);
     os_random(&r.machine, sizeof r.machine);
     m->unready++;
-    port_tell(m, 0, VM_RESUME, (struct str){(const char *)&r, sizeof r});
+    buf_init(&payload, VM_FRAME_MAX);
+    buf_put(&payload, &r, sizeof r);
+    buf_str(&payload, certificates);
+    port_send_frame(m, 0, VM_RESUME, buf_view(&payload));
 }
 
-static bool await_up(struct vm *m, struct cancel *cancel, struct err *e)
+/* Of a computer without a place for settings there are none. */
+static bool read_certificates(struct buf *out, struct err *e)
+{
+    struct err none = {0};
+    scoped_fd int config = os_config_dir(NULL, &none);
+    return config < 0 || certificates_read(config, out, e);
+}
+
+static bool await_up(struct vm *m, struct str certificates, struct cancel *cancel,
+                     struct err *e)
 {
     struct wake w = {&m->lock, &m->ready};
     struct cancel_stop stop;
@@ -193,29 +209,35 @@ static bool await_up(struct vm *m, struct cancel *cancel, struct err *e)
     if (m->over)
         *e = m->why;
     else
-        tell_resume(m);
+        send_resume(m, certificates);
     bool up =
-        !e->code && port_await_ready(m, os_mono_ns() + m->patience->start_ns, cancel, e);
+        !e->code && port_await_ready(m, os_mono_ns() + m->timeouts->start_ns, cancel, e);
     pthread_mutex_unlock(&m->lock);
     cancel_off(cancel, &stop);
     return up;
 }
 
-static bool come_up(struct vm *m, struct cancel *cancel, struct err *e)
+static bool vm_boot(struct vm *m, struct cancel *cancel, struct err *e)
 {
     struct machine_options o = {.ram_mb = m->made_of.ram_mb,
                                 .disk_bytes = m->made_of.disk_bytes,
                                 .cpu_ns = m->made_of.cpu_ns,
+                                .network = m->made_of.network,
+                                .account = m->account,
                                 .cancel = cancel};
-    struct machine_events events = {port_said, port_ended, port_computed, m};
+    struct machine_events events = {port_output, port_ended, port_computed, m};
+    scoped_buf struct buf certificates;
+    buf_init(&certificates, VM_CERTIFICATES_MAX);
+    if (m->in->o.certificates && !read_certificates(&certificates, e))
+        return false;
     struct machine *machine = machine_open(m->in->images, &o, &events, e);
     pthread_mutex_lock(&m->lock);
     m->machine = machine;
     pthread_mutex_unlock(&m->lock);
-    return machine && await_up(m, cancel, e);
+    return machine && await_up(m, buf_view(&certificates), cancel, e);
 }
 
-/* Nothing stays of a machine that did not come up. */
+/* A machine that did not come up is removed. */
 static void give_up(struct vm *m, const struct err *why)
 {
     struct vms *s = m->in;
@@ -234,7 +256,7 @@ static void give_up(struct vm *m, const struct err *why)
 static struct vm *finish_start(struct vm *m, struct cancel *cancel, struct err *e)
 {
     struct vms *s = m->in;
-    if (!come_up(m, cancel, e)) {
+    if (!vm_boot(m, cancel, e)) {
         (void)err_wrap(e, "no machine was started");
         give_up(m, e);
         return NULL;
@@ -242,7 +264,7 @@ static struct vm *finish_start(struct vm *m, struct cancel *cancel, struct err *
     pthread_mutex_lock(&s->lock);
     m->starting = false;
     pthread_cond_broadcast(&s->changed);
-    pthread_cond_signal(&s->work); /* it has to be looked after */
+    pthread_cond_signal(&s->work); /* for the keeper */
     s->noticed = true;
     pthread_mutex_unlock(&s->lock);
     return m;

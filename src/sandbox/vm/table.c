@@ -1,7 +1,8 @@
-/* The table of a process' machines: who owns which, and which of them make place.
+/* The table of a process' machines: their owners, and the choice of those to stop for
+ * others.
  *
- * One that has ended stays for a while, without its memory, so that who asks for it hears
- * what became of it. */
+ * An ended machine stays for a while, without its memory, so that its owner can ask why
+ * it ended. */
 #include "vm/table.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include "crypto/crypto.h"
 #include "os/os.h"
 
-#define ENDED_PER_OWNER 4u /* kept to tell of */
+#define ENDED_PER_OWNER 4u /* ended machines kept */
 #define ENDED_MAX 64u
 
 /* ---- a machine ---------------------------------------------------------------------- */
@@ -51,7 +52,7 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
 {
     struct vm *m = mem_new(sizeof *m);
     m->in = s;
-    m->patience = &s->patience;
+    m->timeouts = &s->timeouts;
     make_handle(m->handle);
     m->owner = mem_new(owner.n + 1);
     memcpy(m->owner, owner.at, owner.n);
@@ -59,12 +60,14 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
     m->made_of.cancel = NULL;
     m->made_of.budget.payer = (struct str){0};
     m->account = account_enter(s->accounts, payer_of(owner, o), os_mono_ns());
+    if (o->network && o->network->hold)
+        o->network->hold(o->network->arg);
     m->started_ms = os_real_ms();
     m->used_ns = os_mono_ns();
     m->holds = 1;
     m->starting = true;
     pthread_mutex_init(&m->lock, NULL);
-    cond_init(&m->ready);
+    pthread_cond_init(&m->ready, NULL);
     frames_init(&m->frames);
     *s->last = m;
     s->last = &m->next;
@@ -74,7 +77,10 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
 
 static void vm_free(struct vm *m)
 {
+    const struct vm_network *n = m->made_of.network;
     session_free_all(m);
+    if (n && n->let_go)
+        n->let_go(n->arg);
     account_leave(m->account);
     frames_done(&m->frames);
     pthread_cond_destroy(&m->ready);
@@ -130,7 +136,7 @@ void table_forget(struct vms *s, struct vm *m)
     vm_free(m);
 }
 
-/* Has it ended, and is its thread joined? */
+/* Whether it has ended and its thread is joined. */
 static bool is_ended(struct vm *m)
 {
     pthread_mutex_lock(&m->lock);
@@ -139,8 +145,7 @@ static bool is_ended(struct vm *m)
     return ended;
 }
 
-/* The oldest of those that have ended, of that owner (NULL: of all), if there are more
- * than `max`. */
+/* The oldest ended machine of that owner (NULL: of all), if there are more than `max`. */
 static struct vm *one_too_many(struct vms *s, const char *owner, unsigned max)
 {
     struct vm *oldest = NULL;
@@ -169,7 +174,7 @@ struct vm *table_default(struct vms *s, struct str owner, bool over)
     struct vm *found = NULL;
     for (struct vm *m = s->first; m; m = m->next)
         if (m->is_default && table_owns(m, owner) && table_is_over(m) == over)
-            found = m; /* the last one */
+            found = m; /* the last one found */
     return found;
 }
 
@@ -209,9 +214,9 @@ void table_stop_unused(struct vms *s, struct vm *m, const char *why, uint64_t ns
     pthread_cond_signal(&s->work);
 }
 
-bool table_make_place(struct vms *s, const struct account *of, struct str owner)
+bool table_evict(struct vms *s, const struct account *of, struct str owner)
 {
-    uint64_t now = os_mono_ns(), most = s->patience.spare_ns;
+    uint64_t now = os_mono_ns(), most = s->timeouts.spare_ns;
     struct vm *which = NULL;
     for (struct vm *m = s->first; m; m = m->next)
         if ((!of || (m->account == of && !table_owns(m, owner))) && !table_is_over(m) &&

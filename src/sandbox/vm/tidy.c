@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-#define NAMES_MAX 4096u /* a folder with more is looked at in part */
+#define NAMES_MAX 4096u /* of a folder; the rest of a larger one is ignored */
 
 static DIR *images_open_folder(int folder)
 {
@@ -82,5 +82,5 @@ void tidy_images(int folder, unsigned keep)
 
 void tidy_used(int image)
 {
-    (void)futimens(image, NULL); /* that of another user stays as it is */
+    (void)futimens(image, NULL); /* fails for another user's, which keeps its time */
 }

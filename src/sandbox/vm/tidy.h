@@ -1,14 +1,13 @@
-/* vm/tidy.h - the cache of machines' images has an end: a caller may ask for any of a
- * thousand sizes, builds come and go, and who bakes may be killed. What is removed may be
- * in use: those that mapped it keep it.
+/* vm/tidy.h - bounds the cache of machines' images: there are a thousand sizes, builds
+ * leave old ones, and a bake may be killed. A removed image stays usable where it is
+ * mapped.
  *
- * Private to the room vm. Threads and processes: safe.
- */
+ * Private to the room vm. Threads and processes: safe. */
 #pragma once
 #include <stdint.h>
 
-/* Removes unfinished images of that size that others began. With that size's lock. */
+/* Removes unfinished images of that size by others. With that size's lock. */
 void tidy_drafts(int folder, uint32_t ram_mb);
-/* All images but the `keep` that were used last (tidy_used()). */
+/* Removes all images but the `keep` used last (tidy_used()). */
 void tidy_images(int folder, unsigned keep);
 void tidy_used(int image);

@@ -1,4 +1,4 @@
-/* What of the cache is removed, and what stays. */
+/* What tidy removes from the cache, and what it keeps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

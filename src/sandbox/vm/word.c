@@ -1,5 +1,5 @@
-/* Words of a command, as bash reads them back. */
-#include "vm/vm.h"
+/* Quoting for bash. */
+#include "vm/commands.h"
 
 void vm_put_word(struct buf *command, struct str word)
 {

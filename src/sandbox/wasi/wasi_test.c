@@ -1,24 +1,15 @@
-/* Every function of the interface, called as a guest calls it: the module of these
- * tests hands its imports on as exports, so that a test chooses the arguments and what
- * lies in the memory. */
+/* Every function of the interface: the test module re-exports its imports, so that a test
+ * chooses the arguments and the memory. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include <cmocka.h>
 
+#include "engine/traps_test.h"
 #include "os/os.h"
 #include "wasi/internal.h"
-
-/* cmocka puts its own handlers in the place of wasmtime's. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
 
 #define MEMORY 0x20000u /* bytes */
 
@@ -92,7 +83,7 @@ static void make_module(struct buf *b)
         buf_char(&part, 0);
         put_u32_leb(&part, (uint32_t)i);
     }
-    put_name(&part, "_start"); /* which is proc_exit(i32) by another name */
+    put_name(&part, "_start"); /* proc_exit(i32) under another name */
     buf_char(&part, 0);
     put_u32_leb(&part, (uint32_t)n - 2);
     put_name(&part, "memory");
@@ -175,7 +166,7 @@ static int end(void **state)
     return 0;
 }
 
-/* The function's answer. Arguments end at the first that is not given. */
+/* The function's result. Arguments end at the first that is not given. */
 #define CALL(name, ...) \
     call(#name, (uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8)
 static uint16_t call(const char *name, const uint64_t *arguments, size_t n)
@@ -411,7 +402,8 @@ static void a_stream_is_a_terminal_or_a_device_only_where_it_is_said(void **stat
     (void)state;
     finish();
     begin((struct wasi_options){.streams = {WASI_DEVICE, WASI_TERMINAL}});
-    const uint64_t seeks = 1 << 2 | 1 << 5; /* by which the C library tells the two */
+    /* by which the C library distinguishes them */
+    const uint64_t seeks = 1 << 2 | 1 << 5;
     for (int stream = 0; stream < 3; stream++) {
         assert_int_equal(CALL(fd_fdstat_get, (uint64_t)stream, ANSWER), OK);
         assert_int_equal(*at(ANSWER), stream == 2 ? 0 : 2);
@@ -502,7 +494,7 @@ static void chosen_folders_are_open_instead(void **state)
     assert_int_equal(try_open("/secret", 0, READS), PERM);
 }
 
-/* Not even by a link that others left in the tree. */
+/* Not even by a link that was in the tree before. */
 static void without_the_root_links_stay_beneath_the_folder(void **state)
 {
     (void)state;
@@ -572,7 +564,7 @@ static void appending_goes_to_the_end(void **state)
     write_text(fd, "two");
     assert_int_equal(CALL(fd_tell, fd, ANSWER), OK);
     assert_int_equal(u64(ANSWER), 6);
-    /* But a place that is named is the place. */
+    /* But a path that is named is followed. */
     set_iov(0, BYTES, put(BYTES, "O"));
     assert_int_equal(CALL(fd_pwrite, fd, IOV, 1, 0, ANSWER), OK);
     assert_int_equal(CALL(fd_seek, fd, 0, 0, ANSWER), OK);
@@ -619,8 +611,8 @@ static void a_size_is_not_set_through_a_reader(void **state)
     assert_int_equal(CALL(fd_filestat_set_size, fd, 3), OK);
 }
 
-/* As the C library does it: what is opened beneath a folder has what the folder hands
- * on. */
+/* As the C library does: a file opened beneath a folder has the folder's inheriting
+ * rights. */
 static void rights_that_were_given_away_are_not_handed_on(void **state)
 {
     (void)state;
@@ -711,7 +703,7 @@ static void names_are_made_moved_and_removed(void **state)
     assert_int_equal(PATHED(path_unlink_file, "g"), NOENT);
     n = put(PATH2, "l");
     assert_int_equal(CALL(path_symlink, PATH, put(PATH, "h"), 3, PATH2, n), OK);
-    /* A link of the link, not of what it leads to. */
+    /* A link to the link, not to its target. */
     uint32_t again = put(BYTES, "m");
     assert_int_equal(CALL(path_link, 3, 0, PATH, put(PATH, "l"), 3, BYTES, again), OK);
     assert_int_equal(PATHED(path_unlink_file, "m"), OK);
@@ -726,7 +718,7 @@ static void names_are_made_moved_and_removed(void **state)
                      LOOP);
 }
 
-/* Where the guest has the root, beneath whichever folder it looks for the link. */
+/* If the guest has the root, from any folder. */
 static void links_lead_where_they_say(void **state)
 {
     (void)state;
@@ -808,7 +800,7 @@ static void cookies_stay_good_while_the_folder_changes(void **state)
     assert_string_equal(entry(3, 2, 40), "a");
     assert_int_equal(PATHED(path_remove_directory, "a"), OK);
     assert_int_equal(PATHED(path_create_directory, "c"), OK);
-    assert_string_equal(entry(3, 3, 40), "b"); /* not passed over */
+    assert_string_equal(entry(3, 3, 40), "b"); /* not skipped */
     assert_string_equal(entry(3, 4, 40), "d");
     assert_string_equal(entry(3, 5, 40), "");
     (void)entry(3, 0, 100); /* from the beginning: as it is now */
@@ -843,7 +835,8 @@ static int swallow(void *arg, const void *from, size_t n, size_t *done)
     return 0;
 }
 
-/* A thousand iovecs over the same memory: one call moves what it may, and says so. */
+/* A thousand iovecs over the same memory: one call moves up to its limit, and returns the
+ * number. */
 static void one_call_moves_no_more_than_it_may(void **state)
 {
     (void)state;
@@ -1004,7 +997,7 @@ static void a_poll_tells_how_much_there_is(void **state)
     subscribe(0, 1, fd, 0, 0);
     subscribe(1, 1, 0, 0, 0);
     subscribe(2, 2, 1, 0, 0);
-    subscribe(3, 0, 2, 1000, 0); /* nobody's computing time passes in its sleep */
+    subscribe(3, 0, 2, 1000, 0); /* sleeping uses no CPU time */
     assert_int_equal(CALL(fd_seek, fd, 2, 0, ANSWER), OK);
     assert_int_equal(CALL(poll_oneoff, BYTES, 0x4000, 4, ANSWER), OK);
     assert_int_equal(u32(ANSWER), 4);

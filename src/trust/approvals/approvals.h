@@ -1,13 +1,13 @@
-/* approvals/approvals.h - what waits for a person's word, and what that word was.
+/* approvals/approvals.h - requests that wait for a person's approval, and the decisions.
  *
- * Lives in the user's state folder, so that a call in one process can be decided from
- * another: from a terminal, or from the page of a server. Only a person decides; no door
- * of this room is reachable by code, a tool or an agent's credential.
+ * They are files in the user's state folder, so that a call in one process can be decided
+ * from another: at a terminal, or on the page of a server. Only a person decides; nothing
+ * in this room is reachable by code, a tool or an agent's credential.
  *
- * An entry never changes once it is there: a person decides what he saw. It outlives who
- * waits for it, also one that was killed, so that the same request, made again by the
- * same asker, finds the word that was said meanwhile; each word is good for one request.
- * Damaged files, and those that are no entries, are passed over with a line in the log.
+ * An entry never changes once it exists: a person decides on what was shown. It outlives
+ * the call that waits for it, also one that was killed, so that the same request, made
+ * again by the same caller, finds a decision that was made meanwhile; a decision serves one
+ * request. Damaged files, and those that are no entries, are ignored, with a line in the log.
  *
  * Threads: safe. Processes: any number.
  */
@@ -18,32 +18,32 @@
 
 #define APPROVAL_ID 9u                        /* "k7qm2fxd" and a NUL */
 #define APPROVAL_SHOWN_MAX ((size_t)64 << 10) /* bytes of what a person is shown */
-#define APPROVALS_MAX 256u                    /* that wait, in all */
-#define APPROVALS_ASKER_MAX 16u               /* and of one asker (and share_fits) */
+#define APPROVALS_MAX 256u                    /* entries that wait, in all */
+#define APPROVALS_ASKER_MAX 16u               /* and of one caller (and share_fits) */
 #define APPROVAL_KEEP_MS \
-    ((int64_t)600000) /* that a word, or an entry nobody waits for, stays */
+    ((int64_t)600000) /* until a decision, or an entry that no call waits for, expires */
 #define APPROVAL_TOOLS_MAX 16u
 
 struct approvals;
 
 /* Makes the folder where it is missing. NULL and *e as os_state_dir(). */
 struct approvals *approvals_open(struct err *e);
-void approvals_close(struct approvals *a); /* NULL is fine; nobody may be waiting */
+void approvals_close(struct approvals *a); /* NULL is fine; no call may be waiting */
 SCOPED(approvals, approvals_close);
 
 /* ---- asking --------------------------------------------------------------- */
 
-/* For how long a word is good: this is the asker's to keep to. */
+/* How long an approval holds; the caller of this room sees to that. */
 enum approval_memory { APPROVAL_CALL, APPROVAL_SESSION, APPROVAL_ALWAYS };
 const char *approval_memory_name(enum approval_memory m); /* "call" */
 bool approval_memory_named(struct str name, enum approval_memory *out);
 
-struct approval_wish {
+struct approval_request {
     const char *kind;                 /* "run", "install", "machine", "call" */
     const char *caller;               /* as the audit names it */
     const struct client_claim *claim; /* NULL: it claims nothing */
     const char *question;             /* "May jq be run?", or NULL */
-    const char *asker;                /* whose request it is: the same for nobody else */
+    const char *asker;                /* the principal whose request it is */
     const char *digest;               /* of all that is asked for, at most 64 bytes */
     const char *vault;                /* the folder; NULL: none */
     const char *const *tools;         /* their names, at most APPROVAL_TOOLS_MAX */
@@ -55,8 +55,8 @@ struct approval_wish {
     int64_t keep_ms; /* 0: APPROVAL_KEEP_MS */
 };
 
-struct approval_word {
-    bool said, allowed; /* not said: nobody has decided yet */
+struct approval_decision {
+    bool decided, allowed; /* not decided: not yet */
     enum approval_memory memory;
     char by[16];          /* "terminal", "page" */
     char id[APPROVAL_ID]; /* of the entry */
@@ -65,41 +65,42 @@ struct approval_word {
 struct approval_wait {
     uint32_t ms;                    /* 0: does not wait */
     const struct cancel *cancel[2]; /* either ends the waiting; NULL is fine */
-    /* Called once, when it begins to wait; NULL: nobody minds. */
+    /* Called once, when it begins to wait; may be NULL. */
     void (*begins)(void *arg, const char *id);
     void *arg;
 };
 
-/* Takes the word that was said of the same request, or makes an entry and waits for one.
- * true: see out->said. false and *e: ERR_BUSY (too many wait), ERR_CANCELLED, ERR_LIMIT
- * (too large to be shown), ERR_IO. Where it is not said, the entry stays for a while. */
-bool approvals_ask(struct approvals *a, const struct approval_wish *w,
-                   const struct approval_wait *wait, struct approval_word *out,
+/* Takes the decision on the same request, or makes an entry and waits for one. true: see
+ * out->decided. false and *e: ERR_BUSY (too many wait), ERR_CANCELLED, ERR_LIMIT
+ * (too large to be shown), ERR_IO. Without a decision the entry stays for APPROVAL_KEEP_MS. */
+bool approvals_ask(struct approvals *a, const struct approval_request *w,
+                   const struct approval_wait *wait, struct approval_decision *out,
                    struct err *e);
 
 /* The same without a thread that waits. NULL and *e: nothing is to be ended. `wait->cancel`
  * is not looked at. All is copied. */
 struct approval_ticket;
 struct approval_ticket *approvals_begin(struct approvals *a,
-                                        const struct approval_wish *w,
+                                        const struct approval_request *w,
                                         const struct approval_wait *wait, struct err *e);
-/* true: a word was said, or it is too late; else look again when os_mono_ns() is
+/* true: it was decided, or it is too late; else look again when os_mono_ns() is
  * *look_ns. Cheap. */
 bool approvals_look(struct approval_ticket *t, uint64_t *look_ns);
-/* As approvals_ask(), and frees it; also before it is over: then nothing is said, and the
- * entry stays for a while. */
-bool approvals_end(struct approval_ticket *t, struct approval_word *out, struct err *e);
+/* As approvals_ask(), and frees it; also before it is over: then it is undecided, and the
+ * entry stays. */
+bool approvals_end(struct approval_ticket *t, struct approval_decision *out,
+                   struct err *e);
 
-/* ---- deciding: for persons ------------------------------------------------- */
+/* ---- deciding, by people --------------------------------------------------- */
 
 /* Lists the undecided entries, the oldest first, as a JSON array of [{id, kind, caller,
  * client?, question?, asked, left_ms, waiting, vault, tools, choices, shown}]; `waiting`: a call waits for it. */
 bool approvals_list(struct approvals *a, struct buf *out, struct err *e);
-/* Another number whenever there may be others. Cheap. */
+/* A number that changes whenever the entries may have changed. Cheap. */
 uint64_t approvals_state(struct approvals *a);
 
-/* The first who decides has decided. `by` as in struct approval_word. `entry`, if not
- * NULL, gets what was decided. ERR_NOT_FOUND, ERR_CONFLICT (somebody else has decided it),
+/* Decides on an entry, once. `by` as in struct approval_decision. `entry`, if not
+ * NULL, gets what was decided. ERR_NOT_FOUND, ERR_CONFLICT (it was decided already),
  * ERR_INVALID (not a choice that it offers). */
 bool approvals_decide(struct approvals *a, struct str id, bool allow,
                       enum approval_memory memory, const char *by, struct buf *entry,
@@ -112,8 +113,7 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
 void approvals_tell(const struct json *entry, struct buf *out);
 /* The same for what is `shown` alone. */
 void approvals_tell_shown(const struct json *shown, struct buf *out);
-/* The asker as text: "stdio, which says it is 'claude-code 1.2' (claimed)". NULL: it claims nothing. */
+/* The asker as text: "stdio, which says it is 'claude-code 1.2' (claimed)". NULL: it claims
+ * nothing. */
 void approvals_tell_asker(struct str caller, const struct client_claim *claim,
                           struct buf *out);
-/* The same of an entry. */
-void approvals_tell_entry_asker(const struct json *entry, struct buf *out);

@@ -1,5 +1,5 @@
-/* Approvals: who finds which word, what ends the waiting, what a damaged file does, and
- * that nothing an agent wrote leaves its line. */
+/* Approvals: who finds which decision, the end of a wait, damaged files, and that an
+ * agent's text stays on its line. */
 #include "approvals/approvals.h"
 
 #include <errno.h>
@@ -21,17 +21,18 @@ static char home[HOME_SIZE];
 static struct approvals *store;
 static struct arena *arena;
 
-static struct approval_wish wish(const char *digest)
+static struct approval_request request(const char *digest)
 {
     static const char *const tools[] = {"jq"};
-    return (struct approval_wish){.kind = "run",
-                                  .caller = "stdio",
-                                  .asker = "stdio",
-                                  .digest = digest,
-                                  .tools = tools,
-                                  .tool_count = 1,
-                                  .session = true,
-                                  .shown = STR("{\"tool\":\"jq 1.7\",\"args\":[\"a\"]}")};
+    return (struct approval_request){.kind = "run",
+                                     .caller = "stdio",
+                                     .asker = "stdio",
+                                     .digest = digest,
+                                     .tools = tools,
+                                     .tool_count = 1,
+                                     .session = true,
+                                     .shown =
+                                         STR("{\"tool\":\"jq 1.7\",\"args\":[\"a\"]}")};
 }
 
 static int begin(void **state)
@@ -53,14 +54,14 @@ static int end(void **state)
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 /* Does not wait. */
-static struct approval_word ask(const char *digest)
+static struct approval_decision ask(const char *digest)
 {
     struct err e = {0};
-    struct approval_word word;
-    struct approval_wish w = wish(digest);
-    if (!approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e))
+    struct approval_decision decision;
+    struct approval_request w = request(digest);
+    if (!approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e))
         fail_msg("%s", e.msg);
-    return word;
+    return decision;
 }
 
 static const struct json *listed(void)
@@ -94,28 +95,28 @@ static void put_file(const char *name, const char *text)
 static void a_word_is_good_for_one_request_of_the_same_asker(void **state)
 {
     (void)state;
-    struct approval_word word = ask("one");
-    assert_false(word.said);
-    decide(word.id, true, APPROVAL_SESSION);
-    assert_false(ask("two").said);
+    struct approval_decision decision = ask("one");
+    assert_false(decision.decided);
+    decide(decision.id, true, APPROVAL_SESSION);
+    assert_false(ask("two").decided);
     struct err e = {0};
-    struct approval_word other;
-    struct approval_wish w = wish("one");
+    struct approval_decision other;
+    struct approval_request w = request("one");
     w.asker = "http token ci";
     assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &other, &e));
-    assert_false(other.said);
-    struct approval_word again = ask("one");
-    assert_true(again.said && again.allowed);
+    assert_false(other.decided);
+    struct approval_decision again = ask("one");
+    assert_true(again.decided && again.allowed);
     assert_int_equal(again.memory, APPROVAL_SESSION);
     assert_string_equal(again.by, "terminal");
-    assert_string_equal(again.id, word.id);
-    assert_false(ask("one").said);
+    assert_string_equal(again.id, decision.id);
+    assert_false(ask("one").decided);
 }
 
 static void the_same_request_does_not_ask_twice(void **state)
 {
     (void)state;
-    struct approval_word first = ask("one"), second = ask("one");
+    struct approval_decision first = ask("one"), second = ask("one");
     assert_string_equal(first.id, second.id);
     assert_int_equal(json_length(listed()), 1);
 }
@@ -124,30 +125,30 @@ static void the_first_word_holds(void **state)
 {
     (void)state;
     struct err e = {0};
-    struct approval_word word = ask("one");
-    decide(word.id, false, APPROVAL_CALL);
-    assert_false(
-        approvals_decide(store, str_of(word.id), true, APPROVAL_CALL, "page", NULL, &e));
+    struct approval_decision decision = ask("one");
+    decide(decision.id, false, APPROVAL_CALL);
+    assert_false(approvals_decide(store, str_of(decision.id), true, APPROVAL_CALL, "page",
+                                  NULL, &e));
     assert_int_equal(e.code, ERR_CONFLICT);
     assert_non_null(strstr(e.msg, "denied"));
     assert_int_equal(json_length(listed()), 0);
-    struct approval_word again = ask("one");
-    assert_true(again.said && !again.allowed);
+    struct approval_decision again = ask("one");
+    assert_true(again.decided && !again.allowed);
 }
 
 static void only_what_is_offered_can_be_chosen(void **state)
 {
     (void)state;
     struct err e = {0};
-    struct approval_word word = ask("one");
-    assert_false(approvals_decide(store, str_of(word.id), true, APPROVAL_ALWAYS, "page",
-                                  NULL, &e));
+    struct approval_decision decision = ask("one");
+    assert_false(approvals_decide(store, str_of(decision.id), true, APPROVAL_ALWAYS,
+                                  "page", NULL, &e));
     assert_int_equal(e.code, ERR_INVALID);
     e = (struct err){0};
     assert_false(
         approvals_decide(store, STR("../../x"), true, APPROVAL_CALL, "page", NULL, &e));
     assert_int_equal(e.code, ERR_NOT_FOUND);
-    decide(word.id, true, APPROVAL_CALL);
+    decide(decision.id, true, APPROVAL_CALL);
 }
 
 /* ---- waiting --------------------------------------------------------------- */
@@ -172,12 +173,12 @@ static void who_waits_hears_the_word(void **state)
     (void)state;
     struct err e = {0};
     char id[APPROVAL_ID];
-    struct approval_word word;
-    struct approval_wish w = wish("one");
+    struct approval_decision decision;
+    struct approval_request w = request("one");
     struct approval_wait wait = {.ms = 60000, .begins = begins, .arg = id};
-    assert_true(approvals_ask(store, &w, &wait, &word, &e));
+    assert_true(approvals_ask(store, &w, &wait, &decision, &e));
     pthread_join(other, NULL);
-    assert_true(word.said && word.allowed);
+    assert_true(decision.decided && decision.allowed);
     assert_int_equal(json_length(listed()), 0);
 }
 
@@ -185,11 +186,12 @@ static void waiting_ends_with_its_time_and_the_entry_stays(void **state)
 {
     (void)state;
     struct err e = {0};
-    struct approval_word word;
-    struct approval_wish w = wish("one");
-    assert_true(approvals_ask(store, &w, &(struct approval_wait){.ms = 1}, &word, &e));
-    assert_false(word.said);
-    decide(word.id, true, APPROVAL_CALL);
+    struct approval_decision decision;
+    struct approval_request w = request("one");
+    assert_true(
+        approvals_ask(store, &w, &(struct approval_wait){.ms = 1}, &decision, &e));
+    assert_false(decision.decided);
+    decide(decision.id, true, APPROVAL_CALL);
     assert_true(ask("one").allowed);
 }
 
@@ -197,13 +199,13 @@ static void cancelling_ends_the_waiting(void **state)
 {
     (void)state;
     struct err e = {0};
-    struct approval_word word;
-    struct approval_wish w = wish("one");
+    struct approval_decision decision;
+    struct approval_request w = request("one");
     struct cancel cancel;
     cancel_init(&cancel);
     cancel_fire(&cancel);
     struct approval_wait wait = {.ms = 600000, .cancel = {NULL, &cancel}};
-    assert_false(approvals_ask(store, &w, &wait, &word, &e));
+    assert_false(approvals_ask(store, &w, &wait, &decision, &e));
     assert_int_equal(e.code, ERR_CANCELLED);
 }
 
@@ -220,12 +222,12 @@ static pid_t wait_elsewhere(const char *digest, char id[static APPROVAL_ID])
     pid_t child = fork();
     if (child == 0) {
         struct err e = {0};
-        struct approval_word word;
-        struct approval_wish w = wish(digest);
+        struct approval_decision decision;
+        struct approval_request w = request(digest);
         struct approvals *own = approvals_open(&e);
         struct approval_wait wait = {.ms = 60000, .begins = tell_parent, .arg = &ends[1]};
-        bool ok = own && approvals_ask(own, &w, &wait, &word, &e);
-        _exit(ok && word.said && word.allowed ? 0 : 1);
+        bool ok = own && approvals_ask(own, &w, &wait, &decision, &e);
+        _exit(ok && decision.decided && decision.allowed ? 0 : 1);
     }
     assert_int_equal(read(ends[0], id, APPROVAL_ID), APPROVAL_ID);
     close(ends[0]);
@@ -256,7 +258,7 @@ static void who_was_killed_leaves_an_entry_that_the_same_request_takes_on(void *
     int status;
     char id[APPROVAL_ID];
     pid_t child = wait_elsewhere("one", id);
-    assert_string_not_equal(ask("one").id, id); /* that one is another's */
+    assert_string_not_equal(ask("one").id, id); /* the other belongs to another caller */
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
     decide(id, true, APPROVAL_CALL);
@@ -270,17 +272,17 @@ static void one_asker_can_only_have_so_many(void **state)
     (void)state;
     struct err e = {0};
     char digest[16];
-    struct approval_word word;
+    struct approval_decision decision;
     for (unsigned i = 0; i < APPROVALS_ASKER_MAX; i++) {
         (void)snprintf(digest, sizeof digest, "%u", i);
         (void)ask(digest);
     }
-    struct approval_wish w = wish("more");
-    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    struct approval_request w = request("more");
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
     assert_int_equal(e.code, ERR_BUSY);
     w.asker = "another";
     e = (struct err){0};
-    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
 }
 
 static void all_together_can_only_have_so_many(void **state)
@@ -288,12 +290,12 @@ static void all_together_can_only_have_so_many(void **state)
     (void)state;
     struct err e = {0};
     char asker[16];
-    struct approval_word word;
-    struct approval_wish w = wish("one");
+    struct approval_decision decision;
+    struct approval_request w = request("one");
     w.asker = asker;
     for (unsigned i = 0; i <= APPROVALS_MAX; i++) {
         (void)snprintf(asker, sizeof asker, "asker %u", i);
-        bool ok = approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e);
+        bool ok = approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e);
         assert_int_equal(ok, i < APPROVALS_MAX);
     }
     assert_int_equal(e.code, ERR_BUSY);
@@ -304,19 +306,19 @@ static void the_last_places_are_for_those_who_have_none(void **state)
     (void)state;
     struct err e = {0};
     char asker[16], digest[16];
-    struct approval_word word;
+    struct approval_decision decision;
     for (unsigned i = 0; i < APPROVALS_MAX - APPROVALS_MAX / 8; i++) {
         (void)snprintf(asker, sizeof asker, "asker %u", i / APPROVALS_ASKER_MAX);
         (void)snprintf(digest, sizeof digest, "%u", i);
-        struct approval_wish w = wish(digest);
+        struct approval_request w = request(digest);
         w.asker = asker;
-        assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+        assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
     }
-    struct approval_wish w = wish("more");
+    struct approval_request w = request("more");
     w.asker = "a new one";
-    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
     w.digest = "and more";
-    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
     assert_int_equal(e.code, ERR_BUSY);
 }
 
@@ -324,13 +326,13 @@ static void what_cannot_be_shown_whole_is_not_asked(void **state)
 {
     (void)state;
     struct err e = {0};
-    struct approval_word word;
-    struct approval_wish w = wish("one");
+    struct approval_decision decision;
+    struct approval_request w = request("one");
     scoped_buf struct buf text;
     buf_init(&text, 1 << 20);
     buf_printf(&text, "{\"a\":\"%0*d\"}", (int)APPROVAL_SHOWN_MAX, 0);
     w.shown = buf_view(&text);
-    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
     assert_int_equal(e.code, ERR_LIMIT);
     assert_int_equal(json_length(listed()), 0);
 }
@@ -339,10 +341,10 @@ static void what_could_not_be_read_again_is_not_asked(void **state)
 {
     (void)state;
     struct err e = {0};
-    struct approval_word word;
-    struct approval_wish w = wish("one");
+    struct approval_decision decision;
+    struct approval_request w = request("one");
     w.shown = STR("{\"mounts\":[\"nothing\"],\"mounts\":[\"/vault\"]}");
-    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
     assert_int_equal(e.code, ERR_INVALID);
     (void)ask("another"); /* nothing in its way was left */
     assert_int_equal(json_length(listed()), 1);
@@ -353,7 +355,7 @@ static void what_could_not_be_read_again_is_not_asked(void **state)
 static void damaged_and_forged_files_are_passed_over(void **state)
 {
     (void)state;
-    struct approval_word word = ask("one");
+    struct approval_decision decision = ask("one");
     put_file("aaaaaaaa.json", "{\"id\":");
     put_file("bbbbbbbb.json", "[]");
     put_file("cccccccc.json", "{\"id\":\"dddddddd\"}");
@@ -368,9 +370,9 @@ static void damaged_and_forged_files_are_passed_over(void **state)
         approvals_decide(store, STR("bbbbbbbb"), true, APPROVAL_CALL, "page", NULL, &e));
     assert_int_equal(e.code, ERR_NOT_FOUND);
     char said[32];
-    (void)snprintf(said, sizeof said, "%s.said", word.id);
+    (void)snprintf(said, sizeof said, "%s.said", decision.id);
     put_file(said, "{\"allowed\":\"yes\"}");
-    assert_false(ask("one").said);
+    assert_false(ask("one").decided);
 }
 
 static void what_is_old_is_forgotten(void **state)
@@ -380,8 +382,9 @@ static void what_is_old_is_forgotten(void **state)
              "{\"id\":\"ffffffff\",\"kind\":\"run\",\"caller\":\"x\",\"asker\":\"stdio\","
              "\"digest\":\"one\",\"asked_ms\":1000,\"keep_ms\":1,\"choices\":[\"call\"],"
              "\"tools\":[],\"shown\":{}}");
-    put_file("ffffffff.said", "{\"allowed\":true,\"remember\":\"call\",\"at_ms\":1000}");
-    assert_false(ask("one").said);
+    put_file("ffffffff.decided",
+             "{\"allowed\":true,\"remember\":\"call\",\"at_ms\":1000}");
+    assert_false(ask("one").decided);
     struct err e = {0};
     assert_false(
         approvals_decide(store, STR("ffffffff"), true, APPROVAL_CALL, "page", NULL, &e));

@@ -51,7 +51,7 @@ void approvals_tell_asker(struct str caller, const struct client_claim *claim,
                claim ? str_of(claim->version) : STR(""), out);
 }
 
-void approvals_tell_entry_asker(const struct json *entry, struct buf *out)
+static void put_entry_asker(const struct json *entry, struct buf *out)
 {
     const struct json *client = json_get(entry, "client");
     tell_asker(json_str(json_get(entry, "caller")),
@@ -68,11 +68,11 @@ void approvals_tell(const struct json *entry, struct buf *out)
     buf_cstr(out, str_is(kind, "install") ? "  to be installed, proposed by "
                   : str_is(kind, "call")  ? "  to be called, asked by "
                                           : "  to be run, asked by ");
-    approvals_tell_entry_asker(entry, out);
+    put_entry_asker(entry, out);
     buf_printf(out, ", %s\n",
                json_bool(json_get(entry, "waiting"), false)
                    ? "who waits"
-                   : "who does not wait any more");
+                   : "which has stopped waiting");
     approvals_tell_shown(json_get(entry, "shown"), out);
     buf_printf(out, "  %-11s %lld s\n", "good for", (long long)left);
 }

@@ -1,18 +1,17 @@
-/* The trails: where each lies, which lane of it this process has, and when records are
- * made lasting. */
+/* The trails: where each is stored, which lane of it this process has, and when records are
+ * synced. */
 #include "audit/audit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "audit/trail.h"
 #include "os/os.h"
 
-#define LASTING_MS 40u /* from a record to its being on the disk, less the sync itself */
+#define LASTING_MS 40u /* until a record is synced, without the time of the sync itself */
 #define KEY_FILE "key"
 
 /* ---- opening ------------------------------------------------------------ */
@@ -27,7 +26,7 @@ struct audit *audit_open(void)
     return a;
 }
 
-/* The key is made by the first that needs one, of whatever processes. */
+/* The key is made by the first process that needs one. */
 static bool read_key(struct audit *a, struct err *e)
 {
     struct err taken = {0}, why = {0};
@@ -186,7 +185,7 @@ bool trail_open_to_read(const struct trail *t, bool aside, unsigned lane, struct
     trail_chain_name(t, aside, name);
     (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
     if (!trail_has_head(t, aside, lane)) {
-        /* To read is to change nothing: an empty one, that is nowhere. */
+        /* Reading creates nothing: an empty chain without a folder. */
         return chain_open_headless(c, lane, dir, path, head, t->audit->key);
     }
     return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, false, e);
@@ -238,7 +237,7 @@ static void settle_lane(struct trail *t, bool aside, unsigned lane)
     chain_close(&c);
 }
 
-/* Lanes are taken from the lowest on: behind one that never was there is none. The lock is
+/* Lanes are taken from the lowest on: behind an unused one there are no others. The lock is
  * held. */
 static void settle_lanes(struct trail *t)
 {
@@ -311,7 +310,7 @@ bool trail_ready(struct trail *t, struct err *e)
 
 /* ---- lasting ------------------------------------------------------------ */
 
-/* Makes lasting what was appended up to `number`, and more where there is more. */
+/* Syncs what was appended, at least up to `number`. */
 static bool make_lasting(struct trail *t, uint64_t number, struct err *e)
 {
     bool ok = true;
@@ -352,14 +351,9 @@ static void *syncer_main(void *arg)
             pthread_cond_wait(&a->sync_wake, &a->sync_lock);
             continue;
         }
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += (long)LASTING_MS * 1000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        while (!a->stop && pthread_cond_clockwait(&a->sync_wake, &a->sync_lock,
-                                                  CLOCK_MONOTONIC, &until) == 0)
-            ;
+        uint64_t until_ns = os_in_ms(LASTING_MS);
+        while (!a->stop && os_cond_wait(&a->sync_wake, &a->sync_lock, until_ns))
+            continue;
         a->dirty = false;
         pthread_mutex_unlock(&a->sync_lock);
         sync_all(a);
@@ -369,25 +363,15 @@ static void *syncer_main(void *arg)
     return NULL;
 }
 
-static void begin_syncer(struct audit *a)
-{
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, (size_t)256 << 10);
-    a->has_syncer = pthread_create(&a->syncer, &attr, syncer_main, a) == 0;
-    if (a->has_syncer)
-        (void)pthread_setname_np(a->syncer, "audit");
-    pthread_attr_destroy(&attr);
-}
-
 static void sync_soon(struct audit *a)
 {
     if (atomic_load(&a->dirty))
-        return; /* the syncer will look after this one was written */
+        return; /* the syncer wakes after this record was written */
     pthread_mutex_lock(&a->sync_lock);
     if (!a->has_syncer && !a->stop)
-        begin_syncer(a);
-    /* Woken once: it then sleeps for all that come within that time. */
+        a->has_syncer =
+            os_thread_start(&a->syncer, "audit", (size_t)256 << 10, syncer_main, a);
+    /* Woken once: it then waits, for further records to come. */
     if (!a->dirty)
         pthread_cond_signal(&a->sync_wake);
     a->dirty = true;

@@ -1,17 +1,18 @@
-/* audit/audit.h - append-only trails of what was done, chained so that it shows when
- * one was changed, or cut.
+/* audit/audit.h - append-only audit trails, chained so that changes and truncation are
+ * detected.
  *
- * A trail is a row of files of JSON lines, one record a line, each ending in a MAC over
- * itself and the MAC before it (HMAC-SHA-256). It lies in the vault, under
+ * A trail is a series of files of JSON lines, one record a line, each ending in a MAC over
+ * itself and the MAC before it (HMAC-SHA-256). It is stored in the vault, under
  * ".cloche/audit", or in the user's state folder where the vault cannot be written or
  * there is none. The key and, for each trail, the number and MAC of its last record lie
- * in the state folder: who can write only the vault can neither forge a record nor take
- * the last ones away unseen. Whoever can read the user's own files can (docs/auditing.md).
+ * in the state folder: a program that can write only the vault can neither forge a record
+ * nor remove the last ones undetected. One that can read the user's own files can
+ * (docs/auditing.md).
  *
  * Up to 64 processes append to one trail at a time, each to a lane of its own, a chain
  * of its own: none waits for another. A record that was appended outlasts a
  * kill -9 of ours; a power failure, too, after 50 ms, or at once where that is asked for.
- * Knows nothing of what the records say.
+ * Knows nothing of the records' contents.
  * Threads: safe, except open and close.
  */
 #pragma once
@@ -23,9 +24,9 @@
 struct audit;
 struct trail;
 
-/* Reads and makes nothing yet. */
+/* Reads and creates nothing yet. */
 struct audit *audit_open(void);
-/* Makes all records lasting that are not yet. NULL is fine. */
+/* Syncs all records to the disk. NULL is fine. */
 void audit_close(struct audit *a);
 SCOPED(audit, audit_close);
 
@@ -39,10 +40,10 @@ struct trail *audit_trail(struct audit *a, const char *vault);
  * Cheap while all is well. false and ERR_IO or ERR_DENIED. */
 bool trail_ready(struct trail *t, struct err *e);
 
-/* Files at this size go on in a new one [16 MiB]. */
+/* A file that reaches this size is followed by a new one [16 MiB]. */
 void trail_rotate_at(struct trail *t, uint64_t size_bytes);
 
-/* An intent says that something will be done, and is answered by one end: both have the
+/* An intent is recorded before something is done, and has one end: both have the
  * member "intent", a name that no two have. An intent whose process died without the end
  * gets one from whoever opens the trail next to append or settles it, once: its members,
  * less "call", with "event": "call", "result": "Interrupted", "begun": its time, and what
@@ -137,7 +138,7 @@ struct trail_place {
 bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
                   void *arg, struct err *e);
 
-/* Writes the records of all files that nobody appends to, and whose records are all of before
+/* Writes the records of all files that no process appends to, and whose records are all of before
  * `before` (a time as records state it; empty: of any time), to `fd`, chain by chain, each with
  * a line before and one behind it that say where it belongs. `remove`: and takes the files
  * out, once the copy is on the disk; the chain goes on from what is noted of them in the state

@@ -1,4 +1,4 @@
-/* Trails: what is appended is there, in order, and every change to it shows. */
+/* Trails: appended records are there, in order, and every change shows. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -324,7 +324,7 @@ static void the_first_bad_record_is_named(void **state)
     copy[fourth + 8] ^= 1;
     write_file(1, (struct str){copy, whole.n});
     assert_bad(4);
-    /* Taken out, and exchanged. */
+    /* Removed, and swapped. */
     memcpy(copy, whole.at, fourth);
     size_t fifth = line_start(whole, 4);
     memcpy(copy + fourth, whole.at + fifth, whole.n - fifth);
@@ -347,7 +347,7 @@ static void a_cut_tail_shows_and_stays_visible(void **state)
     struct str whole = read_file(1);
     write_file(1, (struct str){whole.at, line_start(whole, 7)});
     assert_missing(8, 10);
-    /* Going on does not hide it. */
+    /* Further records do not hide it. */
     append("\"later\":1");
     assert_non_null(strstr(all(), "the last one was cut"));
     assert_bad(8);
@@ -387,7 +387,7 @@ static void a_removed_file_and_a_removed_folder_show(void **state)
     v = verify(&sound);
     assert_false(sound);
     assert_non_null(json_get(v, "missing"));
-    /* Also by who still had it open, and goes on. */
+    /* Also by a process that had it open, and goes on. */
     append("\"later\":1");
     (void)verify(&sound);
     assert_false(sound);
@@ -421,7 +421,7 @@ static void no_record_passes_in_another_trail(void **state)
     trail = audit_trail(audit, other);
     bool sound;
     (void)verify(&sound);
-    assert_false(sound); /* nobody noted an end for it here */
+    assert_false(sound); /* no end of it is recorded here */
     append("\"mine\":1");
     const struct json *v = verify(&sound);
     assert_true(sound);

@@ -9,7 +9,7 @@
 
 #define PIECE ((size_t)64 << 10)
 #define TIME_MAX 32u
-#define READ_MEMORY ((size_t)512 << 20) /* of those that are kept to be turned round */
+#define READ_MEMORY ((size_t)512 << 20) /* of those that are kept to be reversed */
 
 /* A lane. `buf` holds the open file's bytes from `at` on, and ends with the line
  * end of the next line to be given. */
@@ -58,7 +58,7 @@ static bool read_on(struct lane *l)
     return true;
 }
 
-/* More of the file, where a line may still begin there; else it is done with. */
+/* Reads more of the file, if a line may still begin there; else the file is finished. */
 static bool go_back(struct back *b, struct lane *l)
 {
     if (l->n > AUDIT_RECORD_MAX + 1)
@@ -69,7 +69,7 @@ static bool go_back(struct back *b, struct lane *l)
     return false;
 }
 
-/* Up to its last line end: what stands behind that was never answered for. */
+/* Up to its last line end: what stands behind that was never acknowledged. */
 static bool open_file(struct back *b, struct lane *l, uint32_t file)
 {
     struct os_stat st;

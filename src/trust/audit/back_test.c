@@ -1,4 +1,4 @@
-/* Trails read from their end, and beside files that a stranger's vault brought along. */
+/* Trails read from their end, and foreign files that came with a vault. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static void append_many(unsigned n)
     }
 }
 
-/* A file that is not the trail's, beside or in the place of one of its own. */
+/* A foreign file, beside or in place of the trail's own. */
 static int strange_file(const char *name)
 {
     char path[600];
@@ -128,7 +128,7 @@ static void a_hole_behind_our_records_is_found(void **state)
     assert_true(trail_verify(trail, &w, &sound, &e));
     assert_false(sound);
     assert_non_null(strstr(buf_cz(&found), "longer than any record"));
-    append_many(5); /* goes on in another file */
+    append_many(5); /* continues in another file */
     assert_non_null(strstr(heard_of_odd(trail_back, "audit-000001.jsonl"), "\"i\":4"));
 }
 
@@ -152,7 +152,7 @@ static void what_lies_before_a_long_line_is_told_from_either_end(void **state)
     assert_null(strstr(said, "\"last\":1"));
 }
 
-/* Also around the lengths of the pieces in which a file is read. */
+/* Also around the block sizes in which a file is read. */
 static void the_newest_come_first_however_long_the_lines_are(void **state)
 {
     (void)state;

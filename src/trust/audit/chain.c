@@ -91,8 +91,8 @@ static bool put_record(const struct chain *c, struct head *h, struct str members
 
 /* ---- the head ----------------------------------------------------------- */
 
-/* "COUNT FIRST FILE SIZE MAC STATE OPEN FROM SUM", where the sum tells a torn place from a
- * whole. Older heads have neither OPEN nor FROM. */
+/* "COUNT FIRST FILE SIZE MAC STATE OPEN FROM SUM", where the sum detects a head that was
+ * written in part. Older heads have neither OPEN nor FROM. */
 static void write_slot(const struct head *h, char out[static SLOT])
 {
     memset(out, ' ', SLOT);
@@ -171,7 +171,7 @@ bool chain_open_headless(struct chain *c, unsigned lane, int dir, char *folder,
         .lane = lane, .folder = folder, .dir = dir, .fd = -1, .head_fd = -1, .heads = -1};
     (void)snprintf(c->name, sizeof c->name, "%s", name);
     c->rotate_at = (uint64_t)16 << 20;
-    /* A key of its own: no record of one trail passes in another. */
+    /* A key of its own: a record of one trail is not valid in another. */
     crypto_hmac_hex(key, STR("trail "), str_of(name), hex, c->key);
     return true;
 }
@@ -311,8 +311,8 @@ static void count_open(struct head *h, enum trail_kind kind)
         h->open_from = 0;
 }
 
-/* Takes in the records behind the head's end, which one that died has left. false: what
- * is there are none. */
+/* Takes over the records behind the head's end, left by a process that died. false: these
+ * are not valid records. */
 static bool take_in(struct chain *c, uint64_t size)
 {
     struct records l;
@@ -336,8 +336,9 @@ static bool take_in(struct chain *c, uint64_t size)
         count_open(&h, chain_kind(line));
     }
     records_done(&l);
-    h.state[0] = '\0'; /* not known: it is told once more */
-    /* A record that a kill tore was never answered for. */
+    h.state[0] = '\0'; /* not known: it is recorded once more */
+    /* A record that was written in part, by a process that was killed, was never
+     * acknowledged. */
     if (h.size != size && (!torn || ftruncate(c->fd, (off_t)h.size) < 0))
         return false;
     c->head = h;
@@ -382,7 +383,8 @@ static int make_file(const struct chain *c, uint32_t *file, struct err *e)
             return fd;
         if (why.code == ERR_CONFLICT && tries < 1000 && *file < FILE_MAX)
             continue;
-        err_set(e, why.code, "the audit trail %s cannot go on: %s", c->folder, why.msg);
+        err_set(e, why.code, "the audit trail %s cannot be continued: %s", c->folder,
+                why.msg);
         return -1;
     }
 }
@@ -402,8 +404,8 @@ static bool begin_file(struct chain *c, const char *why, uint64_t found, struct 
         chain_file_name(c, last, name);
         (void)unlinkat(c->dir, name, 0);
     }
-    /* At its beginning a trail leaves alone what it finds: of a vault that was moved,
-     * or came from a stranger. */
+    /* A new trail leaves existing files alone: those of a vault that was moved, or came
+     * from elsewhere. */
     h.file = h.file ? h.file + 1 : last < FILE_MAX / 2 ? last + 1 : 1;
     scoped_fd int fd = make_file(c, &h.file, e);
     if (fd < 0)
@@ -415,7 +417,7 @@ static bool begin_file(struct chain *c, const char *why, uint64_t found, struct 
     scoped_buf struct buf members, text;
     buf_init(&members, BUF_LINE);
     buf_init(&text, BUF_PAGE);
-    os_format_utc(os_real_ms(), now);
+    date_format(os_real_ms(), now);
     buf_printf(&members,
                "\"time\":\"%s\",\"event\":\"file\",\"file\":%" PRIu32 ",\"why\":\"%s\","
                "\"previous\":\"%s\"",
@@ -496,7 +498,7 @@ bool chain_look(struct chain *c, struct err *e)
 bool chain_reserve(struct chain *c, struct err *e)
 {
     struct stat st;
-    /* Every intent is owed an end, however full the disk is by then. */
+    /* Room for the end of every intent, however full the disk is by then. */
     uint64_t owed = ((uint64_t)c->head.open + 1) * AUDIT_RECORD_MAX;
     uint64_t least = c->head.size + RESERVE_LEAST + owed;
     if (!c->failed && least <= c->reserved)

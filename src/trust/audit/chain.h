@@ -94,6 +94,7 @@ struct file_list {
     const uint32_t *at;
     size_t count;
 };
+/* file_list_done() is the caller's if it is true. false and ERR_IO. */
 bool chain_list(const struct chain *c, struct file_list *out, struct err *e);
 void file_list_done(struct file_list *l);
 #define scoped_file_list __attribute__((cleanup(file_list_done)))
@@ -111,6 +112,7 @@ struct base {
     uint64_t count;    /* the number of the last record before */
     char mac[MAC_HEX]; /* and its MAC */
 };
+/* Zeros where nothing was exported. false and ERR_IO: it cannot be read. */
 bool chain_read_base(const struct chain *c, struct base *out, struct err *e);
 
 struct exporting {
@@ -123,6 +125,7 @@ struct exporting {
 };
 /* `c` is open to write where no process has it (`own`), else to read. */
 bool chain_export(struct chain *c, bool own, struct exporting *x, struct err *e);
+/* As audit_verify_export(). */
 bool export_verify(const unsigned char key[32], int fd, struct json_writer *out,
                    bool *sound, struct err *e);
 
@@ -163,6 +166,9 @@ bool chain_file_lines(const struct chain *c, uint32_t file, trail_line_fn *each,
 /* The same of all its files, in their order. */
 bool chain_lines(const struct chain *c, trail_line_fn *each, void *arg, struct err *odd,
                  struct err *e);
+/* Writes the chain's item of trail_verify(); *sound becomes false where something is wrong. */
 bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct err *e);
+/* The chain's part of trail_follow(): from *file and *offset on, which it moves; not `begun`:
+ * sets them to the end. */
 bool chain_follow(const struct chain *c, uint32_t *file, uint64_t *offset, bool begun,
                   trail_line_fn *each, void *arg, struct err *odd, struct err *e);

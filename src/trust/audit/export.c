@@ -1,5 +1,6 @@
-/* Old records leave the trail, and the chain goes on: what is taken out is written elsewhere
- * first, sealed with the chain's key, and where it ended is noted beside the head. */
+/* Exports old records and removes them from the trail: first they are written elsewhere,
+ * sealed with the chain's key; then their end is noted beside the head, and the chain
+ * continues from there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +32,7 @@ bool chain_read_base(const struct chain *c, struct base *out, struct err *e)
                out->mac) == 3 &&
         strlen(out->mac) == MAC_HEX - 1)
         return true;
-    return err_set(e, ERR_IO, "what was exported of the audit trail %s cannot be read",
+    return err_set(e, ERR_IO, "the exported part of the audit trail %s cannot be read",
                    c->folder);
 }
 
@@ -118,7 +119,7 @@ static bool is_before(const struct chain *c, uint32_t file, struct copying *k,
     k->time[0] = '\0';
     if (!k->x->before.n)
         return true;
-    struct err odd = {0}; /* it is told of when the file is copied */
+    struct err odd = {0}; /* it is reported when the file is copied */
     return chain_file_lines(c, file, note_time, k, &odd, e) &&
            str_cmp(str_of(k->time), k->x->before) < 0;
 }
@@ -187,7 +188,7 @@ bool chain_export(struct chain *c, bool own, struct exporting *x, struct err *e)
         return false;
     if (!c->head.file || damaged)
         return true;
-    if (own && !x->before.n && !chain_next_file(c, "what was before is exported", e))
+    if (own && !x->before.n && !chain_next_file(c, "the earlier part was exported", e))
         return false;
     uint32_t from = base.first > c->head.first ? base.first : c->head.first;
     uint32_t end = export_find_end(c, from, &k, e);
@@ -270,7 +271,7 @@ static void open_section(struct checking *k, const struct json *head, struct str
 static void end_section(struct checking *k, const struct json *end, struct str line)
 {
     if (!is_sealed(k, line))
-        export_refuse(k, "the line behind the chain was changed");
+        export_refuse(k, "the line after the chain was changed");
     else if ((uint64_t)json_int(json_get(end, "records"), -1) != k->records ||
              !str_is(json_str(json_get(end, "last_mac")), k->mac))
         export_refuse(k, "records of it are missing");
@@ -283,7 +284,7 @@ static void check_record(struct checking *k, struct str line)
     struct str body, stated;
     (void)snprintf(start, sizeof start, "{\"n\":%" PRIu64 ",", k->count + 1);
     if (!chain_split(line, &body, &stated)) {
-        export_refuse(k, "this line is no record");
+        export_refuse(k, "this line is not a record");
         return;
     }
     chain_mac(&k->chain, k->mac, body, mac);

@@ -71,8 +71,7 @@ static void thin_out(struct trail *t, int dir)
 
 static bool is_hex(const char *s)
 {
-    return strlen(s) == CRYPTO_SHA256_HEX - 1 &&
-           strspn(s, "0123456789abcdef") == CRYPTO_SHA256_HEX - 1;
+    return strlen(s) == CRYPTO_SHA256_HEX - 1 && str_is_hex(str_of(s));
 }
 
 bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err *e)
@@ -119,7 +118,7 @@ bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err
     struct kept_text k = {.name = name, .out = out};
     (void)snprintf(name, sizeof name, "code/%.64s.txt", sha256);
     if (!is_hex(sha256))
-        return err_set(e, ERR_INVALID, "'%.80s' is no SHA-256", sha256);
+        return err_set(e, ERR_INVALID, "'%.80s' is not a SHA-256", sha256);
     return trail_visit(t, &(struct lane_visit){find_kept, &k}, e) &&
            (k.found || err_set(e, ERR_NOT_FOUND, "this code was not kept"));
 }

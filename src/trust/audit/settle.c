@@ -83,14 +83,13 @@ static bool end_one(struct chain *c, const struct opened *o, const char *vault,
                     audit_interrupted_fn *fn, void *arg, struct err *e)
 {
     struct err broken = {0};
-    char now[25], state[STATE_MAX + 1];
+    char state[STATE_MAX + 1];
     scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     scoped_buf struct buf text = buf_of(AUDIT_RECORD_MAX);
     const struct json *intent = json_read(buf_view(&o->line), a, &broken);
     struct json_writer w = json_writer(&text);
-    os_format_utc(os_real_ms(), now);
     json_open_object(&w);
-    json_pair_cstr(&w, "time", now);
+    json_pair_time(&w, "time", os_real_ms());
     json_pair_cstr(&w, "event", "call");
     intent_put_members(intent, &w);
     json_pair_cstr(&w, "result", "Interrupted");

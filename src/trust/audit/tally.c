@@ -29,7 +29,7 @@ void tally_add(struct tally *t, struct str name)
     if (before < TOLD_APART ? map_add_hash(&t->seen, name, &full) < before
                             : map_find_hash(&t->seen, name) != MAP_NONE)
         return;
-    /* A name with a NUL in it is none that a list of names could tell. */
+    /* A name with a NUL in it cannot be stored in a list of names. */
     if (memchr(name.at, '\0', name.n))
         name.n = strlen(name.at);
     t->count++;

@@ -10,7 +10,7 @@ struct trail {
     char *vault; /* NULL: none */
     atomic_uint_least64_t rotate_at, keep_most;
     atomic_uint_least64_t kept_bytes; /* of texts, and one; 0: not counted yet */
-    atomic_bool ready;                /* nothing speaks against the next record */
+    atomic_bool ready;                /* the next record can be appended */
     atomic_uint_least64_t written;    /* records that were appended */
 
     pthread_mutex_t lock; /* guards what follows; held for a few microseconds */
@@ -23,7 +23,7 @@ struct trail {
 };
 
 struct audit {
-    audit_interrupted_fn *on_interrupted; /* NULL: nobody adds anything */
+    audit_interrupted_fn *on_interrupted; /* NULL: nothing is added */
     void *interrupted_arg;
     pthread_mutex_t lock; /* guards the opening, the list and the syncer's beginning */
     bool is_open;
@@ -47,6 +47,7 @@ void trail_chain_name(const struct trail *t, bool aside, char out[static 40]);
 /* The folder of one of the two; -1 and *e. `make`: where it is missing. */
 int trail_folder(const struct trail *t, bool aside, bool make, char **path,
                  struct err *e);
+/* Opens one lane; errors of chain_open(). `write`: its folder is made where it is missing. */
 bool trail_open_chain(const struct trail *t, bool aside, unsigned lane, bool write,
                       struct chain *c, struct err *e);
 bool trail_has_head(const struct trail *t, bool aside, unsigned lane);
@@ -57,8 +58,7 @@ bool trail_settle_chain(struct trail *t, struct chain *c, struct err *e);
 /* The lane of this process, fit to be appended to; the lock is held. */
 bool trail_begin(struct trail *t, struct err *e);
 
-/* Does `each_lane` for every lane of the trail that has left something: files, or a
- * head without any. */
+/* Calls `each` for every lane of the trail that has files, or a head without any. */
 struct lane_visit {
     bool (*each)(void *arg, struct chain *c, bool aside, struct err *e);
     void *arg;

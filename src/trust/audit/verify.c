@@ -186,7 +186,7 @@ static uint64_t file_number(struct str body)
     return strtoull(text + 5, NULL, 10);
 }
 
-/* The first record of a file whose forerunners are gone says what their last MAC was. */
+/* The first record of a file whose predecessors are gone states their last MAC. */
 static void take_previous(struct check *k, struct str body)
 {
     static const char key[] = "\"previous\":\"";
@@ -202,12 +202,12 @@ static void record_check_line(struct check *k, struct str line, bool whole)
     struct str body, stated;
     char mac[MAC_HEX];
     k->line++;
-    /* Behind the last one that was answered for: of a process that was killed. */
+    /* Behind the last acknowledged one: left by a process that was killed. */
     if (!whole && k->file == k->head->file && k->count >= k->head->count)
         return;
     if (!whole || !chain_split(line, &body, &stated)) {
         found_bad(k, k->count + 1,
-                  whole ? "this line is no record" : "this record is cut off");
+                  whole ? "this line is not a record" : "this record is cut off");
         return;
     }
     uint64_t n = file_number(body);

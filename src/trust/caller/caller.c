@@ -146,6 +146,11 @@ enum way caller_way(const struct caller *who)
     return WAY_OTHER;
 }
 
+bool caller_is_person(const struct caller *who)
+{
+    return caller_way(who) == WAY_TERMINAL || !strcmp(who->name, CALLER_PAGE);
+}
+
 bool caller_may(const struct caller *who, unsigned scope, const char *what, struct err *e)
 {
     if (!who->grant || who->grant->scopes & scope)
@@ -159,4 +164,12 @@ bool caller_may(const struct caller *who, unsigned scope, const char *what, stru
 const char *caller_principal(const struct caller *who)
 {
     return who->grant ? who->grant->principal : "";
+}
+
+bool policy_names_have(const struct policy_names *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!strcmp(list->at[i], name))
+            return true;
+    return false;
 }

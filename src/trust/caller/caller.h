@@ -1,7 +1,7 @@
-/* caller/caller.h - who asks: how far he is trusted, and what his credential grants.
+/* caller/caller.h - the caller of a call: its trust level, and what its credential grants.
  *
- * Made by whoever lets a call in (a transport, the command line), read by all who work
- * on it. Knows neither policies nor credentials.
+ * Made by the transport or the command line, read by everything that works on the call.
+ * Knows neither policies nor credentials.
  * Threads: safe; nothing in a caller changes while its call runs, but `*vault`.
  */
 #pragma once
@@ -28,6 +28,7 @@ struct policy_names {
     size_t n;
     bool given;
 };
+bool policy_names_have(const struct policy_names *list, const char *name);
 
 /* ---- credentials -------------------------------------------------------- */
 
@@ -51,12 +52,12 @@ struct grant {
     /* Where a client learns how to get a better one, for WWW-Authenticate; NULL: nowhere
      * (RFC 9728). */
     const char *metadata_url;
-    /* For who goes on with it when the request that brought it is over: hold() as often as
-     * let_go(), from any thread. NULL: it outlives whatever is done with it. */
+    /* References, for what outlives the request that brought it: hold() as often as
+     * let_go(), from any thread. NULL: it outlives all calls. */
     void (*hold)(const struct grant *g);
     void (*let_go)(const struct grant *g);
-    /* Counts `more` requests that came in one; false: it has had its share. NULL: nobody
-     * counts. */
+    /* Counts `more` requests that came in one; false: its limit is reached. NULL: there is
+     * no limit. */
     bool (*spend)(const struct grant *g, unsigned more);
 };
 /* NULL: the person of this machine, who may reach all. */
@@ -69,8 +70,8 @@ void grant_challenge(const struct grant *g, unsigned needed,
 
 /* ---- clients ------------------------------------------------------------ */
 
-/* The program that a call came from, as it names itself. Nobody has checked that: it is
- * for people to tell one from another, and grants nothing. */
+/* The program that a call came from, as it names itself. That is unverified: it is shown to
+ * people, and grants nothing. */
 #define CLIENT_NAME_MAX 64u /* characters */
 #define CLIENT_VERSION_MAX 32u
 struct client_claim {
@@ -97,27 +98,31 @@ struct caller {
     const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
     enum level level;
     const struct grant *grant;   /* NULL: the person whose machine this is */
-    const struct client *client; /* to speak to meanwhile; NULL: nobody */
+    const struct client *client; /* for progress and questions; NULL: none */
     struct cancel *cancel;       /* NULL: cannot be cancelled */
     const char *session; /* of the client, where the transport has one; else NULL */
     /* The vault that it works in, kept between its calls: 0 at first, written by
      * vaults.switch. NULL: a switch holds for the one call. */
     unsigned *vault;
     const struct trace *trace;        /* for the audit; NULL: none */
-    const struct client_claim *claim; /* what program it says it is; NULL: nothing */
+    const struct client_claim *claim; /* the program that it claims to be; NULL: none */
     struct evaluation *within; /* the script that this is a part of; actions sets it */
     bool is_program; /* a person's program that asks by itself (REST), and no agent */
 };
 
-/* The name of one who came over HTTP: "http token ci", or "http 127.0.0.1". */
+/* The name of a caller over HTTP: "http token ci", or "http 127.0.0.1". */
 #define CALLER_NAME 64u
 void caller_http_name(char out[static CALLER_NAME], const struct grant *g,
                       const char *peer);
 
-/* The ways in, each with a level of its own in the policy: the first word of a
+/* The transports, each with a level of its own in the policy: the first word of a
  * caller's name; all other names are WAY_OTHER, which no policy lowers. */
 enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
 enum way caller_way(const struct caller *who);
+
+#define CALLER_PAGE "page"
+/* Is it a person, at the terminal or on the page of a server? A person is asked nothing. */
+bool caller_is_person(const struct caller *who);
 
 /* The principal among which shared resources are divided: the credential's
  * principal, or "" for the person of this machine. */

@@ -1,8 +1,8 @@
-/* client/client.h - the one who waits for a call's answer, as far as it can be spoken
- * to while the call runs: progress, log messages, questions.
+/* client/client.h - the client that waits for a call's answer, and can be sent progress, log
+ * messages and questions while the call runs.
  *
- * A transport fills in the functions; whoever works on the call uses them. All do
- * nothing for a `struct client *` that is NULL, or of a client that did not ask for it.
+ * A transport fills in the functions; what works on the call uses them. All do nothing for
+ * a `struct client *` that is NULL, or a client that did not ask for it.
  * Threads: safe, for as long as the call runs.
  */
 #pragma once
@@ -30,9 +30,10 @@ struct client_question {
     const char *key;
     const char *method; /* "elicitation/create", "sampling/createMessage", "roots/list" */
     struct str params;  /* a JSON object, as MCP wants it for this method */
-    /* Something is permitted by the answer: one to what was not asked before is none. */
+    /* The answer permits something: it counts only if the question was asked before. */
     bool permits;
-    /* Names what is asked; NULL: `params` do, which else may be worded anew. */
+    /* Identifies what is asked, so that the wording of `params` may change; NULL: `params`
+     * identify it. */
     const char *digest;
 };
 
@@ -60,8 +61,8 @@ struct client_ways {
 struct client {
     const struct client_ways *ways; /* any of them may be NULL */
     void *arg;
-    /* Fired when whoever asks does not wait for answers any more, besides the cancel of
-     * the call; NULL: there is none. */
+    /* Fired when the answers are not needed any more, besides the cancel of the call; NULL:
+     * there is none. */
     const struct cancel *stop;
 };
 
@@ -70,13 +71,13 @@ struct client {
 void client_progress(const struct client *c, double done, double total,
                      struct str message);
 
-/* Does anybody want to hear messages of this level? `data` is any JSON value. */
+/* Does the client want messages of this level? `data` is any JSON value. */
 bool client_hears(const struct client *c, enum client_level level);
 void client_log(const struct client *c, enum client_level level, const char *logger,
                 struct str data);
 
-/* The answer will take long: nobody has to hold a connection for it meanwhile who knows
- * how to come back. */
+/* The answer will take long: a client that can resume may close its connection
+ * meanwhile. */
 void client_let_go(const struct client *c);
 
 /* Can it be asked this? By the capabilities that it declared. */
@@ -86,10 +87,9 @@ bool client_answers(const struct client *c, const char *method);
  * can ask. */
 bool client_waits(const struct client *c);
 
-/* A person is waited for from now on, which may take minutes: whoever carries the call
- * puts another thread in the place of its own, until client_resume(). Pairs, which may
- * overlap. false and ERR_BUSY: too many wait so, and it is not to be waited. client_ask()
- * does it by itself. */
+/* The call waits for a person from now on, which may take minutes: its transport replaces
+ * the thread by another one, until client_resume(). Pairs, which may overlap. false and
+ * ERR_BUSY: too many wait so; then do not wait. client_ask() calls it by itself. */
 bool client_rest(const struct client *c, struct err *e);
 void client_resume(const struct client *c);
 
@@ -115,9 +115,8 @@ bool client_ask_end(const struct client *c, void *asked,
                     const struct client_question *questions, struct arena *a,
                     const struct json **answers, struct err *e);
 
-/* This will take long. true: from now on nobody waits for it, the client comes back for
- * the answer, and client_ask() waits for answers; the call goes on by itself. false: the
- * client waits as before, which is fine for whoever does not mind. ERR_CAPABILITY (it
- * knows no such thing), ERR_BUSY (there is no room) or ERR_CANCELLED. Ask before that what
- * has to be known before the call may take long. */
+/* Makes the call a task. true: the client fetches the answer later, client_ask() waits for
+ * answers, and the call continues by itself. false: the client waits as before;
+ * ERR_CAPABILITY (it knows no tasks), ERR_BUSY (there are too many) or ERR_CANCELLED. Ask
+ * questions that decide whether the call may take long before that. */
 bool client_later(const struct client *c, struct err *e);

@@ -29,6 +29,7 @@ struct egress_rules;
  *
  * hosts: exact names, "*.NAME" for all below it but not itself, "*" for every public
  *     one; https unless http:// stands before it, port 443 (80) unless one is given.
+ *     "tcp://NAME:PORT" and "udp://NAME:PORT" are for egress_may_connect() alone.
  * allowPrivate: an address of this machine or its networks, with its port; http and
  *     https to that very address are allowed by it, too. Metadata services cannot be.
  * secrets: the value itself ("value"), a variable ("env") or a file of the user's
@@ -44,6 +45,31 @@ struct egress_rules *egress_rules_read(const struct json *network, struct err *e
 struct egress_rules *egress_rules_one(struct str url, bool near, struct err *e);
 void egress_rules_free(struct egress_rules *r); /* NULL is fine */
 SCOPED(egress_rules, egress_rules_free);
+
+/* ---- connections that somebody else makes ------------------------------- */
+
+/* Whom it is to lead to. */
+struct egress_peer {
+    bool udp;
+    const char *const *names; /* that this address was the resolver's answer to */
+    size_t name_count;
+    const unsigned char *address; /* 16 bytes; IPv4 as ::ffff:a.b.c.d */
+    uint16_t port;
+};
+/* What has to be spoken there: where a rule stands for one name at an address that many may share,
+ * its first bytes have to name the server (egress_may_speak). */
+enum egress_speaks { EGRESS_ANYTHING, EGRESS_TLS, EGRESS_HTTP };
+/* May the resolver be asked for this name? It is, if a rule names it with any port. false and
+ * ERR_DENIED, or ERR_INVALID: it is no name. Never an address. */
+bool egress_may_resolve(const struct egress_rules *r, const char *name, struct err *e);
+/* May a socket be connected to this address and port? If a rule names one of its names, or the
+ * address itself, with that port, and the address is one that fetch would connect to. `own_port`
+ * as in struct egress_options. The socket has to be connected to these very bytes. ERR_DENIED. */
+bool egress_may_connect(const struct egress_rules *r, const struct egress_peer *p,
+                        uint16_t own_port, enum egress_speaks *speaks, struct err *e);
+/* May TLS, or HTTP, with the server of this name go through such a connection? ERR_DENIED. */
+bool egress_may_speak(const struct egress_rules *r, const char *name, uint16_t port,
+                      enum egress_speaks speaks, struct err *e);
 
 /* ---- requests ----------------------------------------------------------- */
 
@@ -138,3 +164,26 @@ bool egress_look(struct egress_trip *t);
 bool egress_end(struct egress_trip *t, struct err *e);
 /* Ends the fetch of this id, or the one that will come with it. */
 void egress_abort(struct egress *g, uint32_t id);
+
+/* ---- a proxy -------------------------------------------------------------- */
+
+/* An HTTP proxy for programs that may use secrets, but not have them: a request to an http:// URL is
+ * made as a fetch, in whose headers {{secret:NAME}} works. It goes over https where a rule names
+ * the server so, else over http. A connection has one request, of egress_options' sizes; CONNECT is
+ * refused. Threads: safe. */
+struct egress_proxy;
+struct egress_proxy_client {
+    /* The rules of a request, which the proxy frees. NULL and *why: it is refused. */
+    struct egress_rules *(*rules)(void *arg, bool *reads_only, struct err *why);
+    void (*tell)(void *arg,
+                 const struct egress_hop *hop); /* as in struct egress_options */
+    void (*done)(void *arg); /* nothing is asked of it any more; may be NULL */
+    void *arg;
+    uint16_t own_port; /* as in struct egress_options */
+};
+struct egress_proxy *egress_proxy_new(void);
+void egress_proxy_free(struct egress_proxy *p); /* cancels all, and waits; NULL is fine */
+/* Answers one connection on a thread of its own, and closes the socket. false: 32 are under way, or
+ * there is no thread; the socket is still the caller's. */
+bool egress_proxy_take(struct egress_proxy *p, int fd,
+                       const struct egress_proxy_client *c);

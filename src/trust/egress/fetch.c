@@ -161,7 +161,7 @@ static bool check_no_secret(struct str url, struct err *e)
     if (memmem(url.at, url.n, "{{secret:", 9) ||
         memmem(url.at, url.n, "%7B%7Bsecret:", 13))
         return err_set(e, ERR_INVALID,
-                       "a secret may not stand in a URL; headers take {{secret:NAME}}");
+                       "a URL may not contain a secret; headers accept {{secret:NAME}}");
     return true;
 }
 
@@ -264,8 +264,7 @@ static void put_name(struct json_writer *w, struct str name)
     char lower[256];
     size_t n = name.n < sizeof lower ? name.n : sizeof lower;
     for (size_t i = 0; i < n; i++)
-        lower[i] = (char)(name.at[i] >= 'A' && name.at[i] <= 'Z' ? name.at[i] | 0x20
-                                                                 : name.at[i]);
+        lower[i] = char_lower(name.at[i]);
     json_put_str(w, (struct str){lower, n});
 }
 
@@ -413,7 +412,7 @@ struct egress_trip *egress_begin(struct egress *g, const struct egress_request *
                               .out = out,
                               .to = to,
                               .has_body = q->has_body,
-                              .until_ns = os_mono_ns() + g->options.fetch_ms * 1000000u,
+                              .until_ns = os_in_ms(g->options.fetch_ms),
                               .redirects_left = g->options.redirects_max,
                               .wake = g->options.loop ? wake : NULL,
                               .wake_arg = arg};

@@ -1,4 +1,4 @@
-/* Fetches from a server of this test's own, on loopback, through an explicit grant. */
+/* Fetches from a server of this test's own, on loopback, by an explicit grant. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,12 +7,12 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/system_test.h"
 #include "egress/internal.h"
 
 /* ---- the server: one answer a connection, then it closes ---------------- */
@@ -26,7 +26,7 @@ struct server {
     char *answers[ANSWERS_MAX];
     size_t count;
     char requests[ANSWERS_MAX][8192];
-    bool silent; /* takes requests, answers nothing */
+    bool silent; /* accepts requests, answers none */
 };
 
 static size_t body_length(const char *request)
@@ -110,7 +110,7 @@ static void server_end(struct server *s)
 
 /* ---- a session ---------------------------------------------------------- */
 
-/* How all are made: by a thread that waits, or by the loop's. */
+/* All fetches: by a thread that waits, or by the loop. */
 static struct egress_loop *loop;
 
 struct trial {
@@ -120,7 +120,7 @@ struct trial {
     struct egress *session;
     struct egress_response out;
     struct err e;
-    char hosts[400]; /* what tell() was told */
+    char hosts[400]; /* reported by tell() */
 };
 
 static void note_hop(void *arg, const struct egress_hop *hop)
@@ -177,7 +177,7 @@ static void ring(void *arg)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Now and then it looks, whether a cancel has fired: that rings nothing here. */
+/* It polls for a cancel now and then, which does not ring. */
 static void listen_for(struct bell *b)
 {
     struct timespec until;
@@ -714,18 +714,7 @@ static void a_fetch_can_be_called_off(void **state)
 
 /* ---- without a thread -------------------------------------------------------- */
 
-#define MANY 12u /* connections that the server takes, one after the other */
-
-static unsigned threads(void)
-{
-    unsigned n = 0;
-    DIR *d = opendir("/proc/self/task");
-    assert_non_null(d);
-    for (struct dirent *x; (x = readdir(d));)
-        n += x->d_name[0] != '.';
-    closedir(d);
-    return n;
-}
+#define MANY 12u /* connections that the server accepts, one after the other */
 
 static void fetches_that_wait_have_one_thread_together(void **state)
 {
@@ -764,7 +753,7 @@ static void fetches_that_wait_have_one_thread_together(void **state)
 
 int main(void)
 {
-    /* A proxy that there is not: nobody may ask it. */
+    /* A proxy that does not exist: it must not be used. */
     setenv("http_proxy", "http://127.0.0.1:1", 1);
     setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
     const struct CMUnitTest tests[] = {

@@ -55,6 +55,8 @@ struct host_rule {
     char *name; /* "" with `below`: every name */
     bool below; /* what ends in .NAME, not NAME itself */
     bool https;
+    bool bare; /* tcp:// or udp://: for connections of a machine alone, of any protocol */
+    bool udp;
     uint16_t port;
 };
 struct host_rules {
@@ -90,6 +92,10 @@ struct egress_rules {
 /* Reads a list of patterns into the rules' arena; `place` is named in errors. */
 bool host_rules_read(struct host_rules *out, const struct json *list, const char *place,
                      struct arena *a, struct err *e);
+/* Does it name this host, in the form that a target has it, whatever the port? */
+bool rule_names(const struct host_rule *rule, const char *host);
+bool address_rule_matches(const struct address_rule *rule, const struct address *a,
+                          uint16_t port);
 bool host_rules_match(const struct host_rules *rules, const struct target *t);
 bool secrets_read(struct egress_rules *r, const struct json *secrets, struct err *e);
 

@@ -91,7 +91,7 @@ static int set_due(CURLM *multi, long ms, void *arg)
 {
     struct line *line = arg;
     (void)multi;
-    line->due_ns = ms < 0 ? UINT64_MAX : os_mono_ns() + (uint64_t)ms * 1000000;
+    line->due_ns = ms < 0 ? UINT64_MAX : os_in_ms((uint64_t)ms);
     return 0;
 }
 
@@ -243,13 +243,7 @@ static bool loop_start(struct egress_loop *l)
             epoll_ctl(l->events, EPOLL_CTL_ADD, l->bell, &e) != 0)
             return false;
     }
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, STACK_SIZE);
-    l->has_thread = pthread_create(&l->thread, &attr, drive_all, l) == 0;
-    if (l->has_thread)
-        (void)pthread_setname_np(l->thread, "egress");
-    pthread_attr_destroy(&attr);
+    l->has_thread = os_thread_start(&l->thread, "egress", STACK_SIZE, drive_all, l);
     return l->has_thread;
 }
 

@@ -69,7 +69,7 @@ bool check_headers(const struct egress_request *q, size_t max, struct err *e)
 }
 
 /* Headers set by the connection and us; the Fetch standard ignores them too. */
-static bool is_ours(struct str name)
+static bool request_is_ours(struct str name)
 {
     static const char *const ours[] = {"Accept-Encoding",
                                        "Connection",
@@ -89,7 +89,7 @@ static bool is_ours(struct str name)
 static bool is_left_out(struct str name, bool crossed, bool with_body)
 {
     static const char *const own[] = {"Authorization", "Cookie", NULL};
-    return is_ours(name) || (crossed && is_any(name, own)) ||
+    return request_is_ours(name) || (crossed && is_any(name, own)) ||
            (!with_body && name.n > 8 && !strncasecmp(name.at, "Content-", 8));
 }
 

@@ -11,8 +11,9 @@
 static bool wrong_host(const char *place, struct str text, struct err *e)
 {
     return err_set(e, ERR_INVALID,
-                   "%s: '%.*s' is no host; such as 'example.org', '*.example.org', "
-                   "'example.org:8443' or 'http://example.org' is accepted",
+                   "%s: '%.*s' is not a host; for example 'example.org', "
+                   "'*.example.org', 'example.org:8443' or 'http://example.org' is "
+                   "accepted",
                    place, STR_ARGS(str_cut(text, 100)));
 }
 
@@ -20,12 +21,22 @@ static bool wrong_host(const char *place, struct str text, struct err *e)
 static struct str strip_star(struct str text, struct host_rule *rule)
 {
     bool http = str_starts(text, "http://");
-    size_t scheme = http ? 7 : str_starts(text, "https://") ? 8 : 0;
+    rule->udp = str_starts(text, "udp://");
+    rule->bare = rule->udp || str_starts(text, "tcp://");
+    size_t scheme = http ? 7 : rule->bare ? 6 : str_starts(text, "https://") ? 8 : 0;
     struct str rest = {text.at + scheme, text.n - scheme};
-    rule->https = !http;
+    rule->https = !http && !rule->bare;
     rule->below = str_starts(rest, "*.") || str_is(rest, "*") || str_starts(rest, "*:");
     size_t star = !rule->below ? 0 : str_starts(rest, "*.") ? 2 : 1;
     return (struct str){rest.at + star, rest.n - star};
+}
+
+/* A bare rule says which port: none is usual for it. */
+static bool says_port(struct str rest)
+{
+    const char *colon = memrchr(rest.at, ':', rest.n);
+    return colon && !memchr(colon, ']', (size_t)(rest.at + rest.n - colon)) &&
+           colon + 1 < rest.at + rest.n;
 }
 
 static bool is_address(const char *host)
@@ -34,14 +45,15 @@ static bool is_address(const char *host)
     return host[0] == '[' || address_read(host, &a);
 }
 
-static bool read_host(struct host_rule *rule, struct str text, const char *place,
-                      struct arena *a, struct err *e)
+static bool rule_read_host(struct host_rule *rule, struct str text, const char *place,
+                           struct arena *a, struct err *e)
 {
     struct str rest = strip_star(text, rule);
     bool any = rule->below && (rest.n == 0 || rest.at[0] == ':');
-    if (rest.n > HOST_MAX || memchr(rest.at, '/', rest.n) ||
-        memchr(rest.at, '?', rest.n) || memchr(rest.at, '#', rest.n) ||
-        memchr(rest.at, '%', rest.n) || (!any && rest.n == 0))
+    if (rest.n > HOST_MAX || (rule->bare && !says_port(rest)) ||
+        memchr(rest.at, '/', rest.n) || memchr(rest.at, '?', rest.n) ||
+        memchr(rest.at, '#', rest.n) || memchr(rest.at, '%', rest.n) ||
+        (!any && rest.n == 0))
         return wrong_host(place, text, e);
     /* Read as a URL is, so that both come out in the same form. */
     char url[HOST_MAX + 32];
@@ -78,25 +90,29 @@ bool host_rules_read(struct host_rules *out, const struct json *list, const char
         return false;
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
-        if (!read_host(&out->at[out->count], json_str(it.value), place, a, e))
+        if (!rule_read_host(&out->at[out->count], json_str(it.value), place, a, e))
             return false;
         out->count++;
     }
     return true;
 }
 
-static bool host_matches(const struct host_rule *rule, const struct target *t)
+bool rule_names(const struct host_rule *rule, const char *host)
 {
-    if (rule->https != t->https || rule->port != t->port)
-        return false;
     if (!rule->below)
-        return !strcmp(rule->name, t->host);
-    if (is_address(t->host))
+        return !strcmp(rule->name, host);
+    if (is_address(host))
         return false; /* a star stands for names */
-    size_t n = strlen(rule->name), m = strlen(t->host);
+    size_t n = strlen(rule->name), m = strlen(host);
     if (n == 0)
         return true;
-    return m > n + 1 && t->host[m - n - 1] == '.' && !strcmp(t->host + m - n, rule->name);
+    return m > n + 1 && host[m - n - 1] == '.' && !strcmp(host + m - n, rule->name);
+}
+
+static bool host_matches(const struct host_rule *rule, const struct target *t)
+{
+    return !rule->bare && rule->https == t->https && rule->port == t->port &&
+           rule_names(rule, t->host);
 }
 
 bool host_rules_match(const struct host_rules *rules, const struct target *t)
@@ -112,8 +128,9 @@ bool host_rules_match(const struct host_rules *rules, const struct target *t)
 static bool wrong_address(struct str text, struct err *e)
 {
     return err_set(e, ERR_INVALID,
-                   "network.allowPrivate: '%.*s' is no address with its port; such as "
-                   "'192.168.1.5:3000', '[fd00::5]:8080' or 'localhost:3000' is accepted",
+                   "network.allowPrivate: '%.*s' is not an address with a port; for "
+                   "example '192.168.1.5:3000', '[fd00::5]:8080' or 'localhost:3000' "
+                   "is accepted",
                    STR_ARGS(str_cut(text, 100)));
 }
 
@@ -148,8 +165,8 @@ static bool read_address(struct address_rule *rule, struct str text, struct err 
         return wrong_address(text, e);
     if (!rule->localhost && address_kind(&rule->address) == ADDRESS_METADATA)
         return err_set(e, ERR_INVALID,
-                       "network.allowPrivate: '%.*s' is where a cloud keeps its keys, "
-                       "which nobody can grant",
+                       "network.allowPrivate: '%.*s' is a cloud metadata address, "
+                       "which cannot be granted",
                        STR_ARGS(str_cut(text, 100)));
     return true;
 }
@@ -178,8 +195,8 @@ static bool read_addresses(struct egress_rules *r, const struct json *list, stru
     return true;
 }
 
-static bool address_matches(const struct address_rule *rule, const struct address *a,
-                            uint16_t port)
+bool address_rule_matches(const struct address_rule *rule, const struct address *a,
+                          uint16_t port)
 {
     struct address v4, v6;
     if (rule->port != port)
@@ -197,7 +214,7 @@ static bool is_granted_host(const struct egress_rules *r, const struct target *t
     bool is_ip = host_address(t->host, &a);
     for (size_t i = 0; i < r->address_count; i++) {
         const struct address_rule *rule = &r->addresses[i];
-        if (is_ip ? address_matches(rule, &a, t->port)
+        if (is_ip ? address_rule_matches(rule, &a, t->port)
                   : rule->localhost && rule->port == t->port &&
                         !strcmp(t->host, "localhost"))
             return true;
@@ -239,7 +256,7 @@ const char *rules_refuse_address(const struct egress_rules *r, const struct addr
     if (r && r->near)
         return NULL; /* its only host is all that is asked of */
     for (size_t i = 0; r && i < r->address_count; i++)
-        if (address_matches(&r->addresses[i], a, port))
+        if (address_rule_matches(&r->addresses[i], a, port))
             return NULL;
     if (kind != ADDRESS_PUBLIC)
         return "private, reserved or of this machine";

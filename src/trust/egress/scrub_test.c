@@ -1,4 +1,4 @@
-/* A secret's value in a text that comes back, however it is spelt. */
+/* A secret's value in a returned text, in any encoding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

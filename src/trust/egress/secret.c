@@ -67,7 +67,9 @@ static bool read_use(struct secret *s, const struct json *v, struct arena *a,
     struct str header = json_str(json_get(v, "header"));
     struct str format = json_str(json_get(v, "format"));
     if (json_get(v, "header") && !is_token(header))
-        return err_set(e, ERR_INVALID, "network.secrets.%s.header is no header's name",
+        return err_set(e, ERR_INVALID,
+                       "network.secrets.%s.header is not the name of "
+                       "a header",
                        s->name);
     if (!json_get(v, "format"))
         format = str_same(header, STR("authorization")) ? STR("Bearer {}") : STR("{}");
@@ -91,8 +93,8 @@ static bool read_secret(struct secret *s, struct str name, const struct json *v,
     char place[120];
     if (!is_secret_name(name))
         return err_set(e, ERR_INVALID,
-                       "network.secrets: '%.*s' is no name; letters, digits and _ are "
-                       "accepted, at most %u",
+                       "network.secrets: '%.*s' is not a valid name; letters, digits "
+                       "and _ are accepted, at most %u",
                        STR_ARGS(str_cut(name, 60)), NAME_MAX_BYTES);
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
@@ -149,7 +151,7 @@ static bool read_value_file(const struct secret *s, struct buf *out, struct err 
         return err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO,
                        "its file cannot be opened: %m");
     return os_stat_fd(fd, &st, e) &&
-           (st.is_file || err_set(e, ERR_INVALID, "its file is no regular file")) &&
+           (st.is_file || err_set(e, ERR_INVALID, "its file is not a regular file")) &&
            os_read_fd(fd, out, e);
 }
 
@@ -218,8 +220,8 @@ static bool unknown_secret(const struct keys *k, struct str name, struct err *e)
 }
 
 /* May it go there? Its index, or -1. */
-static long find_key(const struct keys *k, const struct target *to, const char *header,
-                     struct str name, struct err *e)
+static long secret_find_key(const struct keys *k, const struct target *to,
+                            const char *header, struct str name, struct err *e)
 {
     size_t n = k->rules ? k->rules->secret_count : 0, i = 0;
     while (i < n && !str_is(name, k->rules->secrets[i].name))
@@ -262,7 +264,7 @@ bool keys_fill(const struct keys *k, const struct target *to, const char *header
             return err_set(e, ERR_INVALID,
                            "a secret is written {{secret:NAME}} in the header %.60s",
                            header);
-        long i = find_key(k, to, header, name, e);
+        long i = secret_find_key(k, to, header, name, e);
         if (i < 0)
             return false;
         buf_str(out, buf_view(&k->values[i]));

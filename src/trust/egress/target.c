@@ -76,7 +76,7 @@ static char *ascii_host(CURLU *u)
 }
 
 /* In its one form, into the target and back into the URL. */
-static bool read_host(struct target *t)
+static bool target_read_host(struct target *t)
 {
     char *host = ascii_host(t->url);
     size_t n = host ? strlen(host) : 0;
@@ -84,7 +84,7 @@ static bool read_host(struct target *t)
         n--;
     bool fits = n > 0 && n < sizeof t->host;
     for (size_t i = 0; fits && i < n; i++)
-        t->host[i] = (char)(host[i] >= 'A' && host[i] <= 'Z' ? host[i] | 0x20 : host[i]);
+        t->host[i] = char_lower(host[i]);
     if (fits)
         t->host[n] = '\0';
     free(host);
@@ -116,8 +116,8 @@ static const char *read_parts(struct target *t)
     if (!read_scheme(t))
         return "only http and https can be fetched";
     if (has_part(t->url, CURLUPART_USER) || has_part(t->url, CURLUPART_PASSWORD))
-        return "a name and a password may not stand in it; send a header";
-    if (has_part(t->url, CURLUPART_ZONEID) || !read_host(t))
+        return "it may not contain a name and a password; send a header";
+    if (has_part(t->url, CURLUPART_ZONEID) || !target_read_host(t))
         return "its host is not a name or an address";
     if (!read_port(t))
         return "its port is not 1 to 65535";
@@ -145,7 +145,8 @@ bool target_read(struct target *t, const struct target *base, struct str url,
                        url.n, EGRESS_URL_MAX);
     if (!url_is_plain(url) || !str_is_utf8(url))
         return err_set(e, ERR_INVALID,
-                       "'%.*s' is no URL; such as https://example.org/path is accepted",
+                       "'%.*s' is not a URL; for example https://example.org/path is "
+                       "accepted",
                        str_is_utf8(url) ? (int)shown.n : 0, shown.at);
     char *text = malloc(url.n + 1);
     must(text != NULL);

@@ -6,7 +6,7 @@
  * away; it is looked at before every call. */
 #include <stdio.h>
 
-#include "guard/policy.h"
+#include "guard/internal.h"
 #include "os/os.h"
 
 #define CALLERS_MAX 64u
@@ -51,18 +51,19 @@ struct sink {
 struct alerts {
     pthread_mutex_t lock; /* guards all below */
     struct watched callers[CALLERS_MAX];
-    uint64_t hosts[HOSTS_SEEN_MAX]; /* hashes of those that were asked for something */
+    uint64_t hosts[HOSTS_SEEN_MAX]; /* hashes of the hosts that requests went to */
     size_t host_count;
     struct sink sinks[SINKS_MAX];
     atomic_uint_least64_t raised[ALERT_KINDS];
-    atomic_uint succeeded[WAY_OTHER + 1]; /* since the last call that did not */
+    /* Calls without events, to be counted with the next one that has some. */
+    atomic_uint succeeded[WAY_OTHER + 1];
 
     int state; /* the user's folder; -1: not opened, or none */
     bool is_read;
     struct os_stamp stamp;
     struct arena *arena;
     const struct json *paused;
-    struct err unread; /* why nobody knows who is paused; no code: it is known */
+    struct err unread; /* why the paused callers are unknown; no code: they are known */
 };
 
 struct alerts *alerts_new(void)
@@ -135,8 +136,8 @@ static struct os_stamp look_at_paused(const struct alerts *a)
     return os_stamp(a->state, PAUSED_FILE);
 }
 
-/* The lock is held; `now` may be older than that, and is then found to differ by the
- * next who comes. */
+/* The lock is held. `now` may be outdated: then the next call finds a difference and reads
+ * again. */
 static void read_paused(struct alerts *a, const struct os_stamp *now)
 {
     if (a->is_read && os_same_stamp(now, &a->stamp))
@@ -149,7 +150,7 @@ static void read_paused(struct alerts *a, const struct os_stamp *now)
     if (a->state >= 0 && os_read_file(a->state, PAUSED_FILE, &text, NULL, &why)) {
         a->paused = json_read(buf_view(&text), a->arena, &why);
         if (a->paused && !json_is(a->paused, JSON_OBJECT))
-            err_set(&why, ERR_INVALID, "it is no JSON object");
+            err_set(&why, ERR_INVALID, "it is not a JSON object");
     }
     a->unread = (struct err){0};
     if (why.code && why.code != ERR_NOT_FOUND)
@@ -158,7 +159,7 @@ static void read_paused(struct alerts *a, const struct os_stamp *now)
     a->is_read = true;
 }
 
-/* The list of paused callers is not guessed: a damaged list lets nobody in. */
+/* The list of paused callers is not guessed: with a damaged list every call is refused. */
 static bool is_known(const struct alerts *a, struct err *e)
 {
     return !a->unread.code ||
@@ -194,10 +195,11 @@ bool alerts_allow(struct alerts *a, const char *name, struct err *e)
 static bool write_paused(struct alerts *a, const char *name, const char *why,
                          struct err *e)
 {
-    char now[25];
     scoped_buf struct buf text = buf_of(PAUSED_MAX);
     if (a->state < 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no folder to note paused callers in");
+        return err_set(e, ERR_NOT_FOUND,
+                       "there is no folder to store paused callers "
+                       "in");
     scoped_fd int lock = os_lock(a->state, "paused.lock", 0, LOCK_MS, e);
     if (lock < 0)
         return false;
@@ -220,10 +222,9 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
         json_put(&w, it.value);
     }
     if (why) {
-        os_format_utc(os_real_ms(), now);
         json_key_str(&w, own);
         json_open_object(&w);
-        json_pair_cstr(&w, "since", now);
+        json_pair_time(&w, "since", os_real_ms());
         json_pair_cstr(&w, "why", why);
         json_close(&w);
     }
@@ -239,7 +240,7 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
                          e);
 }
 
-/* In the trail: who was paused or may go on, and why. */
+/* Records in the trail who was paused or resumed, and why. */
 static void alert_record(struct ward *w, const char *event, const char *caller,
                          const struct alert *alert, const char *why, bool lasting)
 {
@@ -335,7 +336,7 @@ void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert)
         webhook_send(w->guard->webhook, p->webhook, alert, kind_names[alert->kind]);
 }
 
-/* Is the threshold passed now, and was not told of yet? The lock is held. */
+/* Is the threshold passed, and not reported yet? The lock is held. */
 static bool alert_is_due(struct watched *c, const struct policy *p, enum alert_kind kind,
                          uint32_t more, uint32_t ended, uint64_t now_ns, uint32_t *sum)
 {
@@ -352,7 +353,7 @@ static bool alert_is_due(struct watched *c, const struct policy *p, enum alert_k
     return over;
 }
 
-static uint32_t count_new_hosts(struct alerts *a, const struct deed *d)
+static uint32_t count_new_hosts(struct alerts *a, const struct observed *d)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < d->host_count; i++)
@@ -360,14 +361,14 @@ static uint32_t count_new_hosts(struct alerts *a, const struct deed *d)
     return n;
 }
 
-void ward_observe(struct ward *w, const struct caller *who, const struct deed *d)
+void ward_observe(struct ward *w, const struct caller *who, const struct observed *d)
 {
     struct err none = {0};
     struct alerts *a = w->guard->alerts;
     struct alert raised[ALERT_COUNTED];
     size_t n = 0;
     enum way way = caller_way(who);
-    /* The common call: nothing but that it was one, to be counted with the next other. */
+    /* The common case, a call without events: counted together with the next one. */
     if (d->ended && !d->denials && !d->deletes && !d->limit && !d->failed &&
         !d->host_count) {
         atomic_fetch_add_explicit(&a->succeeded[way], 1, memory_order_relaxed);

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "guard/policy.h"
+#include "guard/internal.h"
 #include "os/os.h"
 
 /* ---- opening ------------------------------------------------------------ */
@@ -18,10 +18,11 @@ struct guard *guard_open(const struct guard_options *o)
     g->audit = audit_open();
     g->alerts = alerts_new();
     g->webhook = webhook_new();
-    g->calls = (struct known_calls){o->calls, o->call_count, o->further};
+    g->terms.calls = (struct known_calls){o->calls, o->call_count, o->further};
+    key_table_make(&g->terms.keys, o->groups, o->group_count);
     g->config = os_config_dir(&g->config_path, &e);
-    /* A folder that others may write to could hold another's policy: that refuses.
-     * Where there is no place for one at all, nobody can have made one. */
+    /* A folder that others may write to could hold a forged policy: calls are refused.
+     * Where there is no place for the folder at all, there is no policy. */
     if (g->config < 0 && e.code == ERR_DENIED)
         g->no_config = e;
     return g;
@@ -124,8 +125,8 @@ bool policy_load(int dir, const char *name, struct buf *out, struct err *e)
         return false;
     }
     if (!st.is_file)
-        return err_set(e, ERR_INVALID, "is no regular file");
-    /* A vault's only takes away, whoever wrote it. */
+        return err_set(e, ERR_INVALID, "is not a regular file");
+    /* A vault's policy can only restrict, so its owner does not matter. */
     if (!strcmp(name, POLICY_FILE) &&
         (!os_is_own(dir, ".", e) || !os_is_own(fd, name, e)))
         return false;
@@ -156,7 +157,7 @@ static void read_file(struct ward *w, struct policy_text *t, struct problems *p)
         t->text = (struct str){arena_copy(p->arena, text.at, text.n, &e), text.n};
     if (text.at && !t->text.at)
         problem_add(p, t, "", 0, true, "%s", e.msg);
-    policy_text_read(t, &w->guard->calls, p);
+    policy_text_read(t, &w->guard->terms, p);
 }
 
 static bool refuse_problems(const struct problems *p, struct err *e)
@@ -165,12 +166,11 @@ static bool refuse_problems(const struct problems *p, struct err *e)
         if (p->list[i].is_error)
             return err_set(
                 e, ERR_DENIED,
-                "nothing ran: the policy %s:%u:%u cannot be used: %s; a person "
-                "has to mend it ('cloche policy check')",
+                "nothing ran: the policy %s:%u:%u cannot be used: %s; a person has to "
+                "repair it ('cloche policy check')",
                 p->list[i].file, p->list[i].line, p->list[i].column, p->list[i].message);
-    return !p->errors || err_set(e, ERR_DENIED,
-                                 "nothing ran: the policy has too many "
-                                 "mistakes to be told");
+    return !p->errors ||
+           err_set(e, ERR_DENIED, "nothing ran: the policy has too many errors to list");
 }
 
 struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e)
@@ -189,20 +189,19 @@ struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e
     read_file(w, &vault, p);
     if (!refuse_problems(p, e))
         return NULL;
-    return policy_merge(&user, w->dir >= 0 ? &vault : NULL, p, p->arena, e);
+    return policy_merge(&w->guard->terms.keys, &user, w->dir >= 0 ? &vault : NULL, p,
+                        p->arena, e);
 }
 
 /* ---- the policy in force ------------------------------------------------ */
 
-/* The values that are no defaults, or the fault of the file: for the trail. */
+/* The values that are not defaults, or the error of the file, for the trail. */
 static char *policy_state_describe(const struct policy_state *s, const struct err *why)
 {
     scoped_buf struct buf text = buf_of(AUDIT_RECORD_MAX / 2);
     struct json_writer w = json_writer(&text);
-    char now[25];
-    os_format_utc(os_real_ms(), now);
     json_open_object(&w);
-    json_pair_cstr(&w, "time", now);
+    json_pair_time(&w, "time", os_real_ms());
     json_pair_cstr(&w, "event", "policy");
     json_pair_cstr(&w, "policy", s ? s->shown.digest : "unusable");
     if (s)
@@ -211,7 +210,7 @@ static char *policy_state_describe(const struct policy_state *s, const struct er
         json_pair_cstr(&w, "why", why->msg);
     json_close(&w);
     if (text.failed)
-        return mem_strdup("\"event\":\"policy\",\"why\":\"too long to be told\"");
+        return mem_strdup("\"event\":\"policy\",\"why\":\"too long to be recorded\"");
     text.at[text.n - 1] = '\0';
     return mem_strdup(text.at + 1);
 }
@@ -242,7 +241,7 @@ static void reload(struct ward *w, const struct os_stamp *user,
 
 const struct policy *ward_policy(struct ward *w, struct err *e)
 {
-    /* Looked at before they are read: a change in between is seen the next time. */
+    /* Stamped before they are read: a change in between is seen the next time. */
     struct os_stamp user = os_stamp(w->guard->config, POLICY_FILE);
     struct os_stamp vault = os_stamp(w->dir, VAULT_POLICY_FILE);
     pthread_mutex_lock(&w->lock);
@@ -284,12 +283,10 @@ bool ward_record(struct ward *w, struct str members, const char *digest,
 
 void ward_event_begin(struct ward_event *v, const char *event)
 {
-    char now[25];
     buf_init(&v->text, AUDIT_RECORD_MAX / 2);
     v->out = json_writer(&v->text);
-    os_format_utc(os_real_ms(), now);
     json_open_object(&v->out);
-    json_pair_cstr(&v->out, "time", now);
+    json_pair_time(&v->out, "time", os_real_ms());
     json_pair_cstr(&v->out, "event", event);
 }
 

@@ -1,8 +1,7 @@
-/* The permissions of one call: the one place that every way of doing something asks. */
+/* The permissions of one call: every interface checks them here. */
 #include <stdio.h>
 
-#include "guard/guard.h"
-#include "guard/policy.h"
+#include "guard/internal.h"
 
 /* The names stay the caller's own text. */
 static bool read_wish(struct permit *p, const struct guard *g, const struct json *allowed,
@@ -23,9 +22,9 @@ static bool read_wish(struct permit *p, const struct guard *g, const struct json
     while (json_next(&it)) {
         struct str name = json_str(it.value);
         at[i++] = name.at;
-        if (call_pattern_known(name, &g->calls))
+        if (call_pattern_known(name, &g->terms.calls))
             continue;
-        const char *near = str_nearest(name, g->calls.at, g->calls.n);
+        const char *near = str_nearest(name, g->terms.calls.at, g->terms.calls.n);
         return err_set(e, ERR_INVALID,
                        "allowedAPIs: there is no '%.*s'%s%s%s; a method such as "
                        "'notes.get' or a namespace such as 'utils' is accepted",
@@ -50,7 +49,7 @@ bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
         p->level = level_lower(p->level, who->grant->level);
     if (way != WAY_OTHER)
         p->level = level_lower(p->level, p->policy->ways[way]);
-    /* Also what is asked for without permit_call(): mounts, requests to others. */
+    /* Also for what is checked without permit_call(): mounts, outgoing requests. */
     bool may_write = !who->grant || who->grant->scopes & SCOPE_WRITE;
     p->read_only = p->policy->read_only || p->level == LEVEL_ZERO || !may_write;
     if (alerts_allow(w->guard->alerts, who->name, e) &&
@@ -88,7 +87,7 @@ unsigned permit_scope(const struct permit_need *need)
     return need->writes ? SCOPE_WRITE : need->scopeless ? 0 : SCOPE_READ;
 }
 
-/* Changes are announced first, and the audit trail has room for the outcome. */
+/* An intent is recorded first, and the audit trail has room for the outcome. */
 static bool is_recorded(const struct permit *p, const struct permit_need *need,
                         struct err *e)
 {
@@ -141,127 +140,66 @@ bool permit_call(const struct permit *p, const struct permit_need *need, struct 
 
 bool permit_asks(const struct permit *p, const struct permit_need *need)
 {
-    return p->policy->confirm.n && caller_way(p->who) != WAY_TERMINAL &&
+    return p->policy->confirm.n && !caller_is_person(p->who) &&
            call_is_named(&p->policy->confirm, need);
 }
 
-/* ---- command-line tools -------------------------------------------------- */
-
-static const char *const permissions[] = {"usual", "always", "ask", "never"};
+/* ---- what has a permission of its own ------------------------------------- */
 
 const char *permission_name(enum permission p)
 {
-    return permissions[p];
+    return permission_words[p];
 }
 
 bool permission_named(struct str name, enum permission *out)
 {
-    for (unsigned i = PERMISSION_ALWAYS; i < LENGTH(permissions); i++)
-        if (str_is(name, permissions[i])) {
+    for (unsigned i = PERMISSION_ALWAYS; permission_words[i]; i++)
+        if (str_is(name, permission_words[i])) {
             *out = (enum permission)i;
             return true;
         }
     return false;
 }
 
-bool policy_names_tool(const struct policy_names *list, const char *name)
+enum permission permission_for(const struct permit_use *use, const char **from)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (!strcmp(list->at[i], name))
-            return true;
-    return false;
-}
-
-/* The permission that one file states; PERMISSION_USUAL: nothing. */
-static enum permission said_of(const struct policy *p, size_t which, const char *name)
-{
-    const struct policy_permissions *list = &p->tools.permissions[which];
-    for (size_t i = 0; i < list->n; i++)
-        if (!strcmp(list->at[i].tool, name))
-            return list->at[i].permission;
-    return p->tools.usual[which];
-}
-
-enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
-                                  const char **from)
-{
-    enum permission users = tool ? said_of(p, 0, tool->name) : p->vm.permission[0];
-    enum permission vaults = tool ? said_of(p, 1, tool->name) : p->vm.permission[1];
-    const char *why = users == PERMISSION_USUAL ? "default" : "user";
-    bool harmless = !tool || (tool->builtin && !tool->reads && !tool->writes);
-    if (users == PERMISSION_USUAL)
-        users = harmless ? PERMISSION_ALWAYS : PERMISSION_ASK;
+    enum permission user = use->words[0], vault = use->words[1];
+    const char *said = user == PERMISSION_USUAL ? "default" : "user";
+    if (user == PERMISSION_USUAL)
+        user = use->usual;
     if (from)
-        *from = vaults > users ? "vault" : why;
-    return vaults > users ? vaults : users;
+        *from = vault > user ? "vault" : said;
+    return vault > user ? vault : user;
 }
 
-bool policy_asks_for_files(const struct policy *p, const struct permit_tool *tool)
+static bool use_denied(const struct permit_use *use, const char *from, struct err *e)
 {
-    struct permit_tool blind = *tool;
-    blind.reads = blind.writes = false;
-    return policy_permission(p, tool, NULL) == PERMISSION_ASK &&
-           policy_permission(p, &blind, NULL) == PERMISSION_ALWAYS;
+    if (strcmp(from, "vault") != 0)
+        return err_set(e, ERR_DENIED,
+                       "Permission denied: %s is 'never' by the policy; a person may "
+                       "change that ('%s'); nothing ran",
+                       use->name, use->change);
+    return err_set(
+        e, ERR_DENIED,
+        "Permission denied: %s is 'never' by the vault's policy%s%s%s; nothing ran",
+        use->name, use->key ? " (" : "", use->key ? use->key : "", use->key ? ")" : "");
 }
 
-static bool tool_denied(struct err *e, const char *name, const char *why)
-{
-    return err_set(e, ERR_DENIED, "Permission denied: %s %s; nothing ran", name, why);
-}
-
-bool permit_tool(const struct permit *p, const struct permit_tool *tool,
-                 enum permission *out, struct err *e)
+bool permit_run(const struct permit *p, const struct permit_use *use,
+                enum permission *out, struct err *e)
 {
     struct err why = {0};
-    char call[sizeof TOOLS_PREFIX + 64];
-    (void)snprintf(call, sizeof call, TOOLS_PREFIX "%.64s", tool->name);
-    const struct permit_need need = {.name = call,
-                                     .least = LEVEL_FULL,
-                                     .writes = tool->writes && !p->read_only,
-                                     .in_history = true};
-    if (!permit_call(p, &need, &why)) {
-        err_set(e, why.code, "%s%s", why.code == ERR_DENIED ? "Permission denied: " : "",
-                why.msg);
-        return false;
-    }
-    const struct policy *policy = p->policy;
-    if (policy_names_tool(&policy->tools.disabled, tool->name))
-        return tool_denied(e, tool->name, "is among the policy's tools.disabled");
-    if (policy->tools.require_signature && !tool->builtin && !tool->is_signed)
-        return tool_denied(e, tool->name,
-                           "is not signed by a key that the user trusts, which the "
-                           "policy's tools.requireSignature demands");
     const char *from;
-    *out = policy_permission(policy, tool, &from);
-    if (*out == PERMISSION_NEVER)
-        return tool_denied(e, tool->name,
-                           !strcmp(from, "vault")
-                               ? "is 'never' by the vault's policy"
-                               : "is 'never' by the policy; a person may change that "
-                                 "('cloche tool permit')");
-    if (caller_way(p->who) == WAY_TERMINAL)
-        *out = PERMISSION_ALWAYS;
-    return true;
-}
-
-/* ---- Linux machines -------------------------------------------------------- */
-
-bool permit_machine(const struct permit *p, const char *call, enum permission *out,
-                    struct err *e)
-{
-    struct err why = {0};
-    if (!permit_call(p, &(struct permit_need){.name = call, .least = LEVEL_FULL}, &why))
+    if (!permit_call(p, &use->need, &why))
         return err_set(e, why.code, "%s%s",
                        why.code == ERR_DENIED ? "Permission denied: " : "", why.msg);
-    const char *from;
-    *out = policy_permission(p->policy, NULL, &from);
+    if (use->refused)
+        return err_set(e, ERR_DENIED, "Permission denied: %s %s; nothing ran", use->name,
+                       use->refused);
+    *out = permission_for(use, &from);
     if (*out == PERMISSION_NEVER)
-        return tool_denied(e, "the Linux machine",
-                           !strcmp(from, "vault")
-                               ? "is 'never' by the vault's policy (vm.permission)"
-                               : "is 'never' by the policy; a person may change that "
-                                 "('cloche policy set vm.permission ask')");
-    if (caller_way(p->who) == WAY_TERMINAL)
+        return use_denied(use, from, e);
+    if (caller_is_person(p->who))
         *out = PERMISSION_ALWAYS;
     return true;
 }

@@ -1,7 +1,7 @@
 /* Changing one key of a policy file, which keeps the rest as a person wrote it. */
 #include <stdio.h>
 
-#include "guard/policy.h"
+#include "guard/internal.h"
 #include "os/os.h"
 
 #define TEXT_MAX ((size_t)2 << 20) /* of what is written */
@@ -41,8 +41,7 @@ static void put_changed(const struct json *object, const char *path,
 static bool is_list(const struct key *k)
 {
     return k->kind == KEY_NAMES || k->kind == KEY_CALLS || k->kind == KEY_HOSTS ||
-           k->kind == KEY_PATHS || k->kind == KEY_MOUNTS || k->kind == KEY_TOOLS ||
-           k->kind == KEY_VAULTS;
+           k->kind == KEY_PATHS || k->kind == KEY_LIST;
 }
 
 /* Words of the command line as JSON: what is JSON as it stands, all else as text. */
@@ -51,7 +50,7 @@ static const struct json *read_words(const struct key *k, const char *const *val
 {
     scoped_buf struct buf text = buf_of(POLICY_FILE_MAX);
     struct err no_json = {0};
-    bool words = k->kind != KEY_BOOL && k->kind != KEY_INT && k->kind != KEY_SECRETS &&
+    bool words = k->kind != KEY_BOOL && k->kind != KEY_INT && k->kind != KEY_OBJECTS &&
                  k->kind != KEY_PERMISSIONS;
     const struct json *whole =
         count == 1 ? json_read(str_of(values[0]), a, &no_json) : NULL;
@@ -68,7 +67,7 @@ static const struct json *read_words(const struct key *k, const char *const *val
     for (size_t i = 0; i < count; i++) {
         no_json = (struct err){0};
         const struct json *v =
-            k->kind == KEY_MOUNTS ? json_read(str_of(values[i]), a, &no_json) : NULL;
+            k->kind == KEY_LIST ? json_read(str_of(values[i]), a, &no_json) : NULL;
         if (v)
             json_put(&w, v);
         else
@@ -88,34 +87,45 @@ struct change {
     const char *name; /* of the file, beneath `dir` */
     char *path;       /* of the file, for people */
     const struct key *key;
+    bool is_permission; /* that of one name in it */
 };
 
-#define PERMISSIONS "tools.permissions"
-
-/* The tool in "tools.permissions.jq"; empty: it is no such key. */
-static struct str tool_of(const char *name)
+/* The number of the key with permissions of which the path names one, by what that is for;
+ * -1: there is none. */
+static int find_permission(const struct key_table *t, struct str path)
 {
-    struct str s = str_of(name);
-    size_t n = strlen(PERMISSIONS ".");
-    return str_starts(s, PERMISSIONS ".") ? (struct str){s.at + n, s.n - n} : STR("");
+    struct err none = {0};
+    for (size_t i = 0; i < t->count; i++) {
+        const struct key *k = t->keys[i];
+        size_t n = strlen(k->path);
+        if (k->kind == KEY_PERMISSIONS && path.n > n && path.at[n] == '.' &&
+            !memcmp(path.at, k->path, n) &&
+            k->shape->check((struct str){path.at + n + 1, path.n - n - 1}, NULL, &none))
+            return (int)i;
+    }
+    return -1;
 }
 
 static bool find_key(struct change *c, const char *name, struct err *e)
 {
-    bool one_tool = tool_name_fits(tool_of(name));
-    int i = key_find(one_tool ? STR(PERMISSIONS) : str_of(name));
+    const struct key_table *keys = &c->ward->guard->terms.keys;
+    int i = find_permission(keys, str_of(name));
+    c->is_permission = i >= 0;
+    if (i < 0)
+        i = key_find(keys, str_of(name));
     if (i < 0) {
-        const char *near = key_nearest(str_of(name));
+        const char *near = key_nearest(keys, str_of(name));
         return err_set(e, ERR_INVALID, "there is no key '%.80s'; %s%s%s", name,
                        near ? "did you mean '" : "'cloche policy show' lists them",
                        near ? near : "", near ? "'?" : "");
     }
-    c->key = &policy_keys[i];
+    c->key = keys->keys[i];
     c->name_of_key = name;
     if (!c->in_vault || c->key->rule != RULE_USER)
         return true;
     return err_set(e, ERR_INVALID,
-                   "%s is the user's alone to set; a vault's policy may only take away",
+                   "only the user's policy can set %s; a vault's policy can only "
+                   "restrict",
                    name);
 }
 
@@ -124,10 +134,10 @@ static const struct json *read_value(const struct change *c, const char *const *
                                      size_t count, struct arena *a, struct err *e)
 {
     struct key one = *c->key;
-    if (tool_of(c->name_of_key).n)
+    if (c->is_permission)
         one.kind = KEY_WORD;
     const struct json *v = read_words(&one, values, count, a, e);
-    return v && key_value_check(&one, &c->ward->guard->calls, v, e) ? v : NULL;
+    return v && key_value_check(&one, &c->ward->guard->terms.calls, v, e) ? v : NULL;
 }
 
 static bool first_error(const struct problems *p, const struct change *c, struct err *e)
@@ -140,18 +150,16 @@ static bool first_error(const struct problems *p, const struct change *c, struct
 }
 
 /* In the trail of the vault whose policy it is, or in the user's own. A trail that cannot
- * be written must not keep a person from the policy that could mend it: the next call's
- * record tells of the change as well. */
+ * be written must not prevent a person from repairing the policy: the next call's record
+ * states the change as well. */
 static void record_change(const struct change *c, const struct json *value)
 {
     struct err e = {0};
     struct guard *g = c->ward->guard;
     scoped_buf struct buf text = buf_of(AUDIT_RECORD_MAX / 2);
     struct json_writer w = json_writer(&text);
-    char now[25];
-    os_format_utc(os_real_ms(), now);
     json_open_object(&w);
-    json_pair_cstr(&w, "time", now);
+    json_pair_time(&w, "time", os_real_ms());
     json_pair_cstr(&w, "event", "policy set");
     json_pair_cstr(&w, "caller", c->by);
     json_pair_cstr(&w, "file", c->path);
@@ -183,7 +191,7 @@ static bool change_apply(const struct change *c, const char *const *values, size
         return err_wrap(e, "%s", c->path);
     if (old.at)
         t.text = buf_view(&old);
-    policy_text_read(&t, &c->ward->guard->calls, &p);
+    policy_text_read(&t, &c->ward->guard->terms, &p);
     if (!first_error(&p, c, e))
         return false;
     const struct json *root = old.at ? json_read(buf_view(&old), a, e) : NULL;

@@ -1,9 +1,9 @@
-/* The callers' share of the disk: by their records, by changing things. The person at the
- * terminal is bounded by the disk alone. */
+/* Limits on the disk space that callers' records and changes take. A person at the terminal
+ * is limited by the disk alone. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "guard/policy.h"
+#include "guard/internal.h"
 #include "os/os.h"
 
 #define LOOK_NS 10000000000u /* between looks at the size of a trail */
@@ -20,7 +20,7 @@ static uint64_t most_of(const struct policy *p)
     return (uint64_t)p->audit.max_megabytes << 20;
 }
 
-/* Counted by a look each ten seconds; `*tell`: that it is nearly full is news. */
+/* Measured every ten seconds; `*tell`: it is nearly full, which was not reported yet. */
 static uint64_t trail_size(struct ward *w, uint64_t most, bool *tell)
 {
     uint64_t now_ns = os_mono_ns();
@@ -88,7 +88,7 @@ bool quota_allows(struct ward *w, const struct policy *p, const struct caller *w
                p->audit.max_megabytes);
 }
 
-/* The space that agents leave free; 0 where nobody knows how large the disk is. */
+/* The space that agents leave free; 0 where the size of the disk is unknown. */
 static uint64_t reserve_of(const struct ward *w, const struct policy *p)
 {
     uint64_t size = os_disk_bytes(w->dir), reserve = (uint64_t)p->reserve_megabytes << 20;
@@ -107,8 +107,8 @@ bool quota_allows_writes(struct ward *w, const struct policy *p, const struct ca
     if (alerts_first(w->guard->alerts, who->name))
         alerts_raise(w, p, &alert);
     return err_set(e, ERR_IO,
-                   "%s did nothing: the disk is nearly full, and what is left (%" PRIu64
-                   " MB) is kept for the person; room has to be made there",
+                   "%s did nothing: the disk is nearly full, and the rest (%" PRIu64
+                   " MB) is reserved for the person; free some space",
                    call, os_free_bytes(w->dir) >> 20);
 }
 

@@ -1,9 +1,9 @@
-/* Alerts on their way to the user's webhook: a few wait in a row for one thread, which
+/* Alerts on their way to the user's webhook: a few wait in a queue for one thread, which
  * ends with the guard. What cannot be sent is dropped: the trail has it. */
 #include <stdio.h>
 
 #include "egress/egress.h"
-#include "guard/policy.h"
+#include "guard/internal.h"
 #include "os/os.h"
 #include "uri/uri.h"
 
@@ -34,7 +34,7 @@ static void message_free(struct message *m)
     free(m);
 }
 
-/* The person named this address: it may be one of the machine's own. */
+/* A person chose this address: it may be one of this machine. */
 static struct egress_rules *rules_for(const char *url, struct arena *a, struct err *e)
 {
     scoped_buf struct buf text = buf_of(BODY_MAX);
@@ -143,14 +143,12 @@ void webhook_send(struct webhook *h, const char *url, const struct alert *alert,
                   const char *kind)
 {
     struct message *m = mem_new(sizeof *m);
-    char now[25];
     m->url = mem_strdup(url);
     buf_init(&m->body, BODY_MAX);
-    os_format_utc(os_real_ms(), now);
     struct json_writer w = json_writer(&m->body);
     json_open_object(&w);
     json_pair_cstr(&w, "source", "cloche");
-    json_pair_cstr(&w, "time", now);
+    json_pair_time(&w, "time", os_real_ms());
     json_pair_cstr(&w, "kind", kind);
     json_pair_str(&w, "caller", str_cut(str_of(alert->caller), 63));
     client_claim_put(alert->claim, &w);
@@ -164,7 +162,7 @@ void webhook_send(struct webhook *h, const char *url, const struct alert *alert,
         h->last = m;
         h->waiting++;
         if (!h->has_thread)
-            h->has_thread = pthread_create(&h->thread, NULL, webhook_main, h) == 0;
+            h->has_thread = os_thread_start(&h->thread, "webhook", 0, webhook_main, h);
         pthread_cond_signal(&h->wake);
     }
     pthread_mutex_unlock(&h->lock);

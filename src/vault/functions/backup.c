@@ -68,7 +68,7 @@ static void prune(struct functions *f)
 static void name_of(int64_t ms, char out[static FUNCTION_BACKUP_NAME])
 {
     char utc[25];
-    os_format_utc(ms, utc);
+    date_format(ms, utc);
     for (char *at = utc; *at; at++)
         if (*at == ':')
             *at = '-';
@@ -141,11 +141,10 @@ static void put_backup(struct functions *f, const char *name, struct json_writer
     scoped_findings struct findings found;
     findings_init(&found);
     scoped_new_set struct function_set *s = read_backup(f, name, &st, &found, &why);
-    char at[25];
-    os_format_utc(st.mtime_ns / 1000000, at);
     json_open_object(out);
+    json_pair_bool(out, "success", true);
     json_pair_cstr(out, "backup", name);
-    json_pair_cstr(out, "at", at);
+    json_pair_time(out, "at", st.mtime_ns / 1000000);
     json_pair_int(out, "size", (int64_t)st.size);
     json_pair_int(out, "functions", s ? (int64_t)s->count : 0);
     json_pair_bool(out, "sound", s);
@@ -233,7 +232,7 @@ static bool put_back(struct functions *f, struct function_set *s,
             why.code == ERR_LIMIT || why.code == ERR_INVALID || why.code == ERR_DENIED;
         if (!odd || !new_name(f, name, aside, e) ||
             !os_move(f->own, FILE_NAME, aside, e) || !store_write(f, buf_view(&text), e))
-            return err_set(e, why.code, "%s", why.msg);
+            return err_pass(e, &why);
     }
     return db_commit(&t, e);
 }
@@ -273,8 +272,8 @@ bool functions_restore(struct functions *f, struct str backup,
     if (backup.n && !is_backup(backup))
         return err_set(
             e, ERR_INVALID,
-            "'%.*s' is no backup's name; one that the list of backups tells is "
-            "accepted, or none for the newest sound one",
+            "'%.*s' is not the name of a backup; give one from the list of backups, "
+            "or none for the newest intact one",
             STR_ARGS(str_cut(backup, 80)));
     if (!store_folder(f, true, e) || !store_lock(f, LOCK_WAIT_MS, e))
         return false;
@@ -285,6 +284,7 @@ bool functions_restore(struct functions *f, struct str backup,
     if (!s || !put_back(f, s, who, &told, e))
         return false;
     json_open_object(out);
+    json_pair_bool(out, "success", true);
     json_pair_cstr(out, "backup", name);
     put_names(out, "created", &told.created);
     put_names(out, "changed", &told.changed);

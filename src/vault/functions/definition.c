@@ -83,8 +83,8 @@ static void definition_check_word(struct reader *r, struct str s, const char *wh
     (void)snprintf(text, sizeof text, "'%s' would be one, in the code too.", word);
     r->suggestion = word[0] ? text : NULL;
     reader_wrong(r, "INVALID_NAME",
-                 "'%.*s' is no name for a %s: 1 to %u letters, digits, '_' and '$', "
-                 "the first no digit, are accepted",
+                 "'%.*s' is not a name for a %s: 1 to %u letters, digits, '_' and '$' "
+                 "are accepted, the first not a digit",
                  STR_ARGS(str_cut(s, 80)), what, FUNCTION_NAME_MAX);
 }
 
@@ -247,7 +247,7 @@ static void read_example(struct reader *r, const struct json *v,
         refuse_type(r, out->notes, "a list of notes, as notes.create takes them");
         reader_leave(r);
     }
-    if (out->now.n && !os_read_date(out->now, &out->now_ms))
+    if (out->now.n && !date_read(out->now, &out->now_ms))
         reader_wrong(r, "INVALID_EXAMPLE",
                      "has '%.*s' as now; a date such as 2026-01-31, or a time such as "
                      "2026-01-31T12:00:00Z, is accepted",
@@ -301,9 +301,9 @@ static int64_t definition_read_date(struct reader *r, const struct json *object,
     reader_enter(r, str_of(key));
     if (!json_is(v, JSON_STRING))
         refuse_type(r, v, "a date such as '2026-11-21T05:16:00.000Z'");
-    else if (!os_read_date(json_str(v), &ms))
+    else if (!date_read(json_str(v), &ms))
         reader_wrong(r, "INVALID_DATE",
-                     "'%.*s' is no date; one such as '2026-11-21T05:16:00.000Z' is "
+                     "'%.*s' is not a date; for example '2026-11-21T05:16:00.000Z' is "
                      "accepted",
                      STR_ARGS(str_cut(json_str(v), 60)));
     reader_leave(r);
@@ -320,8 +320,7 @@ static int64_t read_count(struct reader *r, const struct json *object, const cha
     if (n >= least && n <= INT32_MAX)
         return n;
     reader_enter(r, str_of(key));
-    reader_wrong(r, "INVALID_NUMBER",
-                 "is no whole number from %lld to %d, which is accepted",
+    reader_wrong(r, "INVALID_NUMBER", "is not an integer from %lld to %d",
                  (long long)least, INT32_MAX);
     reader_leave(r);
     return usual;

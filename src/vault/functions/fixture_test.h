@@ -1,4 +1,4 @@
-/* functions/fixture_test.h - a vault of its own for every test of this room. */
+/* functions/fixture_test.h - a new vault for every test of this room. */
 #pragma once
 
 #include "base/home_test.h"
@@ -20,7 +20,7 @@ static const struct function_author tester = {.by = {"tester", 6}};
             fail_msg("%s: %s", #ok, (x)->e.msg); \
     } while (0)
 
-/* The last call failed so; then it is forgotten. */
+/* The last call failed with this code; clears the error. */
 #define assert_refused(x, expected, part)                                \
     do {                                                                 \
         if ((x)->e.code != (expected) || !strstr((x)->e.msg, part))      \
@@ -129,7 +129,7 @@ static inline const char *file_text(struct fixture *x, const char *name)
 
 #define FILE_PATH ".cloche/custom-functions.json"
 
-/* The file as a person saves it, with ' for ". */
+/* Writes the file as a user would, with ' for ". */
 static inline void by_hand(struct fixture *x, const char *json)
 {
     char *text = arena_copy(x->arena, json, strlen(json), &x->e);
@@ -139,7 +139,7 @@ static inline void by_hand(struct fixture *x, const char *json)
     write_text(x, FILE_PATH, str_of(text));
 }
 
-/* What a function of the door writes, read again. */
+/* The output of a function, parsed. */
 #define told(x, call)                                     \
     ({                                                    \
         scoped_buf struct buf told_;                      \

@@ -205,8 +205,8 @@ bool functions_backup(struct functions *f, const struct function_author *who,
 /* [{backup, at, size, functions, sound}], newest first. */
 bool functions_backups(struct functions *f, struct json_writer *out, struct err *e);
 /* Makes the file what a backup was (empty: the newest sound one). What it is now, damaged or
- * not, becomes a backup first. Versions go on counting. Writes {backup, created, changed,
- * removed: [names]} as an object. */
+ * not, becomes a backup first. Versions go on counting. Writes {success, backup, created,
+ * changed, removed: [names]}. */
 bool functions_restore(struct functions *f, struct str backup,
                        const struct function_author *who, struct json_writer *out,
                        struct err *e);
@@ -214,9 +214,9 @@ bool functions_restore(struct functions *f, struct str backup,
 /* ---- sharing ------------------------------------------------------------- */
 
 /* The file's format with {exportedAt, from} before: of `names` (an array; NULL: all of the
- * vault's own). ERR_NOT_FOUND names the first that is not there. */
+ * vault's own); *count of them. ERR_NOT_FOUND names the first that is not there. */
 bool functions_export(struct functions *f, const struct json *names, struct str from,
-                      struct buf *out, struct err *e);
+                      struct buf *out, size_t *count, struct err *e);
 
 enum function_conflict {
     CONFLICT_SKIP,
@@ -233,6 +233,10 @@ struct function_import {
      * nothing is checked. false and *e: it could not be, and nothing is stored. */
     bool (*check)(void *arg, const struct function *fn, const struct function_set *among,
                   struct findings *found, struct err *e);
+    /* Called for each that was stored; NULL: nobody wants to hear. */
+    void (*stored)(void *arg, struct str name, uint32_t version);
+    /* Writes why nothing was stored, as members of the report; NULL: `error` alone. */
+    void (*put_error)(void *arg, const char *why, struct json_writer *out);
     void *arg;
 };
 /* Runs nothing. All or nothing (but `partly`): where one fails, what would have been stored

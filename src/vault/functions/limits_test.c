@@ -208,7 +208,7 @@ static void the_last_ten_files_are_kept(void **state)
     assert_true(str_is(function_at(s, 0)->description, "says 14"));
     struct json_writer none = {0};
     assert_false(functions_restore(x->f, STR("../x.json"), &tester, &none, &x->e));
-    assert_refused(x, ERR_INVALID, "no backup's name");
+    assert_refused(x, ERR_INVALID, "not the name of a backup");
 }
 
 /* A process of its own, that puts `count` versions. */

@@ -69,8 +69,7 @@ static bool version_read_row(struct query *q, const struct subject *s, struct ar
     findings_init(&found);
     const struct json *v = json_read(query_str(q, 8), a, e);
     if (!v || !function_recall(v, a, out, &found, e))
-        return err_set(e, ERR_IO, HISTORY_LOST,
-                       "what it says of a version is no function");
+        return err_set(e, ERR_IO, HISTORY_LOST, "a version does not contain a function");
     out->id = s->id;
     out->version = (uint32_t)query_int(q, 0);
     out->updated_ms = query_int(q, 1);
@@ -149,11 +148,9 @@ bool functions_version(struct functions *f, struct str name, uint32_t version,
 static void put_version(const struct function *fn, struct str maker, struct str action,
                         struct str note, bool current, struct json_writer *out)
 {
-    char at[25];
-    os_format_utc(fn->updated_ms, at);
     json_open_object(out);
     json_pair_int(out, "version", fn->version);
-    json_pair_cstr(out, "at", at);
+    json_pair_time(out, "at", fn->updated_ms);
     json_pair_str(out, "by", fn->updated_by);
     json_pair_str(out, "maker", maker);
     json_pair_str(out, "action", action);

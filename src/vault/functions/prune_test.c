@@ -1,4 +1,5 @@
-/* Versions are bounded, and nobody's changes end what another one kept last. */
+/* Versions are bounded, and one author's changes do not evict another's latest
+ * versions. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,11 +70,12 @@ static void versions_of_all_take_so_much(void **state)
     assert_fine(x, functions_change(x->f, &c, 1, &eve, NULL, &x->e));
     change(x, "UPDATE versions SET size = 5 << 20"); /* 75 MB */
     put_by(x, "ben", "greet", 1);
-    /* She has most, and it is enough that her older ones go. */
+    /* She has most: removing her older ones is enough. */
     assert_int_equal(number(x, "SELECT count(*) FROM versions WHERE by = 'ann'"), 3);
     assert_int_equal(number(x, "SELECT count(*) FROM versions WHERE by = 'eve'"), 9);
     assert_string_equal(description_of(x, "leave", 0), "says eve 9");
-    change(x, "UPDATE versions SET size = 40 << 20"); /* and then those of what is gone */
+    /* and then versions of deleted functions */
+    change(x, "UPDATE versions SET size = 40 << 20");
     put_by(x, "ben", "greet", 2);
     assert_int_equal(number(x, "SELECT count(*) FROM versions WHERE name = 'gone'"), 0);
     assert_string_equal(description_of(x, "leave", 0), "says eve 9");

@@ -24,7 +24,7 @@ void reader_leave(struct reader *r)
 
 /* ---- in the text --------------------------------------------------------- */
 
-static size_t skip_space(struct str text, size_t at)
+static size_t reader_skip_space(struct str text, size_t at)
 {
     while (at < text.n && memchr(" \t\r\n,:", text.at[at], 6))
         at++;
@@ -76,15 +76,15 @@ static bool step_over(const struct reader_step *step, const struct json **v, siz
 static size_t find_place(const struct reader *r)
 {
     const struct json *v = r->root;
-    size_t at = skip_space(r->text, 0);
+    size_t at = reader_skip_space(r->text, 0);
     for (unsigned i = 0; i < r->depth; i++) {
         bool keys = json_is(v, JSON_OBJECT);
         size_t index;
         if (!step_over(&r->steps[i], &v, &index))
             break;
-        at = skip_space(r->text, at + 1);
+        at = reader_skip_space(r->text, at + 1);
         for (size_t left = index * (1 + keys) + keys; left > 0; left--)
-            at = skip_space(r->text, skip_value(r->text, at));
+            at = reader_skip_space(r->text, skip_value(r->text, at));
     }
     return at;
 }

@@ -271,7 +271,7 @@ struct function_set *set_read(struct str text, int64_t mtime_ms, struct findings
         if (!r.root && why.code == ERR_INVALID)
             reader_wrong_at(&r, json_failed_at(&why), "SYNTAX", why.msg);
         else if (!r.root)
-            ok = err_set(e, why.code, "%s", why.msg);
+            ok = err_pass(e, &why);
         else
             ok = read_root(&r, s, e);
     }

@@ -112,7 +112,7 @@ static bool read_text(int dir, const char *name, struct buf *out, struct os_stat
     if (why.code == ERR_LIMIT)
         return err_set(e, ERR_LIMIT, "it has more than %zu MB, which is all that is read",
                        FUNCTIONS_FILE_MAX >> 20);
-    return why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
+    return why.code == ERR_NOT_FOUND || err_pass(e, &why);
 }
 
 bool store_text(struct functions *f, struct buf *out, struct os_stat *st, struct err *e)
@@ -136,8 +136,8 @@ static bool library_damaged(const struct findings *found, const char *file, stru
     if (found->error_count > 1)
         (void)snprintf(more, sizeof more, ", and %u more", found->error_count - 1);
     return err_set(e, ERR_INVALID,
-                   "%s is damaged: %s%.*s%s; mend it, or put back the last good one with "
-                   "restore_custom_functions (cloche fn restore)",
+                   "%s is damaged: %s%.*s%s; repair it, or restore the last intact "
+                   "one with restore_custom_functions (cloche fn restore)",
                    file, place,
                    STR_ARGS(str_cut(json_str(json_get(first, "message")), 180)), more);
 }

@@ -1,4 +1,4 @@
-/* The file of custom functions: read, changed, recorded, kept whole. */
+/* The file of custom functions: read, changed, recorded, and always whole. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

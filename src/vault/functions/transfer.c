@@ -17,7 +17,7 @@ static void export_put_head(void *arg, struct json_writer *w)
 {
     const struct export_head *head = arg;
     char at[25];
-    os_format_utc(os_real_ms(), at);
+    date_format(os_real_ms(), at);
     json_pair_cstr(w, "exportedAt", at);
     if (head->from.n)
         json_pair_str(w, "from", head->from);
@@ -63,7 +63,7 @@ static void tell_use(struct functions *f, const struct function **all, size_t co
 }
 
 bool functions_export(struct functions *f, const struct json *names, struct str from,
-                      struct buf *out, struct err *e)
+                      struct buf *out, size_t *count, struct err *e)
 {
     scoped_set const struct function_set *set = functions_now(f, e);
     scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
@@ -72,14 +72,14 @@ bool functions_export(struct functions *f, const struct json *names, struct str 
     if (json_length(names) > FUNCTIONS_MAX)
         return err_set(e, ERR_INVALID, "%zu names were given; at most %u are accepted",
                        json_length(names), FUNCTIONS_MAX);
-    size_t most = (names ? json_length(names) : set->count) + 1, count;
+    size_t most = (names ? json_length(names) : set->count) + 1;
     const struct function **all = arena_get(a, most * sizeof *all, e);
     struct function *copies = arena_get(a, most * sizeof *copies, e);
-    if (!all || !copies || !choose_exported(set, names, all, &count, e))
+    if (!all || !copies || !choose_exported(set, names, all, count, e))
         return false;
-    tell_use(f, all, count, copies);
+    tell_use(f, all, *count, copies);
     struct export_head head = {from};
-    return set_write(all, count, NULL, export_put_head, &head, out, e);
+    return set_write(all, *count, NULL, export_put_head, &head, out, e);
 }
 
 /* ---- in: what shall become of each ---------------------------------------- */
@@ -205,7 +205,7 @@ static bool choose_coming(struct import *im, struct err *e)
     while (json_next(&it))
         if (!function_named(im->given, json_str(it.value)))
             return set_missing(im->given, json_str(it.value), e) ||
-                   err_wrap(e, "in what is imported");
+                   err_wrap(e, "in the import");
     for (size_t i = 0; i < im->given->count; i++) {
         const struct function *fn = &im->given->all[i];
         bool wanted = !names;
@@ -306,9 +306,14 @@ static bool store_coming(struct functions *f, struct import *im,
     }
     if (!changes || !functions_change(f, changes, n, who, NULL, e))
         return false;
-    for (size_t i = 0; i < im->count; i++)
-        if (is_stored(&im->all[i]))
-            im->all[i].version = changes[im->all[i].change].version;
+    for (size_t i = 0; i < im->count; i++) {
+        struct coming *c = &im->all[i];
+        if (!is_stored(c))
+            continue;
+        c->version = changes[c->change].version;
+        if (im->want->stored)
+            im->want->stored(im->want->arg, c->fn.name, c->version);
+    }
     return true;
 }
 
@@ -347,6 +352,15 @@ static void import_undo(struct import *im)
             im->all[i].fate = FATE_UNDONE;
 }
 
+static void put_error(const struct function_import *i, const char *why,
+                      struct json_writer *out)
+{
+    if (i->put_error)
+        i->put_error(i->arg, why, out);
+    else
+        json_pair_cstr(out, "error", why);
+}
+
 static void import_put_error(const struct import *im, struct json_writer *out)
 {
     char text[160];
@@ -354,7 +368,7 @@ static void import_put_error(const struct import *im, struct json_writer *out)
                    "%zu of %zu function%s cannot be imported (functions says why); an "
                    "import is all or nothing, and nothing was changed",
                    im->failed, im->count, str_plural((int64_t)im->count));
-    json_pair_cstr(out, "error", text);
+    put_error(im->want, text, out);
 }
 
 static void put_report(const struct import *im, bool success, struct json_writer *out)
@@ -384,13 +398,13 @@ static void put_report(const struct import *im, bool success, struct json_writer
 }
 
 /* Reports an import that is not a file of functions. */
-static bool put_refusal(const struct findings *found, struct json_writer *out)
+static bool put_refusal(const struct function_import *i, const struct findings *found,
+                        struct json_writer *out)
 {
     json_open_object(out);
     json_pair_bool(out, "success", false);
-    json_pair_cstr(out, "error",
-                   "this is no file of functions (errors says where); nothing was "
-                   "changed");
+    put_error(i, "this is not a file of functions (see errors); nothing was changed",
+              out);
     json_pair_int(out, "imported", 0);
     json_pair_int(out, "skipped", 0);
     json_pair_int(out, "failed", 0);
@@ -410,13 +424,14 @@ bool functions_import(struct functions *f, const struct function_import *i,
         return err_set(e, ERR_LIMIT, "the file has %zu bytes; at most %zu are accepted",
                        i->text.n, FUNCTIONS_FILE_MAX);
     if (!str_is_utf8(i->text))
-        return err_set(e, ERR_INVALID, "the file is no UTF-8 text; nothing was imported");
+        return err_set(e, ERR_INVALID,
+                       "the file is not UTF-8 text; nothing was imported");
     scoped_import struct import im = {.want = i, .arena = arena_new(IMPORT_MEMORY)};
     scoped_findings struct findings found;
     findings_init(&found);
     im.given = set_read(i->text, os_real_ms(), &found, e);
     if (!im.given)
-        return !e->code && put_refusal(&found, out);
+        return !e->code && put_refusal(i, &found, out);
     im.here = functions_now(f, e);
     if (!im.here || !choose_coming(&im, e) || !follow_renamings(&im, e) ||
         !check_coming(&im, e))

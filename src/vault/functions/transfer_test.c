@@ -16,7 +16,10 @@ static const char *export_of(struct fixture *x, const char *names)
     scoped_buf struct buf text;
     buf_init(&text, FUNCTIONS_FILE_MAX);
     const struct json *list = names ? json_read(str_of(names), x->arena, &x->e) : NULL;
-    assert_fine(x, functions_export(x->f, list, STR("here"), &text, &x->e));
+    size_t count;
+    assert_fine(x, functions_export(x->f, list, STR("here"), &text, &count, &x->e));
+    const struct json *file = json_read(buf_view(&text), x->arena, &x->e);
+    assert_int_equal(count, json_length(json_get(file, "functions")));
     return arena_copy(x->arena, buf_cz(&text), text.n, &x->e);
 }
 
@@ -63,7 +66,7 @@ static void what_leaves_one_vault_arrives_in_another(void **state)
     assert_string_equal(str_at(x, v, "from"), "here");
     assert_int_equal(json_length(json_get(v, "functions")), 2);
     int64_t ms;
-    assert_true(os_read_date(json_str(json_get(v, "exportedAt")), &ms));
+    assert_true(date_read(json_str(json_get(v, "exportedAt")), &ms));
 
     void *second = NULL;
     assert_int_equal(fixture_make(&second), 0);
@@ -83,7 +86,7 @@ static void what_leaves_one_vault_arrives_in_another(void **state)
     scoped_buf struct buf b;
     buf_init(&b, 1000);
     const struct json *wrong = json_read(STR("[\"greed\"]"), x->arena, &x->e);
-    assert_false(functions_export(x->f, wrong, STR(""), &b, &x->e));
+    assert_false(functions_export(x->f, wrong, STR(""), &b, &(size_t){0}, &x->e));
     assert_refused(x, ERR_NOT_FOUND, "did you mean 'greet'");
 }
 

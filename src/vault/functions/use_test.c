@@ -1,4 +1,4 @@
-/* How often a function was called, beside its definition. */
+/* Counts of calls, beside the definition. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

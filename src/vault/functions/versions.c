@@ -45,20 +45,19 @@ void versions_close(struct functions *f)
 }
 
 /* Put aside, not deleted: somebody may want to look into it. */
-static bool put_aside(struct functions *f, struct err *e)
+static bool version_keep_aside(struct functions *f, struct err *e)
 {
     char aside[80];
     (void)snprintf(aside, sizeof aside, "damaged-functions-%lld.db",
                    (long long)os_real_ms());
-    log_line(
-        LOG_WARN,
-        "the history of custom functions was damaged and begins anew; what was there "
-        "is now " OWN_DIR "/%s",
-        aside);
+    log_line(LOG_WARN,
+             "the history of custom functions was damaged and starts again; the damaged "
+             "file is now " OWN_DIR "/%s",
+             aside);
     return os_move(f->own, DB_NAME, aside, e) && db_remove(f->own, DB_NAME, e);
 }
 
-static struct db_options options_of(const struct functions *f)
+static struct db_options versions_options(const struct functions *f)
 {
     return (struct db_options){.migrations = migrations,
                                .migration_count = LENGTH(migrations),
@@ -72,13 +71,13 @@ struct db *versions_look(struct functions *f, struct err *e)
     if (versions_open(f, &why))
         return f->db;
     if (why.code == ERR_DENIED) {
-        const struct db_options options = options_of(f);
+        const struct db_options options = versions_options(f);
         why = (struct err){0};
         f->db = db_open_frozen(f->own, DB_NAME, &options, &why);
         f->db_frozen = f->db;
     }
     if (!f->db)
-        err_set(e, why.code, "%s", why.msg);
+        err_pass(e, &why);
     return f->db;
 }
 
@@ -90,12 +89,12 @@ struct db *versions_open(struct functions *f, struct err *e)
         return f->db;
     versions_close(f);
     struct err why = {0};
-    const struct db_options options = options_of(f);
+    const struct db_options options = versions_options(f);
     if (!damaged)
         f->db = db_open(f->own, DB_NAME, &options, &damaged, &why);
     if (!f->db && damaged && f->lock >= 0) {
         why = (struct err){0};
-        if (put_aside(f, &why))
+        if (version_keep_aside(f, &why))
             f->db = db_open(f->own, DB_NAME, &options, NULL, &why);
     }
     f->db_inode = os_stamp(f->own, DB_NAME).inode;

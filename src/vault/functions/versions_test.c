@@ -1,4 +1,4 @@
-/* Versions: every one is kept, whoever made it and however. */
+/* Versions: every one is stored, by any author and in any way. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void every_version_is_kept_with_who_and_when(void **state)
     assert_true(json_bool(json_get(last, "current"), false));
     assert_string_equal(str_at(x, json_at(all, 1), "action"), "created");
     int64_t ms;
-    assert_true(os_read_date(json_str(json_get(last, "at")), &ms));
+    assert_true(date_read(json_str(json_get(last, "at")), &ms));
     assert_true(os_real_ms() - ms < 60000);
     assert_string_equal(description_of(x, "greet", 1), "says one");
     assert_string_equal(description_of(x, "greet", 0), "says two");
@@ -125,7 +125,7 @@ static void what_was_removed_can_be_brought_back(void **state)
     scoped_set const struct function_set *s = now(x);
     assert_true(str_eq(function_named(s, STR("greet"))->id, id));
 
-    /* Another one of that name has a history of its own. */
+    /* A new function of that name has its own history. */
     take_away(x, "greet");
     assert_int_equal(put(x, "greet", "anew"), 1);
     assert_int_equal(json_length(versions_of(x, "greet")), 1);

@@ -76,14 +76,6 @@ void function_write_definition(const struct function *fn, struct json_writer *ou
     json_close(out);
 }
 
-static void definition_put_date(struct json_writer *out, const char *key, int64_t ms)
-{
-    char text[25];
-    os_format_utc(ms, text);
-    if (ms)
-        json_pair_cstr(out, key, text);
-}
-
 static void put_metadata(const struct function *fn, struct json_writer *out)
 {
     static const char *const known[] = {"createdAt",  "updatedAt",  "createdBy",
@@ -91,12 +83,12 @@ static void put_metadata(const struct function *fn, struct json_writer *out)
                                         "updatedBy",  "apiVersion", NULL};
     json_key(out, "metadata");
     json_open_object(out);
-    definition_put_date(out, "createdAt", fn->created_ms);
-    definition_put_date(out, "updatedAt", fn->updated_ms);
+    json_pair_time_known(out, "createdAt", fn->created_ms);
+    json_pair_time_known(out, "updatedAt", fn->updated_ms);
     json_pair_cstr(out, "createdBy",
                    fn->created_by == FUNCTION_BY_AGENT ? "agent" : "user");
     json_pair_int(out, "usageCount", (int64_t)fn->usage_count);
-    definition_put_date(out, "lastUsed", fn->last_used_ms);
+    json_pair_time_known(out, "lastUsed", fn->last_used_ms);
     json_pair_int(out, "version", fn->version);
     definition_put_text(out, "updatedBy", fn->updated_by);
     definition_put_text(out, "apiVersion", fn->api_version);

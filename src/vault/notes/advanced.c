@@ -148,8 +148,12 @@ static bool advanced_read_tags(const struct json *v, struct advanced *s, struct 
     for (size_t i = 0; i < count; i++) {
         while (tags[i].n && tags[i].at[0] == '#')
             tags[i].at++, tags[i].n--;
-        buf_printf(&s->where.sql, " AND n.key IN (SELECT note FROM tags WHERE tag = ?%d)",
-                   where_str(&s->where, tags[i]));
+        int tag = where_str(&s->where, tags[i]);
+        /* And those beneath: '0' comes behind '/'. */
+        buf_printf(&s->where.sql,
+                   " AND n.key IN (SELECT note FROM tags WHERE tag = ?%d OR"
+                   " (tag > ?%d || '/' AND tag < ?%d || '0'))",
+                   tag, tag, tag);
     }
     return true;
 }
@@ -163,7 +167,7 @@ static bool advanced_read_date(const struct json *o, const char *key, const char
         return false;
     if (!text.n)
         return true;
-    if (!os_read_date(text, &ms))
+    if (!date_read(text, &ms))
         return err_set(e, ERR_INVALID,
                        "%s is \"%.*s\"; a date such as \"2026-11-21\" or "
                        "\"2026-11-21T05:16:00Z\" is accepted",
@@ -410,9 +414,9 @@ static void advanced_put_row(struct advanced *s, struct query *q, struct json_wr
     if (wants(s, TYPE))
         json_pair_str(w, "type", query_str(q, 2));
     if (wants(s, CREATED))
-        note_pair_time(w, "created", query_int(q, 3));
+        json_pair_time(w, "created", query_int(q, 3));
     if (wants(s, UPDATED))
-        note_pair_time(w, "updated", query_int(q, 4));
+        json_pair_time(w, "updated", query_int(q, 4));
     if (wants(s, SIZE))
         json_pair_int(w, "size", query_int(q, 5));
     if (wants(s, TAGS))
@@ -511,7 +515,7 @@ static bool answer_work(struct db *db, void *arg, struct err *e)
             "the search took longer than %u s and was stopped; narrow it with a "
             "query, a type or tags",
             (unsigned)(TIME_MAX_NS / 1000000000u));
-    return ok || err_set(e, why.code, "%s", why.msg);
+    return ok || err_pass(e, &why);
 }
 
 bool notes_search_advanced(struct vault *v, const struct json *options,

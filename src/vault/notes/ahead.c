@@ -8,6 +8,7 @@
 
 #include "notes/outline.h"
 #include "notes/yml.h"
+#include "os/os.h"
 
 #define PARSE_MAX (64u << 20) /* bytes of working memory for one note */
 #define PLACES 64u            /* notes that may be read ahead */
@@ -21,7 +22,7 @@ void reading_init(struct reading *r)
     *r = (struct reading){0};
     buf_init(&r->bytes, NOTE_SIZE_MAX + 4096);
     buf_init(&r->tags, YML_JSON_MAX * 2);
-    buf_init(&r->tag_words, YML_JSON_MAX * 2);
+    buf_init(&r->tag_words, YML_JSON_MAX * 4);
     buf_init(&r->metadata, YML_JSON_MAX * 2);
     buf_init(&r->properties, YML_JSON_MAX * 2 + 8 * PROPERTIES_MAX);
     buf_init(&r->cut, 8 * PROPERTIES_MAX);
@@ -39,6 +40,20 @@ void reading_done(struct reading *r)
     r->arena = NULL;
 }
 
+/* What is searched beside title and body: tags, and the frontmatter's values. The search takes
+ * anything but letters for a space. */
+static void gather_words(struct reading *r)
+{
+    static const char *const tags[] = {"tags", "tag", "Tags", "Tag", NULL};
+    struct json_iter it = json_iter(r->note.front.yml.all);
+    buf_str(&r->tag_words, buf_view(&r->tags));
+    while (json_next(&it)) {
+        struct json_writer w = json_writer(&r->tag_words);
+        if (!note_is_own_key(it.key) && !str_is_one_of(it.key, tags))
+            json_put(&w, it.value);
+    }
+}
+
 static void gather_metadata(struct reading *r)
 {
     buf_clear(&r->tags);
@@ -46,18 +61,19 @@ static void gather_metadata(struct reading *r)
     buf_clear(&r->tag_words);
     buf_clear(&r->properties);
     buf_clear(&r->cut);
-    if (!r->ok || !r->note.front.yml.all) {
+    struct json_writer w = json_writer(&r->tags), m = json_writer(&r->metadata);
+    if (r->ok && r->found)
+        note_put_tags(&r->note, &w);
+    else
         buf_cstr(&r->tags, "[]");
+    gather_words(r);
+    if (!r->ok || !r->note.front.yml.all) {
         buf_cstr(&r->metadata, "{}");
         buf_cstr(&r->properties, "{}");
         buf_cstr(&r->cut, "[]");
         return;
     }
-    struct json_writer w = json_writer(&r->tags), m = json_writer(&r->metadata);
-    note_put_tags(&r->note, &w);
     note_put_metadata(&r->note, &m);
-    /* The search takes anything but letters for a space. */
-    buf_str(&r->tag_words, buf_view(&r->tags));
     w = json_writer(&r->properties);
     note_put_short_properties(&r->note, r->arena, &w, &r->cut);
     r->ok = buf_check(&r->metadata, "a note's metadata", &r->why) &&
@@ -107,8 +123,8 @@ void reading_take(struct reading *r, struct vault *v, const char *path)
     buf_clear(&r->bytes);
     r->ok = vault_read(v, path, &r->bytes, &r->st, &r->found, &r->why);
     if (r->ok && r->found)
-        r->ok = note_parse(str_of(path), buf_view(&r->bytes), &r->st, r->arena, &r->note,
-                           &r->why);
+        r->ok = note_parse(v, str_of(path), buf_view(&r->bytes), &r->st, r->arena,
+                           &r->note, &r->why);
     gather_metadata(r);
     gather_links(r);
 }
@@ -172,7 +188,7 @@ struct ahead *ahead_start(struct vault *v, const char *const *paths, size_t coun
     must(pthread_cond_init(&a->changed, NULL) == 0);
     /* Without one the caller reads by itself. */
     a->has_thread =
-        count >= WORTH_IT && pthread_create(&a->thread, NULL, read_all, a) == 0;
+        count >= WORTH_IT && os_thread_start(&a->thread, "read-ahead", 0, read_all, a);
     return a;
 }
 

@@ -1,4 +1,4 @@
-/* Notes as the index reads them: a note may be gone before it is read. */
+/* Notes read by the index: one may be gone before it is read. */
 #include "notes/ahead.h"
 #include "notes/fixture_test.h"
 

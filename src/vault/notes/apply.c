@@ -39,7 +39,7 @@ bool apply_look(struct vault *v, const char *path, char id[static HASH_SIZE],
         return true;
     }
     if (why.code != ERR_LIMIT && why.code != ERR_DENIED)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     if (!os_stat_beneath(v->dir, path, st, e))
         return false;
     stat_id(st, id);
@@ -127,7 +127,7 @@ static bool replace_content(struct applying *a, const struct step *s, size_t i,
     if (!a->together)
         (void)os_drop(a->v->dir, draft, &ignored);
     if (placed || why.code != ERR_INVALID)
-        return placed || err_set(e, why.code, "%s", why.msg);
+        return placed || err_pass(e, &why);
     struct str bytes;
     return content_of(a, s, &bytes, e) &&
            os_replace_file(a->v->dir, s->to, bytes, expect, NULL, e);
@@ -144,7 +144,7 @@ static bool create_content(struct applying *a, const struct step *s, size_t i,
     if (a->together && os_place(a->v->dir, draft, s->to, NULL, false, &why))
         return true;
     if (a->together && why.code != ERR_INVALID)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     struct str bytes;
     return content_of(a, s, &bytes, e) &&
            os_write_file(a->v->dir, s->to, bytes, OS_CREATE, FILE_MODE, NULL, e);
@@ -160,7 +160,7 @@ static bool move_file(struct applying *a, const struct step *s, struct err *e)
                     : os_move(a->v->dir, s->from, s->to, &why))
         return true;
     if (why.code != ERR_INVALID)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     buf_clear(&a->bytes);
     return os_read_file(a->v->dir, s->from, &a->bytes, NULL, e) &&
            os_write_file(a->v->dir, s->to, buf_view(&a->bytes), OS_CREATE, FILE_MODE,
@@ -332,7 +332,7 @@ static bool read_step(struct query *q, struct arena *a, struct step *s, struct e
     struct str from = query_str(q, 0), to = query_str(q, 1);
     if (!is_ours(from) || !is_ours(to) || !copy_hash(query_str(q, 2), s->old_hash) ||
         !copy_hash(query_str(q, 3), s->new_hash))
-        return err_set(e, ERR_INVALID, "a journal with paths that are no notes'");
+        return err_set(e, ERR_INVALID, "a journal with paths that are not notes");
     s->from = arena_copy(a, from.at, from.n, e);
     s->to = arena_copy(a, to.at, to.n, e);
     return s->from && s->to;
@@ -398,7 +398,7 @@ static bool read_steps(struct db *db, struct arena *arena, struct step *steps,
         if (read_step(q, arena, &steps[n], &bad))
             n++;
         else if (bad.code != ERR_INVALID)
-            return err_set(e, bad.code, "%s", bad.msg);
+            return err_pass(e, &bad);
     }
     *count = n;
     return e->code == ERR_NONE;

@@ -37,8 +37,8 @@ static const struct operation *find_operation(struct str action, struct err *e)
 }
 
 /* The options as the call itself takes them: without the action. */
-static const struct json *options_of(const struct json *item, struct arena *a,
-                                     struct err *e)
+static const struct json *batch_options(const struct json *item, struct arena *a,
+                                        struct err *e)
 {
     return json_less(item, (const char *const[]){"action", NULL}, a, e);
 }
@@ -54,7 +54,7 @@ static bool read_item(struct batch *b, const struct json *value, struct err *e)
     if (json_get(value, "dry_run"))
         return err_set(e, ERR_INVALID, "dry_run is for the whole batch, beside changes");
     const struct operation *op = find_operation(json_str(json_get(value, "action")), e);
-    const struct json *o = op ? options_of(value, b->arena, e) : NULL;
+    const struct json *o = op ? batch_options(value, b->arena, e) : NULL;
     void *state = o ? arena_get(b->arena, op->state_size, e) : NULL;
     if (!state || !op->read(o, state, e))
         return false;
@@ -81,7 +81,7 @@ static bool read_batch(const struct json *o, void *state, struct err *e)
 }
 
 /* A deletion that asks for a confirmation is none, and the batch is none then. */
-static bool is_done(const struct change *c, struct err *e)
+static bool batch_item_done(const struct change *c, struct err *e)
 {
     const char *why = change_held(c);
     return !why ||
@@ -91,10 +91,10 @@ static bool is_done(const struct change *c, struct err *e)
 static bool run_item(const struct item *item, struct change *c, struct vault *v,
                      struct json_writer *out, struct err *e)
 {
-    scoped_buf struct buf answer = buf_of((size_t)32 << 20);
+    scoped_buf struct buf answer = buf_of(BUF_ANSWER);
     struct json_writer w = json_writer(&answer);
     if (!item->operation->run(c, v, item->state, &w, e) ||
-        !buf_check(&answer, "the answer", e) || !is_done(c, e))
+        !buf_check(&answer, "the answer", e) || !batch_item_done(c, e))
         return false;
     json_put_raw(out, buf_view(&answer));
     return true;
@@ -107,6 +107,15 @@ struct run {
     struct vault *v;
     struct json_writer *out;
 };
+
+static bool is_permitted(const struct run *r, struct err *e)
+{
+    for (size_t i = 0; i < r->batch->count; i++)
+        if (!vault_permits(r->v, r->batch->items[i].operation->name, e))
+            return err_wrap(e, "nothing of the batch was done, because of changes[%zu]",
+                            i);
+    return true;
+}
 
 static bool run_items(void *arg, struct err *e)
 {
@@ -125,6 +134,8 @@ static bool run_batch(struct change *c, struct vault *v, void *state,
                       struct json_writer *out, struct err *e)
 {
     struct run r = {state, c, v, out};
+    if (!is_permitted(&r, e))
+        return false;
     json_open_object(out);
     json_pair_bool(out, "success", true);
     json_key(out, "results");

@@ -87,7 +87,7 @@ static size_t parser_run(struct str s, char c)
     return n;
 }
 
-static bool is_space(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -106,14 +106,14 @@ static size_t fence_of(struct str s)
 static unsigned atx_of(struct str s)
 {
     size_t n = parser_run(s, '#');
-    return n >= 1 && n <= 6 && (n == s.n || is_space(s.at[n])) ? (unsigned)n : 0;
+    return n >= 1 && n <= 6 && (n == s.n || is_blank(s.at[n])) ? (unsigned)n : 0;
 }
 
 static bool is_break(struct str s)
 {
     size_t marks = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (is_space(s.at[i]))
+        if (is_blank(s.at[i]))
             continue;
         if (!strchr("-_*", s.at[i]) || s.at[i] != s.at[0])
             return false;
@@ -143,7 +143,7 @@ static size_t mark_of(struct str s, char *mark)
     if (!number && !bullet)
         return 0;
     *mark = s.at[n++];
-    return n == s.n || is_space(s.at[n]) ? n : 0;
+    return n == s.n || is_blank(s.at[n]) ? n : 0;
 }
 
 /* ---- leaves ---------------------------------------------------------------- */
@@ -197,7 +197,7 @@ static struct str atx_text(struct str s, unsigned level)
     size_t n = t.n;
     while (n && t.at[n - 1] == '#')
         n--;
-    bool closed = n == 0 || is_space(t.at[n - 1]);
+    bool closed = n == 0 || is_blank(t.at[n - 1]);
     return closed ? str_trim((struct str){t.at, n}) : t;
 }
 
@@ -473,8 +473,8 @@ static bool add_heading(void *arg, const struct block *b)
     struct headings *h = arg;
     if (b->deep)
         return err_set(h->e, ERR_LIMIT,
-                       "line %zu: quotes and lists stand in each other more than %u deep",
-                       b->deep, BLOCKS_DEPTH_MAX);
+                       "line %zu: quotes and lists are nested more than %u deep", b->deep,
+                       BLOCKS_DEPTH_MAX);
     if (b->kind != BLOCK_HEADING || b->depth)
         return true;
     if (h->count == h->capacity) {

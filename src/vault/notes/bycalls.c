@@ -29,7 +29,7 @@ static void bycalls_put_row(struct query *q, struct json_writer *w)
     json_pair_str(w, "call", query_str(q, 1));
     json_pair_str(w, "id", buf_view(&id));
     json_pair_int(w, "revision", query_int(q, 3));
-    note_pair_time(w, "time", query_int(q, 4));
+    json_pair_time(w, "time", query_int(q, 4));
     json_close(w);
 }
 

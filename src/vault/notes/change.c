@@ -81,7 +81,7 @@ static bool change_load(struct change *c, const char *from, struct entry **out,
     if (readable && !found)
         return true;
     if (!readable && why.code != ERR_LIMIT && why.code != ERR_DENIED)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     struct entry *n = entry_add(c, from, from, e);
     if (!n)
         return false;
@@ -100,8 +100,8 @@ static bool change_load(struct change *c, const char *from, struct entry **out,
     return n->old.at != NULL;
 }
 
-static bool find_entry(struct change *c, const char *path, struct entry **out,
-                       struct err *e)
+static bool change_find_entry(struct change *c, const char *path, struct entry **out,
+                              struct err *e)
 {
     *out = entry_at(c, path);
     if (*out)
@@ -119,7 +119,7 @@ bool change_read(struct change *c, const char *path, struct note *out, bool *fou
                  struct err *e)
 {
     struct entry *n;
-    if (!find_entry(c, path, &n, e))
+    if (!change_find_entry(c, path, &n, e))
         return false;
     *found = n != NULL;
     if (!n)
@@ -162,7 +162,7 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
                e, ERR_CONFLICT,
                "a note of that name exists%s: its id is \"%.200s\"; nothing was written",
                taken ? "" : ", spelt with other capitals or accents", buf_cz(&id)) ||
-           outcome_refuse(c->v->view.outcome, REFUSAL_TAKEN);
+           err_because(e, CAUSE_TAKEN);
 }
 
 /* A move comes behind all that was done before it; other steps may come at any time. */
@@ -191,7 +191,7 @@ bool change_create(struct change *c, const char *path, struct str bytes, struct 
 bool change_replace(struct change *c, const char *path, struct str bytes, struct err *e)
 {
     struct entry *n;
-    if (!find_entry(c, path, &n, e))
+    if (!change_find_entry(c, path, &n, e))
         return false;
     if (!n || n->opaque)
         return not_there(path, e);
@@ -214,7 +214,7 @@ static bool find_movable(struct change *c, const char *from, const char *to,
                          struct entry **out, struct err *e)
 {
     must(name_is_path(str_of(to)));
-    if (!find_entry(c, from, out, e))
+    if (!change_find_entry(c, from, out, e))
         return false;
     if (!*out)
         return not_there(from, e);
@@ -246,7 +246,7 @@ bool change_remove(struct change *c, const char *path, char *backup, struct err 
 {
     struct entry *n;
     char name[PATH_MAX];
-    if (!find_entry(c, path, &n, e) || !trash_name(path, c->now_ms, name, e))
+    if (!change_find_entry(c, path, &n, e) || !trash_name(path, c->now_ms, name, e))
         return false;
     if (!n)
         return not_there(path, e);
@@ -269,7 +269,7 @@ bool change_take_back(struct change *c, const char *backup, const char *path,
     struct str original;
     struct entry *n;
     must(name_is_path(str_of(path)));
-    if (!trash_is_path(str_of(backup), &original) || !find_entry(c, backup, &n, e))
+    if (!trash_is_path(str_of(backup), &original) || !change_find_entry(c, backup, &n, e))
         return e->code ? false : not_there(backup, e);
     if (!n)
         return not_there(backup, e);
@@ -291,6 +291,13 @@ void change_say(struct change *c, const char *path, const char *action,
     n->action = action ? action : n->action;
     if (summary)
         n->summary = arena_copy(c->arena, summary, strlen(summary), &full);
+}
+
+void change_is(struct change *c, const char *path, int64_t key)
+{
+    struct entry *n = entry_at(c, path);
+    if (n)
+        n->key = key;
 }
 
 void change_hold(struct change *c, struct str why)

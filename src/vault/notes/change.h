@@ -78,6 +78,9 @@ bool change_take_back(struct change *c, const char *backup, const char *path,
 void change_say(struct change *c, const char *path, const char *action,
                 const char *summary);
 
+/* The history knows the note that is now at `path` by that key, whatever its path and uid. */
+void change_is(struct change *c, const char *path, int64_t key);
+
 /* Has it done anything to the note that is now at `path`? */
 bool change_touches(struct change *c, const char *path);
 /* Puts the content's new hash to `hash`, "" where the note is not part of it. The answer
@@ -98,9 +101,9 @@ struct change_file {
  * change_commit() does it by itself. true: go on. false and *e: the view's review only
  * looks, and knows now; or ERR_CONFLICT, it is not what was reviewed. */
 bool change_review(struct change *c, const struct change_file *file, struct err *e);
-/* Writes the review: an array. */
-void change_put_review(const struct change *c, const struct change_file *file,
-                       struct json_writer *w);
+/* Tells the review of each change. */
+void change_tell_review(const struct change *c, const struct change_file *file,
+                        const struct vault_review *r);
 
 bool change_commit(struct change *c, struct err *e);
 /* Adds it to the outcome of its view; `revision`: the history's last. */

@@ -1,5 +1,5 @@
-/* Changes and their history: what another program writes, what a crash leaves, what a
- * stranger puts into the journal, what is kept and for how long. */
+/* Changes and their history: writes by other programs, states after a crash, forged
+ * journals, and retention. */
 #include <sys/wait.h>
 
 #include "notes/apply.h"
@@ -43,7 +43,7 @@ static void keep(struct db *db, const char *text)
     assert_true(history_keep(db, str_of(text), hash, &id, &e));
 }
 
-/* Puts steps into the journal as a process does that dies then. */
+/* Writes steps into the journal, as a process does that dies then. */
 static void pend(struct db *db, const struct step *s, size_t count)
 {
     struct err e = {0};
@@ -263,7 +263,7 @@ static void a_history_follows_its_note(void **state)
     call(notes_create, "{'type': 'a', 'title': 'N', 'content': 'one'}");
     call(notes_rename, "{'identifier': 'a/N', 'new_title': 'M', 'force': true}");
     call(notes_move, "{'identifier': 'a/M', 'new_type': 'b', 'force': true}");
-    /* By another program, and known by its uid. */
+    /* Renamed by another program, and known by its uid. */
     assert_int_equal(rename(full("b/M.md"), full("b/O.md")), 0);
     call(notes_update, "{'identifier': 'b/O', 'content': 'two', 'force': true}");
     assert_string_equal(history_of("b/O"),
@@ -272,7 +272,7 @@ static void a_history_follows_its_note(void **state)
     put("b/Copy.md", file("b/O.md"));
     call(notes_update, "{'identifier': 'b/Copy.md', 'content': 'x', 'force': true}");
     assert_string_equal(history_of("b/Copy.md"), "unknown:update external:external");
-    /* And another note of the name that it had is another. */
+    /* A new note with its old name is another one. */
     call(notes_create, "{'type': 'a', 'title': 'N', 'content': 'new'}");
     assert_string_equal(history_of("a/N"), "unknown:create");
     refused(ERR_NOT_FOUND, notes_history, "'none'");
@@ -376,7 +376,7 @@ static void old_revisions_go_and_the_last_ones_stay(void **state)
     assert_int_equal(one_number(db, "SELECT bytes = (SELECT sum(length(bytes)) FROM"
                                     " contents) FROM totals"),
                      1);
-    /* Where all of it is too much, each note keeps the last few. */
+    /* If the total is too large, each note keeps the last few. */
     assert_true(db_exec(db, "UPDATE totals SET bytes = bytes + (1 << 30)", &e));
     add_revisions(db, key, now + 1, 6);
     assert_int_equal(count_revisions(db, key), HISTORY_LEAST_FULL);
@@ -384,7 +384,7 @@ static void old_revisions_go_and_the_last_ones_stay(void **state)
     history_unlock(vault->history);
 }
 
-/* In a transaction that is taken back; `a` and `b` are keys of notes. */
+/* In a transaction that is rolled back; `a` and `b` are keys of notes. */
 struct writing {
     struct db *db;
     int64_t a, b, now, long_ago;
@@ -507,7 +507,7 @@ static void what_other_programs_wrote_goes_last(void **state)
     add_revisions_by(w.db, "ben", w.a, w.now, 1);
     assert_int_equal(count_by(w.db, "external", w.a), 120);
     assert_int_equal(count_by(w.db, "eve", w.b), HISTORY_LEAST_FULL);
-    add_revisions_by(w.db, "ben", w.a, w.now, 4); /* no caller has any to give */
+    add_revisions_by(w.db, "ben", w.a, w.now, 4); /* no author has any to spare */
     assert_int_equal(count_by(w.db, "external", w.a), 1);
     db_rollback(&t);
     history_unlock(vault->history);
@@ -563,7 +563,7 @@ static void large_and_unusual_notes_are_changed_like_others(void **state)
         os_read_file(vault->dir, "\xc3\xa9\xe4\xbd\xa0/\xe5\xa5\xbd.md", &now, NULL, &e));
     assert_true(str_eq(buf_view(&now), buf_view(&b)));
     assert_string_equal(file("L.md"), "[[\xe5\xa5\xbd]]\n");
-    /* Too large to be read: it may still be thrown away. */
+    /* Too large to be read; it can still be deleted. */
     while (b.n <= NOTE_SIZE_MAX)
         buf_cstr(&b, "line \xf0\x9f\x8c\xb1\r\n");
     put_bytes("Huge.md", b.at, b.n);

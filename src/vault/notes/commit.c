@@ -13,7 +13,7 @@ static struct str uid_in(struct change *c, struct str path, struct str bytes)
     struct note n;
     struct err none = {0};
     struct os_stat st = {0};
-    return note_parse(path, bytes, &st, c->arena, &n, &none) ? n.uid : STR("");
+    return note_parse(c->v, path, bytes, &st, c->arena, &n, &none) ? n.uid : STR("");
 }
 
 static bool commit_keep_text(struct change *c, const struct entry *n, struct str bytes,
@@ -217,8 +217,7 @@ bool change_commit(struct change *c, struct err *e)
     }
     if (!apply_all(c->v, c->db, c->steps, c->step_count, e)) {
         abandon(c);
-        return outcome_refuse(c->v->view.outcome,
-                              e->code == ERR_CONFLICT ? REFUSAL_STALE : REFUSAL_OTHER);
+        return e->code == ERR_CONFLICT && err_because(e, CAUSE_STALE);
     }
     /* If this fails, the next writer finds that all is done already. */
     (void)apply_done(c->v->history, c->db, &ignored);

@@ -16,11 +16,13 @@
 
 #include <linux/fs.h>
 
+#include "notes/change.h"
 #include "notes/history.h"
 #include "notes/index.h"
 #include "notes/name.h"
 #include "notes/trash.h"
 #include "notes/types.h"
+#include "os/os.h"
 
 #define FILES_MAX 100000u
 #define BYTES_MAX ((uint64_t)512 << 20) /* of notes, and of other files */
@@ -28,6 +30,7 @@
 #define COPIERS 4u
 #define PIECE ((size_t)16 << 10)
 #define TOLD_MAX 200u
+#define DIFFS_MAX ((size_t)64 << 10) /* bytes, beyond which changes are told without */
 #define SPARE ((uint64_t)16 << 20)
 
 struct copied {
@@ -79,7 +82,8 @@ static bool add_found(void *arg, const char *name, const struct os_stat *st,
 }
 
 /* Our own files are small, and count as notes do. */
-static bool add_own(void *arg, const char *name, const struct os_stat *st, struct err *e)
+static bool copy_add_own(void *arg, const char *name, const struct os_stat *st,
+                         struct err *e)
 {
     struct vault_copy *c = arg;
     return st->is_dir ? os_make_dirs(c->dir, name, e)
@@ -101,8 +105,8 @@ static bool add_own_folder(struct vault_copy *c, const char *name, struct err *e
 {
     struct err why = {0};
     return os_make_dirs(c->dir, name, e) &&
-           (os_walk_from(c->of->dir, name, add_own, c, &why) ||
-            why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg));
+           (os_walk_from(c->of->dir, name, copy_add_own, c, &why) ||
+            why.code == ERR_NOT_FOUND || err_pass(e, &why));
 }
 
 /* ---- copying one file --------------------------------------------------------- */
@@ -208,7 +212,7 @@ static bool copy_files(struct vault_copy *c, struct err *e)
     size_t started = 0;
     pthread_mutex_init(&x.lock, NULL);
     while (c->count > 64 && started < COPIERS - 1 &&
-           pthread_create(&threads[started], NULL, copy_some, &x) == 0)
+           os_thread_start(&threads[started], "vault-copy", 0, copy_some, &x))
         started++;
     (void)copy_some(&x);
     while (started)
@@ -346,6 +350,7 @@ static struct vault_copy *copy_make(struct vault *of, bool empty,
         c->vault = vault_open(c->path, e);
     }
     if (c->vault) {
+        c->vault->settings = of->settings;
         vault_set_patterns(c->vault, of->patterns);
         return c;
     }
@@ -391,7 +396,7 @@ bool vault_copy_files(struct vault_copy *c, struct err *e)
 {
     if (c->whole)
         return true;
-    if (!check_bytes(c->other_bytes, "files that are no notes", e))
+    if (!check_bytes(c->other_bytes, "files that are not notes", e))
         return false;
     for (size_t i = 0; i < c->count; i++) {
         struct copied *f = &c->files[i];
@@ -422,7 +427,7 @@ struct comparing {
     struct map inodes;
     size_t *first; /* by an inode's number: the first file of `all` that is it */
     struct json_writer *out;
-    size_t told;
+    size_t told, diffs; /* how many, and bytes of diffs */
 };
 
 static bool add_now(void *arg, const char *name, const struct os_stat *st, struct err *e)
@@ -437,7 +442,7 @@ static bool add_now(void *arg, const char *name, const struct os_stat *st, struc
     return copy != NULL;
 }
 
-static int by_path(const void *a, const void *b)
+static int file_by_path(const void *a, const void *b)
 {
     return strcmp(((const struct now *)a)->path, ((const struct now *)b)->path);
 }
@@ -450,7 +455,7 @@ static int copied_by_path(const void *a, const void *b)
 static struct now *find_now(struct comparing *x, const char *path)
 {
     struct now key = {.path = path};
-    return x->count ? bsearch(&key, x->all, x->count, sizeof key, by_path) : NULL;
+    return x->count ? bsearch(&key, x->all, x->count, sizeof key, file_by_path) : NULL;
 }
 
 /* The file that took another name; what a program writes anew is another one. */
@@ -470,6 +475,23 @@ static void put_id(struct comparing *x, const char *key, const char *path)
     json_pair_str(x->out, key, buf_view(&id));
 }
 
+/* How a note's text becomes another; NULL: it is in none of the two. */
+static void copy_put_diff(struct comparing *x, const char *old, const char *now)
+{
+    struct err none = {0};
+    scoped_buf struct buf from = buf_of(BUF_FILE), to = buf_of(BUF_FILE),
+                          diff = buf_of(CHANGE_DIFF_MAX + 4096);
+    if (!name_is_path(str_of(now ? now : old)) || x->diffs > DIFFS_MAX ||
+        (old && !os_read_file(x->c->of->dir, old, &from, NULL, &none)) ||
+        (now && !os_read_file(x->c->dir, now, &to, NULL, &none)))
+        return;
+    bool whole = diff_put(buf_view(&from), buf_view(&to), CHANGE_DIFF_MAX, &diff);
+    x->diffs += diff.n;
+    json_pair_str(x->out, "diff", buf_view(&diff));
+    if (!whole)
+        json_pair_bool(x->out, "diff_truncated", true);
+}
+
 static void copy_put_change(struct comparing *x, const char *action, const char *path,
                             const char *new_path)
 {
@@ -483,6 +505,10 @@ static void copy_put_change(struct comparing *x, const char *action, const char 
         json_pair_cstr(x->out, "new_path", new_path);
         put_id(x, "new_id", new_path);
     }
+    copy_put_diff(x, str_is(str_of(action), "create") ? NULL : path,
+                  str_is(str_of(action), "delete") ? NULL
+                  : new_path                       ? new_path
+                                                   : path);
     json_close(x->out);
 }
 
@@ -539,7 +565,7 @@ bool vault_copy_changes(struct vault_copy *c, size_t *count, struct json_writer 
         os_walk(c->dir, add_now, &x, e) &&
         (os_walk_from(c->dir, TYPES_DIR, add_now, &x, &why) || why.code == ERR_NOT_FOUND);
     if (ok) {
-        qsort(x.all, x.count, sizeof *x.all, by_path);
+        qsort(x.all, x.count, sizeof *x.all, file_by_path);
         qsort(c->files, c->count, sizeof *c->files, copied_by_path);
     }
     ok = ok && index_inodes(&x, e);

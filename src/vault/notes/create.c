@@ -7,7 +7,8 @@
 #include "notes/write.h"
 
 struct creation {
-    struct str type, title, content;
+    struct str type, folder, title, content;
+    bool in_folder;   /* `folder` was given; the type is its first one */
     struct str whole; /* the file as it shall be; `at` NULL: it is made of the others */
     const struct json *metadata;
     char path[PATH_MAX];
@@ -15,8 +16,8 @@ struct creation {
     char own_type[NAME_STEM_MAX + 1], own_title[NAME_TITLE_MAX + 1]; /* of `whole` */
 };
 
-static bool keep_text(struct str s, char *to, size_t room, const char *what,
-                      struct err *e)
+static bool copy_given(struct str s, char *to, size_t room, const char *what,
+                       struct err *e)
 {
     if (s.n >= room)
         return err_set(e, ERR_INVALID,
@@ -40,19 +41,34 @@ static bool read_whole(struct creation *c, const struct json *o, struct err *e)
     if (!type.n)
         type = json_str(json_get(n.front.yml.all, "class"));
     if (!c->type.n && type.n) {
-        if (!keep_text(type, c->own_type, sizeof c->own_type, "type", e))
+        if (!copy_given(type, c->own_type, sizeof c->own_type, "type", e))
             return false;
         c->type = str_of(c->own_type);
     }
     if (!c->title.n) {
         struct str title = str_cut(n.title, sizeof c->own_title - 1);
-        (void)keep_text(title, c->own_title, sizeof c->own_title, "title", e);
+        (void)copy_given(title, c->own_title, sizeof c->own_title, "title", e);
         c->title = str_of(c->own_title);
     }
     return c->title.n ||
            err_set(e, ERR_INVALID,
-                   "markdown has no title: begin it with a heading, such as "
-                   "\"# Weekly sync\", or give title as well");
+                   "markdown has no title: begin it with a heading, such as \"# "
+                   "Weekly sync\", or also give title");
+}
+
+static bool type_of_folder(struct creation *c, struct err *e)
+{
+    const char *slash = memchr(c->folder.at, '/', c->folder.n);
+    struct str first = c->folder;
+    first.n = slash ? (size_t)(slash - first.at) : first.n;
+    if (!first.n)
+        first = STR("note");
+    if (c->type.n && !str_eq(c->type, first))
+        return err_set(e, ERR_INVALID,
+                       "the folder \"%.*s\" is of the type \"%.*s\"; leave type out",
+                       STR_ARGS(str_cut(c->folder, 100)), STR_ARGS(str_cut(first, 60)));
+    c->type = first;
+    return true;
 }
 
 static bool read_creation(const struct json *o, void *state, struct err *e)
@@ -61,22 +77,28 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
     static const char *const refused[] = {"id", "type", "title", "updated", NULL};
     if (!options_check(o, "notes.create", NOTES_CREATE_KEYS, e) ||
         !options_str(o, "type", "type_id", &c->type, e) ||
+        !options_folder(o, &c->folder, &c->in_folder, e) ||
         !options_str(o, "title", NULL, &c->title, e) ||
         !options_str(o, "content", NULL, &c->content, e))
         return false;
     c->metadata = json_get(o, "metadata");
     if (!write_check_metadata(c->metadata, refused, e))
         return false;
+    struct str given = c->type;
     if (write_has_whole(o) && !read_whole(c, o, e))
+        return false;
+    if (c->in_folder)
+        c->type = given; /* what a file says of its type is no folder's name here */
+    if (c->in_folder && !type_of_folder(c, e))
         return false;
     if (!c->type.n &&
         (write_has_whole(o) || (!json_get(o, "type") && !json_get(o, "type_id"))))
         c->type = STR("note");
     if (!name_is_type(c->type))
         return err_set(e, ERR_INVALID,
-                       "type \"%.*s\" is no name of one folder: letters, "
-                       "digits, spaces and signs other than / \\ : * ? \" < > | # ^ [ ], "
-                       "no dot at the head",
+                       "type \"%.*s\" is not the name of a single folder: letters, "
+                       "digits, spaces and other characters except / \\ : * ? \" < > "
+                       "| # ^ [ ], no leading dot",
                        STR_ARGS(str_cut(c->type, 60)));
     if (c->content.n > NOTE_SIZE_MAX)
         return err_set(e, ERR_LIMIT, "content is %zu bytes; notes may have at most %u",
@@ -86,30 +108,46 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
         return err_set(e, ERR_INVALID,
                        "title must be a string with at least one letter, "
                        "digit or sign that a file name may have");
-    (void)snprintf(c->path, sizeof c->path, "%.*s/%s.md", STR_ARGS(c->type),
-                   buf_cz(&name));
-    return true;
+    struct str folder = c->in_folder ? c->folder : c->type;
+    int n = snprintf(c->path, sizeof c->path, "%.*s%s%s.md", STR_ARGS(folder),
+                     folder.n ? "/" : "", buf_cz(&name));
+    return (n > 0 && (size_t)n < sizeof c->path && name_is_path(str_of(c->path))) ||
+           err_set(e, ERR_INVALID, "the note's path would be too long");
 }
 
-/* The file, made of its parts. */
-static void put_parts(const struct creation *c, struct buf *out)
+static void put_own_keys(const struct creation *c, enum settings_keys added,
+                         bool with_title, struct buf *out)
 {
     unsigned char random[8];
     char uid[20] = "n-";
     os_random(random, sizeof random);
-    for (size_t i = 0; i < sizeof random; i++)
-        (void)snprintf(uid + 2 + 2 * i, 3, "%02x", random[i]);
+    hex_write(random, sizeof random, uid + 2);
     scoped_buf struct buf title = buf_of(NAME_TITLE_MAX);
     name_put_title(c->title, &title);
     const struct json *created = json_get(c->metadata, "created");
 
+    bool all = added == SETTINGS_ALL;
+    if (added != SETTINGS_NONE)
+        yml_put_string(out, 0, "\n", "id", str_of(uid));
+    if (all)
+        yml_put_string(out, 0, "\n", "type", c->type);
+    if (all || with_title)
+        yml_put_string(out, 0, "\n", "title", buf_view(&title));
+    if (all || json_is(created, JSON_STRING))
+        yml_put_string(out, 0, "\n", "created",
+                       json_is(created, JSON_STRING) ? json_str(created)
+                                                     : str_of(c->now));
+    if (all)
+        yml_put_string(out, 0, "\n", "updated", str_of(c->now));
+}
+
+/* The file, made of its parts. */
+static void put_parts(const struct creation *c, enum settings_keys added, bool with_title,
+                      struct buf *out)
+{
     buf_cstr(out, "---\n");
-    yml_put_string(out, 0, "\n", "id", str_of(uid));
-    yml_put_string(out, 0, "\n", "type", c->type);
-    yml_put_string(out, 0, "\n", "title", buf_view(&title));
-    yml_put_string(out, 0, "\n", "created",
-                   json_is(created, JSON_STRING) ? json_str(created) : str_of(c->now));
-    yml_put_string(out, 0, "\n", "updated", str_of(c->now));
+    size_t begun = out->n;
+    put_own_keys(c, added, with_title, out);
     const struct json *tags = json_get(c->metadata, "tags");
     if (tags && !json_is(tags, JSON_NULL))
         yml_put_pair(out, 0, "\n", STR("tags"), tags);
@@ -118,8 +156,33 @@ static void put_parts(const struct creation *c, struct buf *out)
         if (!json_is(it.value, JSON_NULL) && !str_is(it.key, "tags") &&
             !str_is(it.key, "created"))
             yml_put_pair(out, 0, "\n", it.key, it.value);
-    buf_cstr(out, "---\n\n");
+    if (out->n == begun)
+        buf_clear(out);
+    else
+        buf_cstr(out, "---\n\n");
     buf_str(out, c->content);
+}
+
+/* The title stands in the frontmatter where nothing else would say it. */
+static bool put_new(struct vault *v, const struct creation *c, struct buf *out,
+                    struct err *e)
+{
+    enum settings_keys added = v->settings.new_notes;
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    scoped_buf struct buf title = buf_of(NAME_TITLE_MAX);
+    struct os_stat st = {0};
+    struct note n;
+    put_parts(c, added, false, out);
+    if (added == SETTINGS_ALL || v->settings.titles_by_file)
+        return true;
+    name_put_title(c->title, &title);
+    if (!note_parse(v, str_of(c->path), buf_view(out), &st, a, &n, e))
+        return false;
+    if (str_eq(n.title, buf_view(&title)))
+        return true;
+    buf_clear(out);
+    put_parts(c, added, true, out);
+    return true;
 }
 
 /* The written parts must be read back as they were given. */
@@ -129,7 +192,13 @@ static bool check_parts(const struct creation *c, struct str bytes, struct err *
     struct frontmatter f;
     if (!frontmatter_read(bytes, a, &f, e))
         return false;
-    bool ok = f.state == FRONTMATTER_GOOD && str_eq(f.body, c->content);
+    bool bare = str_eq(bytes, c->content);
+    if (bare && f.state != FRONTMATTER_NONE)
+        return err_set(
+            e, ERR_INVALID,
+            "content begins with frontmatter: give its keys as metadata, or the "
+            "whole file as markdown");
+    bool ok = (bare || f.state == FRONTMATTER_GOOD) && str_eq(f.body, c->content);
     struct json_iter it = json_iter(c->metadata);
     while (ok && json_next(&it))
         ok = json_is(it.value, JSON_NULL) ||
@@ -143,7 +212,8 @@ static bool put_created(struct change *g, struct vault *v, const struct creation
                         struct buf *out, struct err *e)
 {
     if (!c->whole.at) {
-        put_parts(c, out);
+        if (!put_new(v, c, out, e))
+            return false;
         const struct types_note made = {
             .whole = true, .metadata = c->metadata, .body = c->content};
         return types_check(g, v, c->type, &made, e) && buf_check(out, "the note", e) &&
@@ -168,7 +238,7 @@ static bool create_refuse_taken(struct vault *v, const struct creation *c,
                    "a note of that name exists: its id is \"%s\". Take "
                    "another title than \"%.*s\", or update that note",
                    buf_cz(&id), STR_ARGS(str_cut(c->title, 60))) ||
-           outcome_refuse(v->view.outcome, REFUSAL_TAKEN);
+           err_because(e, CAUSE_TAKEN);
 }
 
 /* Within the change itself, too, two notes may not have one name. */
@@ -189,23 +259,24 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
     if (!check_free(g, v, c, e))
         return false;
     int64_t now = vault_now(v);
-    os_format_utc(now, c->now);
+    date_format(now, c->now);
     scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX);
     if (!put_created(g, v, c, &bytes, e) ||
         !change_create(g, c->path, buf_view(&bytes), e))
         return false;
 
     int64_t created = now;
-    (void)os_read_date(json_str(json_get(c->metadata, "created")), &created);
+    (void)date_read(json_str(json_get(c->metadata, "created")), &created);
     scoped_buf struct buf title = buf_of(NAME_TITLE_MAX);
-    name_put_title(c->title, &title);
+    name_put_title(v->settings.titles_by_file ? name_stem(str_of(c->path)) : c->title,
+                   &title);
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(c->path));
     json_pair_str(out, "type", c->type);
     json_pair_str(out, "title", buf_view(&title));
     json_pair_str(out, "filename", name_file(str_of(c->path)));
     json_pair_cstr(out, "path", c->path);
-    note_pair_time(out, "created", created);
+    json_pair_time(out, "created", created);
     json_close(out);
     return true;
 }

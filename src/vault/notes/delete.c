@@ -83,7 +83,7 @@ struct deletion {
     bool confirm;
 };
 
-static bool read_deletion(const struct json *o, void *state, struct err *e)
+static bool deletion_read(const struct json *o, void *state, struct err *e)
 {
     struct deletion *d = state;
     return (json_is(o, JSON_STRING) ||
@@ -93,14 +93,14 @@ static bool read_deletion(const struct json *o, void *state, struct err *e)
            options_identifier(o, &d->identifier, e);
 }
 
-static bool is_version(struct change *c, struct vault *v, const struct deletion *d,
-                       const char *path, struct err *e)
+static bool is_version(struct change *c, const struct deletion *d, const char *path,
+                       struct err *e)
 {
     struct note n;
     bool found;
     return d->guard.hash.n == 0 || (change_read(c, path, &n, &found, e) &&
                                     (found || vault_no_such_note(d->identifier, e)) &&
-                                    write_check_guard(v, &d->guard, &n, e));
+                                    write_check_guard(&d->guard, &n, e));
 }
 
 static bool run_deletion(struct change *c, struct vault *v, void *state,
@@ -108,7 +108,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
 {
     struct deletion *d = state;
     char path[PATH_MAX], backup[PATH_MAX];
-    if (!vault_need(v, c, d->identifier, path, e) || !is_version(c, v, d, path, e))
+    if (!vault_need(v, c, d->identifier, path, e) || !is_version(c, d, path, e))
         return false;
     struct relatives r = {.v = v, .path = str_of(path)};
     buf_init(&r.warnings, BUF_LIST);
@@ -122,7 +122,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
         json_open_object(out);
         write_pair_id(v, out, "id", str_of(path));
         json_pair_bool(out, "deleted", !refused);
-        note_pair_time(out, "timestamp", vault_now(v));
+        json_pair_time(out, "timestamp", vault_now(v));
         if (refused)
             json_pair_raw(out, "warnings", buf_view(&r.warnings));
         else
@@ -134,7 +134,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
 }
 
 const struct operation delete_operation = {
-    "notes.delete", "delete", sizeof(struct deletion), read_deletion, run_deletion};
+    "notes.delete", "delete", sizeof(struct deletion), deletion_read, run_deletion};
 
 bool notes_delete(struct vault *v, const struct json *options, struct json_writer *out,
                   struct err *e)

@@ -1,4 +1,4 @@
-/* What a call did is told as data: by each call, once, and only of what was done. */
+/* Effects as data: by each call, once, and only of what was done. */
 #include "notes/fixture_test.h"
 
 static struct outcome did;
@@ -11,7 +11,7 @@ static void hear(void *arg, const struct effect *e)
     buf_printf(&heard, "%s%s %.*s", heard.n ? ", " : "", deeds[e->deed], STR_ARGS(e->id));
 }
 
-/* The changes, and behind "; " what the caller knows besides, or "-" for "nothing". */
+/* The changes, and after "; " the caller's knowledge besides, or "-" for "nothing". */
 static const char *effects_of(notes_fn *f, const char *options)
 {
     const struct vault_view view = {.notes = true, .types = true, .outcome = &did};

@@ -89,7 +89,7 @@ const struct note *entry_parse(struct change *c, struct entry *n, struct err *e)
     if (n->note)
         return n->note;
     struct note *note = arena_get(c->arena, sizeof *note, e);
-    if (!note || !note_parse(str_of(n->to), n->now, &n->st, c->arena, note, e))
+    if (!note || !note_parse(c->v, str_of(n->to), n->now, &n->st, c->arena, note, e))
         return NULL;
     return n->note = note;
 }

@@ -38,7 +38,7 @@ static bool find_items(struct family *f, struct linker *l, struct err *e)
         it->counts = false;
         buf_clear(&name);
         if (!subnote_name(it->value, &name) ||
-            linker_find(l, buf_view(&name), &it->note, e) != NAME_FOUND) {
+            linker_find(l, buf_view(&name), &it->note, e) == NAME_MISSING || !it->note) {
             it->note = 0;
             continue;
         }
@@ -51,7 +51,7 @@ static bool find_items(struct family *f, struct linker *l, struct err *e)
 }
 
 /* The child's uid, which stays through renames, if it is the child's alone; or its id. */
-static bool find_entry(struct family *f, struct linker *l, struct err *e)
+static bool family_find_entry(struct family *f, struct linker *l, struct err *e)
 {
     buf_clear(&f->entry);
     scoped(query_end) struct query *q =
@@ -122,8 +122,8 @@ static bool family_work(struct db *db, void *arg, struct err *e)
     linker_init(&l, db);
     bool ok = find_items(f, &l, e);
     if (ok && f->child_path[0])
-        ok = find_key(db, f->child_path, &f->child_key, e) && find_entry(f, &l, e) &&
-             find_way(f, db, e);
+        ok = find_key(db, f->child_path, &f->child_key, e) &&
+             family_find_entry(f, &l, e) && find_way(f, db, e);
     linker_done(&l);
     return ok;
 }
@@ -162,7 +162,7 @@ bool family_read(struct family *f, struct change *c, struct vault *v, struct str
     struct err why = {0};
     if (child.n && !vault_need(v, c, child, f->child_path, &why)) {
         if (!lenient || why.code != ERR_NOT_FOUND)
-            return err_set(e, why.code, "%s", why.msg);
+            return err_pass(e, &why);
         f->child_path[0] = '\0';
     }
     return read_items(f, e) && index_use(v, family_work, f, e);
@@ -221,7 +221,7 @@ void rewrite_add(struct rewrite *r, const struct json *value)
     r->count++;
 }
 
-static bool is_same(struct rewrite *r, struct err *e)
+static bool rewrite_is_same(struct rewrite *r, struct err *e)
 {
     const struct json *now = json_get(r->family->parent.front.yml.all, SUBNOTES_KEY);
     const struct json *new = json_read(buf_view(&r->list), r->family->arena, e);
@@ -233,7 +233,7 @@ bool rewrite_end(struct rewrite *r, struct change *c, struct json_writer *out,
 {
     struct family *f = r->family;
     json_close(&r->w);
-    bool fits = buf_check(&r->list, "the list", e), same = fits && is_same(r, e);
+    bool fits = buf_check(&r->list, "the list", e), same = fits && rewrite_is_same(r, e);
     struct str list = r->count ? buf_view(&r->list) : STR("null");
     bool ok = fits && !e->code && (same || write_list(f, c, list, r->summary, e));
     buf_done(&r->list);
@@ -249,7 +249,7 @@ bool rewrite_end(struct rewrite *r, struct change *c, struct json_writer *out,
     else if (f->child_name.n)
         json_pair_str(out, "childId", f->child_name);
     json_pair_cstr(out, "operation", r->operation);
-    note_pair_time(out, "timestamp", vault_now(f->v));
+    json_pair_time(out, "timestamp", vault_now(f->v));
     json_pair_bool(out, "hierarchyUpdated", !same);
     json_pair_cstr(out, "content_hash", same ? f->parent.hash : hash);
     if (!sight_hides(f->v, SIGHT_NOTES))

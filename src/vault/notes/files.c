@@ -50,7 +50,7 @@ static bool check_base(const struct putting *p, const struct notes_file *f,
     struct err why = {0};
     bool there = os_stat_beneath(p->v->dir, path, st, &why);
     if (!there && why.code != ERR_NOT_FOUND)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     if (f->change == NOTES_MADE)
         return !there || (f->folder && st->is_dir) || conflict(path, "was made", e);
     if (!there)
@@ -187,8 +187,8 @@ static bool check_path(struct str path, struct err *e)
                   memmem(path.at, path.n, "/.", 2);
     return (!hidden && str_is_utf8(path) && path.n < PATH_MAX) ||
            err_set(e, ERR_INVALID,
-                   "a file's name is no UTF-8, or begins with a dot: '%.*s'; nothing was "
-                   "changed",
+                   "a file's name is not UTF-8, or begins with a dot: '%.*s'; nothing "
+                   "was changed",
                    str_is_utf8(path) ? (int)str_cut(path, 120).n : 0, path.at);
 }
 
@@ -199,8 +199,8 @@ static bool check_made(const struct notes_file *f, struct err *e)
         unsigned char c = (unsigned char)f->path.at[i];
         if (c < ' ' || c == 0x7f)
             return err_set(e, ERR_INVALID,
-                           "a file's name holds a control character (\\x%02x, behind "
-                           "'%.*s'); nothing was changed",
+                           "a file's name contains a control character (\\x%02x, "
+                           "after '%.*s'); nothing was changed",
                            c, STR_ARGS(str_cut((struct str){f->path.at, i}, 120)));
     }
     return true;

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <time.h>
 
+#include "notes/copies.h"
 #include "notes/fixture_test.h"
 
 static struct notes_file files[16];

@@ -46,6 +46,7 @@ enum field {
     FIELD_FILENAME,
     FIELD_HASH,
     FIELD_METADATA,
+    FIELD_ALIASES,
     FIELD_PROPERTIES,
     FIELD_COUNT,
 };
@@ -63,13 +64,15 @@ static const char *const field_names[FIELD_COUNT] = {
     [FIELD_FILENAME] = "filename",
     [FIELD_HASH] = "content_hash",
     [FIELD_METADATA] = "metadata",
+    [FIELD_ALIASES] = "aliases",
     [FIELD_PROPERTIES] = "properties",
 };
 
 struct listing {
     struct vault *v;
-    struct str type, cursor;
-    bool by_path; /* else the one updated last first */
+    struct str type, cursor, folder;
+    bool in_folder, recursive; /* in `folder`; and in those inside of it */
+    bool by_path;              /* else the one updated last first */
     int64_t limit;
     bool wanted[FIELD_COUNT];
     struct buf rows;
@@ -91,7 +94,7 @@ static bool list_read_fields(const struct json *fields, struct listing *l, struc
             return err_set(e, ERR_INVALID,
                            "fields knows no \"%.*s\"; it takes id, title, "
                            "type, created, updated, size, tags, path, uid, filename, "
-                           "content_hash, metadata, properties",
+                           "content_hash, metadata, aliases, properties",
                            STR_ARGS(str_cut(json_str(it.value), 60)));
         l->wanted[i] = true;
     }
@@ -123,6 +126,8 @@ static bool read_listing(const struct json *o, struct listing *l, struct err *e)
     }
     return options_check(o, "notes.list", NOTES_LIST_KEYS, e) &&
            options_str(o, "typeName", "type", &l->type, e) &&
+           options_folder(o, &l->folder, &l->in_folder, e) &&
+           options_bool(o, "recursive", &l->recursive, e) &&
            options_str(o, "cursor", NULL, &l->cursor, e) && read_order(o, l, e) &&
            options_int(o, "limit", NOTES_LIST_LIMIT, &l->limit, e) &&
            list_read_fields(json_get(o, "fields"), l, e);
@@ -139,13 +144,14 @@ static void list_put_row(struct listing *l, struct query *q, struct json_writer 
         switch ((enum field)i) {
         case FIELD_CREATED:
         case FIELD_UPDATED:
-            note_pair_time(w, name, query_int(q, i));
+            json_pair_time(w, name, query_int(q, i));
             break;
         case FIELD_SIZE:
             json_pair_int(w, name, query_int(q, i));
             break;
         case FIELD_TAGS:
         case FIELD_METADATA:
+        case FIELD_ALIASES:
             json_pair_raw(w, name, query_str(q, i));
             break;
         case FIELD_PROPERTIES:
@@ -170,10 +176,13 @@ static void list_put_row(struct listing *l, struct query *q, struct json_writer 
     json_close(w);
 }
 
-#define LIST_COLUMNS                                                                  \
-    "SELECT " FIND_ID " AS public, n.title, n.type, n.created, n.updated,"            \
-    " n.size, n.tags, n.path, n.uid, n.stem, n.hash, n.metadata, n.properties, n.cut" \
-    " FROM notes n "
+#define LIST_COLUMNS                                                                \
+    "SELECT " FIND_ID " AS public, n.title, n.type, n.created, n.updated,"          \
+    " n.size, n.tags, n.path, n.uid, n.stem, n.hash, n.metadata, CASE WHEN ?6 THEN" \
+    " (SELECT json_group_array(a.text) FROM aliases a WHERE a.note = n.key) END,"   \
+    " n.properties, n.cut FROM notes n"                                             \
+    " WHERE (?7 IS NULL OR (substr(n.path, 1, length(?7)) = ?7 AND"                 \
+    " (?8 OR instr(substr(n.path, length(?7) + 1), '/') = 0))) "
 #define LIST_BY_PATH " ORDER BY n.path LIMIT ?2"
 #define LIST_END " ORDER BY n.updated DESC, n.id, n.path LIMIT ?2"
 /* The rows behind the one whose date, id and path are ?3, ?4 and ?5. */
@@ -198,8 +207,8 @@ static bool find_mark(struct db *db, struct listing *l, struct mark *m, struct e
     query_bind_str(q, 1, l->cursor);
     if (!query_next(q, e))
         return err_set(e, ERR_INVALID,
-                       "cursor must be the id of the last note of the "
-                       "page before; there is no note \"%.*s\" (any more)",
+                       "cursor must be the id of the last note of the previous page; "
+                       "there is no note \"%.*s\" (any more)",
                        STR_ARGS(str_cut(l->cursor, 80)));
     struct str path = query_str(q, 2);
     m->updated = query_int(q, 0);
@@ -211,13 +220,13 @@ static bool list_put_rows(struct db *db, struct listing *l, const struct mark *m
                           struct err *e)
 {
     static const char *const queries[2][2] = {
-        {LIST_COLUMNS LIST_END, LIST_COLUMNS "WHERE " LIST_AFTER LIST_END},
-        {LIST_COLUMNS "WHERE n.type = ?1" LIST_END,
-         LIST_COLUMNS "WHERE n.type = ?1 AND " LIST_AFTER LIST_END},
+        {LIST_COLUMNS LIST_END, LIST_COLUMNS "AND " LIST_AFTER LIST_END},
+        {LIST_COLUMNS "AND n.type = ?1" LIST_END,
+         LIST_COLUMNS "AND n.type = ?1 AND " LIST_AFTER LIST_END},
     };
     static const char *const by_path[2] = {
-        LIST_COLUMNS "WHERE n.path > ?5" LIST_BY_PATH,
-        LIST_COLUMNS "WHERE n.type = ?1 AND n.path > ?5" LIST_BY_PATH};
+        LIST_COLUMNS "AND n.path > ?5" LIST_BY_PATH,
+        LIST_COLUMNS "AND n.type = ?1 AND n.path > ?5" LIST_BY_PATH};
     bool typed = l->type.n > 0, paged = l->cursor.n > 0;
     scoped(query_end) struct query *q =
         db_query(db, l->by_path ? by_path[typed] : queries[typed][paged], e);
@@ -226,6 +235,13 @@ static bool list_put_rows(struct db *db, struct listing *l, const struct mark *m
     if (typed)
         query_bind_str(q, 1, l->type);
     query_bind_int(q, 2, l->limit);
+    scoped_buf struct buf folder = buf_of(PATH_MAX);
+    if (l->folder.n)
+        buf_printf(&folder, "%.*s/", STR_ARGS(l->folder));
+    if (l->in_folder)
+        query_bind_str(q, 7, buf_view(&folder));
+    query_bind_int(q, 8, l->recursive);
+    query_bind_int(q, 6, l->wanted[FIELD_ALIASES]);
     if (l->by_path) {
         query_bind_str(q, 5, l->cursor);
     } else if (paged) {

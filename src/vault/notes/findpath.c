@@ -39,7 +39,7 @@ struct place {
     const char *path;
 };
 
-static int by_path(const void *a, const void *b)
+static int place_by_path(const void *a, const void *b)
 {
     return strcmp(((const struct place *)a)->path, ((const struct place *)b)->path);
 }
@@ -55,7 +55,7 @@ static bool go_on(struct search *s, struct graph *g, struct err *e)
         level[i] = (struct place){first + i, graph_path(g, s->met.ints[first + i], a, e)};
     if (e->code)
         return false;
-    qsort(level, count, sizeof *level, by_path);
+    qsort(level, count, sizeof *level, place_by_path);
     s->level = s->met.count;
     for (size_t i = 0; i < count; i++) {
         if (!graph_around(g, s->met.ints[level[i].number], &around, e))

@@ -5,7 +5,6 @@
 #pragma once
 #include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/home_test.h"
+#include "engine/traps_test.h"
 #include "notes/notes.h"
 #include "os/os.h"
 #include "pattern/alone_test.h"
@@ -22,16 +22,7 @@
 static char root[HOME_SIZE], cache[HOME_SIZE];
 static struct arena *arena;
 static struct vault *vault;
-static struct patterns *patterns; /* made once, and freed by the process's end */
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
+static struct patterns *patterns; /* created once, and freed by the process's end */
 
 static inline int set_up(void **state)
 {

@@ -1,7 +1,6 @@
 /* Folding of names, on the tables of libutf8proc. */
 #include "notes/fold.h"
 
-#include <limits.h>
 #include <utf8proc.h>
 
 /* n bytes of UTF-8 become at most 2 n characters: U+0390 is two bytes, and three. */
@@ -21,10 +20,8 @@ static bool put_ascii(struct str name, struct buf *out)
     for (size_t i = 0; i < name.n; i++)
         if ((unsigned char)name.at[i] >= 0x80)
             return false;
-    for (size_t i = 0; i < name.n; i++) {
-        char c = name.at[i];
-        buf_char(out, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
-    }
+    for (size_t i = 0; i < name.n; i++)
+        buf_char(out, char_lower(name.at[i]));
     return true;
 }
 
@@ -50,18 +47,24 @@ void fold_put(struct str name, struct buf *out)
     }
 }
 
+struct str fold_key(struct str name, struct buf *out)
+{
+    buf_clear(out);
+    fold_put(name, out);
+    return buf_view(out);
+}
+
 bool fold_is(struct str name, struct str folded)
 {
     size_t i = 0;
     while (i < name.n && i < folded.n && (unsigned char)name.at[i] < 0x80) {
-        char c = name.at[i];
-        if ((c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c) != folded.at[i])
+        if (char_lower(name.at[i]) != folded.at[i])
             return false;
         i++;
     }
     if (i == name.n || (unsigned char)name.at[i] < 0x80)
         return i == name.n && i == folded.n;
-    scoped_buf struct buf text = buf_of(8 * PATH_MAX);
+    scoped_buf struct buf text = buf_of(FOLD_KEY_MAX);
     fold_put(name, &text);
     return str_eq(buf_view(&text), folded);
 }

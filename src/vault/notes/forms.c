@@ -1,7 +1,6 @@
 #include "notes/forms.h"
 
-#include <strings.h>
-
+#include "notes/fold.h"
 #include "notes/name.h"
 
 static bool forms_of(struct str out[static FORMS], struct str path, struct str title,
@@ -45,11 +44,18 @@ bool forms_try(struct forms *f, struct linker *l, int64_t key, struct err *e)
         struct str name = f->now[i];
         if (i == FORM_PATH && memchr(name.at, '/', name.n))
             name = f->now[FORM_BARE_PATH]; /* as the index has it */
-        if (!linker_meaning(l, name, STR(""), &note, e))
+        bool only = linker_find(l, name, &note, e) == NAME_FOUND;
+        if (e->code)
             return false;
-        f->good[i] = note == key && fits_wiki(name);
+        f->good[i] = only && note == key && fits_wiki(name);
     }
     return true;
+}
+
+static bool form_is_alike(struct str name, struct str other)
+{
+    scoped_buf struct buf folded = buf_of(FOLD_KEY_MAX);
+    return str_eq(name, other) || fold_is(name, fold_key(other, &folded));
 }
 
 struct str forms_new(const struct forms *f, struct str name)
@@ -61,7 +67,7 @@ struct str forms_new(const struct forms *f, struct str name)
         if (str_eq(name, f->old[i]))
             form = i;
     for (size_t i = first; i < FORMS && form == FORMS; i++)
-        if (name.n == f->old[i].n && !strncasecmp(name.at, f->old[i].at, name.n))
+        if (form_is_alike(name, f->old[i]))
             form = i;
     if (form == FORM_BARE_PATH && name_at_root(f->now[FORM_PATH]))
         form = FORM_ID; /* "note/Plan" */
@@ -83,6 +89,5 @@ bool forms_has(const struct forms *f, struct str name)
 bool forms_is_path(const struct forms *f, struct str name)
 {
     struct str path = f->old[FORM_PATH], bare = f->old[FORM_BARE_PATH];
-    return (name.n == path.n && !strncasecmp(name.at, path.at, path.n)) ||
-           (name.n == bare.n && !strncasecmp(name.at, bare.at, bare.n));
+    return form_is_alike(name, path) || form_is_alike(name, bare);
 }

@@ -35,7 +35,7 @@ static size_t byte_order_mark(struct str bytes)
 static void say_broken(struct frontmatter *f, const char *why)
 {
     f->state = FRONTMATTER_BROKEN;
-    (void)snprintf(f->error, sizeof f->error, "the frontmatter is no YAML: %.160s", why);
+    (void)snprintf(f->error, sizeof f->error, "the frontmatter is not YAML: %.160s", why);
 }
 
 static void frontmatter_cut_at(struct frontmatter *f, struct str bytes, size_t at)
@@ -284,8 +284,8 @@ bool frontmatter_edit(const struct frontmatter *f,
         return buf_str(out, f->head) || buf_check(out, "the note", e);
     if (f->state == FRONTMATTER_BROKEN)
         return err_set(e, ERR_INVALID,
-                       "the metadata cannot be changed, because %s; "
-                       "mend the file by hand (its content can be updated)",
+                       "the metadata cannot be changed, because %s; repair the file "
+                       "by hand (its content can be updated)",
                        f->error);
 
     bool none = f->state == FRONTMATTER_NONE;

@@ -1,4 +1,4 @@
-/* The head of a note: cut, read, changed key by key, and left alone otherwise. */
+/* Frontmatter: found, parsed, changed key by key, and otherwise unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,23 +6,8 @@
 
 #include <cmocka.h>
 
+#include "base/arena_test.h"
 #include "notes/frontmatter.h"
-
-static struct arena *arena;
-
-static int make_arena(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)64 << 20);
-    return 0;
-}
-
-static int free_arena(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
 
 static struct frontmatter cut_str(struct str text)
 {
@@ -446,7 +431,7 @@ static void every_value_is_read_back_equal(void **state)
         assert_survives(json(values[i]));
 }
 
-/* Strings of signs that mean something to YAML, in all mixtures. */
+/* Strings of YAML's special characters, in random mixtures. */
 static void random_strings_are_read_back_equal(void **state)
 {
     (void)state;

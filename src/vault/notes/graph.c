@@ -40,7 +40,8 @@ bool question_about(struct vault *v, const struct json *identifier, const char *
         return err_set(e, ERR_INVALID,
                        "%s needs a string that is not empty: a note's id "
                        "(\"type/name\"), uid, path or title",
-                       call);
+                       call) ||
+               err_because(e, CAUSE_SHAPE);
     return question_ask(v, wanted, answer, NULL, out, e);
 }
 
@@ -98,7 +99,7 @@ bool graph_around(struct graph *g, int64_t note, struct neighbours *out, struct 
     return e->code == ERR_NONE;
 }
 
-static bool look_up(struct graph *g, int64_t note, struct err *e)
+static bool graph_look_up(struct graph *g, int64_t note, struct err *e)
 {
     if (!g->path &&
         !(g->path = db_query(
@@ -111,12 +112,12 @@ static bool look_up(struct graph *g, int64_t note, struct err *e)
 
 const char *graph_path(struct graph *g, int64_t note, struct arena *a, struct err *e)
 {
-    struct str path = look_up(g, note, e) ? query_str(g->path, 0) : STR("");
+    struct str path = graph_look_up(g, note, e) ? query_str(g->path, 0) : STR("");
     return e->code ? NULL : arena_copy(a, path.at, path.n, e);
 }
 
 bool graph_put_id(struct graph *g, int64_t note, struct json_writer *w, struct err *e)
 {
-    json_put_str(w, look_up(g, note, e) ? query_str(g->path, 1) : STR(""));
+    json_put_str(w, graph_look_up(g, note, e) ? query_str(g->path, 1) : STR(""));
     return e->code == ERR_NONE;
 }

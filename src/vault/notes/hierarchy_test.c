@@ -1,4 +1,4 @@
-/* The hierarchy: lists in frontmatter, whoever writes them. */
+/* The hierarchy: lists in frontmatter, by any author. */
 #include <sys/wait.h>
 
 #include "notes/fixture_test.h"
@@ -102,7 +102,7 @@ static void positions_count_the_children(void **state)
     assert_false(json_bool(json_get(again, "hierarchyUpdated"), true));
     assert_string_equal(text(again, "content_hash"), hash_of("a/P"));
     assert_string_equal(children("a/P"), "a/3,a/2,a/1");
-    /* What counts for nothing has no position, and stays where it is. */
+    /* Ignored entries have no position, and stay where they are. */
     put_list("a/P.md", "a/gone, a/1, '', a/gone2, a/2, a/1");
     (void)call(hierarchy_add_subnote,
                "{'parent_id': 'a/P', 'child_id': 'a/3', 'position': 1}");
@@ -281,7 +281,7 @@ static void entries_are_read_in_their_usual_forms(void **state)
     assert_string_equal(children("a/Q"), "a/2,a/P");
 }
 
-/* The same whatever the order in which the index hears of it. */
+/* Independent of the order in which the index reads the notes. */
 static void a_circle_written_by_hand_is_cut_at_one_place(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void a_moved_file_keeps_its_place(void **state)
     assert_string_equal(children("b/P2"), "");
     put("c/Back.md", arena_printf(arena, &(struct err){0}, "---\nid: %s\n---\n", uid));
     assert_string_equal(children("b/P2"), "c/Back");
-    /* Two notes with one uid: nobody knows which is meant. */
+    /* Two notes with one uid: ambiguous. */
     put("c/Copy.md", file("c/Back.md"));
     assert_string_equal(children("b/P2"), "");
 }
@@ -361,7 +361,7 @@ static void everything_beneath_comes_level_by_level(void **state)
     assert_string_equal(rows_of(call(hierarchy_get_descendants, "'a/3'")), "");
 }
 
-/* Deeper than any stack, and than what is looked at without a walk. */
+/* Deeper than any stack, and than the limit of a lookup without a walk. */
 static void a_long_chain_is_a_chain(void **state)
 {
     (void)state;

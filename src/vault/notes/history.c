@@ -172,7 +172,7 @@ static bool take_mutex(struct history *h, const struct vault *v, struct err *e)
 {
     struct err why = {0};
     return vault_wait(v, &h->mutex, LOCK_WAIT_MS, &why) ||
-           (why.code == ERR_BUSY ? waited(e) : err_set(e, why.code, "%s", why.msg));
+           (why.code == ERR_BUSY ? waited(e) : err_pass(e, &why));
 }
 
 static int take_lock(const struct vault *v, unsigned wait_ms, struct err *e)
@@ -212,7 +212,7 @@ static bool is_marked(const struct history *h)
 /* Waits for the write lock, also of another process. */
 static int history_wait_lock(const struct vault *v, struct err *e)
 {
-    uint64_t until = os_mono_ns() + (uint64_t)LOCK_WAIT_MS * 1000000;
+    uint64_t until = os_in_ms(LOCK_WAIT_MS);
     while (vault_goes_on(v, e)) {
         struct err why = {0};
         int fd = take_lock(v, LOCK_SLICE_MS, &why);
@@ -223,7 +223,7 @@ static int history_wait_lock(const struct vault *v, struct err *e)
         if (why.code == ERR_BUSY)
             waited(e);
         else
-            err_set(e, why.code, "%s", why.msg);
+            err_pass(e, &why);
         return -1;
     }
     return -1;

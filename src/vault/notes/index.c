@@ -21,6 +21,9 @@ static const char schema[] =
     " type TEXT NOT NULL,"
     " stem TEXT NOT NULL,"
     " title TEXT NOT NULL,"
+    " id_key TEXT NOT NULL," /* these fold_put() to it */
+    " stem_key TEXT NOT NULL,"
+    " title_key TEXT NOT NULL,"
     " created INTEGER NOT NULL," /* ms */
     " updated INTEGER NOT NULL," /* ms */
     " size INTEGER NOT NULL,"
@@ -33,10 +36,10 @@ static const char schema[] =
     " metadata TEXT NOT NULL,"                /* JSON */
     " properties TEXT NOT NULL DEFAULT '{}'," /* JSON */
     " cut TEXT NOT NULL DEFAULT '[]');"       /* JSON */
-    "CREATE INDEX notes_by_id ON notes(id COLLATE NOCASE);"
+    "CREATE INDEX notes_by_id ON notes(id_key);"
     "CREATE INDEX notes_by_uid ON notes(uid) WHERE uid IS NOT NULL;"
-    "CREATE INDEX notes_by_title ON notes(title COLLATE NOCASE);"
-    "CREATE INDEX notes_by_stem ON notes(stem COLLATE NOCASE);"
+    "CREATE INDEX notes_by_title ON notes(title_key);"
+    "CREATE INDEX notes_by_stem ON notes(stem_key);"
     "CREATE INDEX notes_by_date ON notes(updated DESC, id);"
     "CREATE INDEX notes_by_type ON notes(type, updated DESC, id);"
     "CREATE INDEX notes_by_type_and_path ON notes(type, path);"
@@ -45,16 +48,19 @@ static const char schema[] =
     "CREATE TABLE state("
     " epoch TEXT NOT NULL," /* of this file; random */
     " version INTEGER NOT NULL,"
-    " relink INTEGER NOT NULL);" /* all names must be settled anew */
-    "INSERT INTO state VALUES(lower(hex(randomblob(16))), 0, 1);"
+    " relink INTEGER NOT NULL,"   /* all names must be settled anew */
+    " by_file INTEGER NOT NULL);" /* titles are the names of files: see settings.h */
+    "INSERT INTO state VALUES(lower(hex(randomblob(16))), 0, 1, 0);"
     "CREATE TABLE names("
     " key INTEGER PRIMARY KEY,"
-    " text TEXT NOT NULL COLLATE NOCASE,"
-    " other TEXT NOT NULL COLLATE NOCASE," /* tried second; or empty */
+    " text TEXT NOT NULL,"
+    " other TEXT NOT NULL,"    /* tried second; or empty */
+    " text_key TEXT NOT NULL," /* these fold_put() to it */
+    " other_key TEXT NOT NULL,"
     " note INTEGER,"
     " outcome INTEGER NOT NULL);"
-    "CREATE INDEX names_by_text ON names(text);"
-    "CREATE INDEX names_by_other ON names(other) WHERE other <> '';"
+    "CREATE INDEX names_by_text ON names(text_key);"
+    "CREATE INDEX names_by_other ON names(other_key) WHERE other_key <> '';"
     "CREATE INDEX names_by_note ON names(note) WHERE note IS NOT NULL;"
     "CREATE TABLE unsettled(name INTEGER PRIMARY KEY);"
     "CREATE TABLE broken(name INTEGER PRIMARY KEY);" /* names without a note */
@@ -82,9 +88,16 @@ static const char schema[] =
     "CREATE TABLE tags("
     " tag TEXT NOT NULL COLLATE NOCASE,"
     " note INTEGER NOT NULL,"
-    " PRIMARY KEY(tag, note)) WITHOUT ROWID;";
+    " PRIMARY KEY(tag, note)) WITHOUT ROWID;"
+    "CREATE TABLE aliases("
+    " note INTEGER NOT NULL,"
+    " position INTEGER NOT NULL,"
+    " text TEXT NOT NULL,"
+    " text_key TEXT NOT NULL," /* fold_put() of it */
+    " PRIMARY KEY(note, position)) WITHOUT ROWID;"
+    "CREATE INDEX aliases_by_text ON aliases(text_key);";
 static const struct db_options options = {
-    .schema = schema, .version = 4, .large_pages = true};
+    .schema = schema, .version = 6, .large_pages = true};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
@@ -213,7 +226,7 @@ static struct db *open_db(struct index *x, struct err *e)
     if (db && db_add_rank(db, &why))
         return db;
     db_close(db);
-    err_set(e, why.code, "%s", why.msg);
+    err_pass(e, &why);
     return NULL;
 }
 
@@ -230,7 +243,7 @@ static struct db *open_anywhere(struct index *x, struct err *e)
             return db;
         }
         if (why.code == ERR_BUSY) {
-            err_set(e, why.code, "%s", why.msg);
+            err_pass(e, &why);
             return NULL;
         }
         os_close(x->folder);
@@ -366,6 +379,31 @@ static void start_watch(struct index *x)
     x->watch = os_watch_open(x->vault->dir, x->vault->path, &ignored);
 }
 
+static bool forget_all(struct db *db, struct err *e)
+{
+    return db_exec(db,
+                   "DELETE FROM texts; DELETE FROM notes;"
+                   "UPDATE state SET version = version + 1",
+                   e);
+}
+
+/* Titles are read anew where the vault has them elsewhere now. */
+static bool follow_settings(struct vault *v, struct db *db, struct err *e)
+{
+    int64_t by_file = v->settings.titles_by_file;
+    scoped_transaction struct transaction t = {0};
+    scoped(query_end) struct query *q = db_query(db, "SELECT by_file FROM state", e);
+    if (!q)
+        return false;
+    bool same = !query_next(q, e) || query_int(q, 0) == by_file;
+    query_again(q);
+    if (same)
+        return e->code == ERR_NONE;
+    return db_begin(&t, db, e) && forget_all(db, e) &&
+           index_run_with_key(db, "UPDATE state SET by_file = ?", by_file, e) &&
+           db_commit(&t, e);
+}
+
 static bool up_to_date(struct index *x, struct vault *v, struct db *db,
                        struct index_counts *counts, struct err *e)
 {
@@ -374,14 +412,14 @@ static bool up_to_date(struct index *x, struct vault *v, struct db *db,
                        x->vault->path);
     start_watch(x);
     struct changes c = {0};
-    buf_init(&c.names, 4u << 20);
+    buf_init(&c.names, BUF_FILE);
     bool told = x->watch && os_watch_drain(x->watch, index_gather, &c);
     bool enough = told && x->walked && !c.names.failed && c.count <= NAMES_MAX;
     bool ok = true;
     if (!enough) {
         /* Until it has worked, what was drained counts as unseen. */
         x->walked = false;
-        ok = sync_all(v, db, counts, e);
+        ok = follow_settings(x->vault, db, e) && sync_all(v, db, counts, e);
         x->walked = ok;
     } else if (c.count) {
         ok = sync_changes(v, db, &c, counts, e);
@@ -437,7 +475,7 @@ bool index_use(struct vault *v, index_work *work, void *arg, struct err *e)
         why = (struct err){0};
         ok = use_once(v, work, arg, &why);
     }
-    return ok || err_set(e, why.code, "%s", why.msg);
+    return ok || err_pass(e, &why);
 }
 
 bool index_is_shared(struct index *x, const struct db *db)
@@ -468,14 +506,6 @@ bool index_source(struct index *x, struct db *db, struct sql_source *out, struct
     pthread_mutex_unlock(&x->pool);
     return (n > 0 && (size_t)n < sizeof out->path) ||
            err_set(e, ERR_BUSY, "the index is being rebuilt; try again");
-}
-
-static bool forget_all(struct db *db, struct err *e)
-{
-    return db_exec(db,
-                   "DELETE FROM texts; DELETE FROM notes;"
-                   "UPDATE state SET version = version + 1",
-                   e);
 }
 
 bool index_version(struct db *db, struct buf *out, struct err *e)
@@ -518,5 +548,5 @@ bool index_rebuild(struct vault *v, bool from_scratch, struct index_counts *coun
         why = (struct err){0};
         ok = rebuild_once(v, from_scratch, counts, &why);
     }
-    return ok || err_set(e, why.code, "%s", why.msg);
+    return ok || err_pass(e, &why);
 }

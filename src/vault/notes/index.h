@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "db/db.h"
+#include "notes/fold.h"
 #include "notes/vault.h"
 #include "sql/sql.h"
 
@@ -46,9 +47,16 @@ const char *index_place(struct index *x); /* "vault", "cache", "memory" */
 
 /* Runs a statement whose one parameter is a number, such as a note's key. */
 bool index_run_with_key(struct db *db, const char *sql, int64_t key, struct err *e);
-/* Binds ?1 to ?8: path, id, uid, type, stem, title, created, updated. `id`, like the
- * note, must outlast the query. */
-void index_bind_note(struct query *q, const struct note *n, struct str id);
+/* What a note's id, file name and title fold to; they lie in `text`, of NOTE_KEYS_MAX. */
+struct note_keys {
+    struct str id, stem, title;
+};
+#define NOTE_KEYS_MAX (3 * FOLD_KEY_MAX)
+void note_keys(struct str id, struct str title, struct buf *text, struct note_keys *out);
+/* Binds ?1 to ?11: path, id, uid, type, stem, title, created, updated, id_key, stem_key,
+ * title_key. `id` and `keys`, like the note, must outlast the query. */
+void index_bind_note(struct query *q, const struct note *n, struct str id,
+                     const struct note_keys *keys);
 
 /* The state column of a note. */
 enum index_state {

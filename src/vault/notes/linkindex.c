@@ -3,6 +3,8 @@
 
 #include <limits.h>
 
+#include "notes/aliases.h"
+#include "notes/fold.h"
 #include "notes/linkname.h"
 #include "notes/linkquery.h"
 #include "notes/name.h"
@@ -10,12 +12,14 @@
 /* ---- statements, kept open ---------------------------------------------- */
 
 #define NAMES_OF_A_NOTE "(?1, ?2, ?3, ?4, ?5, ?6)"
+#define NAMES_AT_ONCE 6
 
 static const char *const texts[LINKER_QUERIES] = {
-    /* The index knows no case; two names that differ in it may mean two notes. */
-    [FIND_NAME] = "SELECT key FROM names WHERE text = ?1 AND other = ?2"
-                  " AND text = ?1 COLLATE BINARY AND other = ?2 COLLATE BINARY",
-    [ADD_NAME] = "INSERT INTO names(text, other, outcome) VALUES(?1, ?2, 0)",
+    /* Two names that differ in case alone may mean two notes. */
+    [FIND_NAME] =
+        "SELECT key FROM names WHERE text_key = ?3 AND text = ?1 AND other = ?2",
+    [ADD_NAME] = "INSERT INTO names(text, other, text_key, other_key, outcome)"
+                 " VALUES(?1, ?2, ?3, ?4, 0)",
     [TOUCH_NAME] = "INSERT OR IGNORE INTO unsettled VALUES(?1)",
     [ADD_LINK] =
         "INSERT INTO links(source, number, line, kind, file, name, target, label,"
@@ -28,10 +32,18 @@ static const char *const texts[LINKER_QUERIES] = {
                   " (SELECT j.value FROM notes n, json_each("
                   "CASE WHEN json_valid(n.tags) THEN n.tags ELSE '[]' END) j"
                   " WHERE n.key = ?1)",
+    [ADD_ALIAS] = "INSERT INTO aliases(note, position, text, text_key)"
+                  " VALUES(?1, ?2, ?3, ?4)",
+    [TOUCH_ALIASES] =
+        "INSERT OR IGNORE INTO unsettled SELECT n.key FROM aliases a"
+        " JOIN names n ON n.text_key = a.text_key WHERE a.note = ?1 UNION"
+        " SELECT n.key FROM aliases a JOIN names n ON n.other_key = a.text_key"
+        " AND n.other_key <> '' WHERE a.note = ?1",
+    [DROP_ALIASES] = "DELETE FROM aliases WHERE note = ?1",
     [TOUCH_TEXT] = "INSERT OR IGNORE INTO unsettled"
-                   " SELECT key FROM names WHERE text IN " NAMES_OF_A_NOTE,
+                   " SELECT key FROM names WHERE text_key IN " NAMES_OF_A_NOTE,
     [TOUCH_OTHER] = "INSERT OR IGNORE INTO unsettled SELECT key FROM names"
-                    " WHERE other <> '' AND other IN " NAMES_OF_A_NOTE,
+                    " WHERE other_key <> '' AND other_key IN " NAMES_OF_A_NOTE,
     [TOUCH_LINKED] = "INSERT OR IGNORE INTO unsettled SELECT name FROM links"
                      " WHERE source = ?1 AND name IS NOT NULL",
     [TOUCH_SUBNOTES] = "INSERT OR IGNORE INTO unsettled SELECT name FROM subnotes"
@@ -40,13 +52,15 @@ static const char *const texts[LINKER_QUERIES] = {
     [DROP_SUBNOTES] = "DELETE FROM subnotes WHERE parent = ?1",
     [DROP_MEANING] = "UPDATE names SET note = NULL WHERE note = ?1",
     [REOPEN_CYCLES] = "UPDATE subnotes SET state = 0 WHERE state <> 1 AND state = 2",
-    [BY_NAME + RESOLVE_PATH] = RESOLVE_SQL("key", PATH, "LIMIT 2"),
-    [BY_NAME + RESOLVE_UID] = RESOLVE_SQL("key", UID, "LIMIT 2"),
-    [BY_NAME + RESOLVE_TITLE] = RESOLVE_SQL("key", TITLE, "LIMIT 2"),
-    [BY_NAME + RESOLVE_STEM] = RESOLVE_SQL("key", STEM, "LIMIT 2"),
-    [BY_NAME + RESOLVE_ID_ANYCASE] = RESOLVE_SQL("key", ID_ANYCASE, "LIMIT 2"),
-    [BY_NAME + RESOLVE_TITLE_ANYCASE] = RESOLVE_SQL("key", TITLE_ANYCASE, "LIMIT 2"),
-    [BY_NAME + RESOLVE_STEM_ANYCASE] = RESOLVE_SQL("key", STEM_ANYCASE, "LIMIT 2"),
+    [BY_NAME + RESOLVE_PATH] = RESOLVE_SQL("key, path", PATH, ""),
+    [BY_NAME + RESOLVE_UID] = RESOLVE_SQL("key, path", UID, ""),
+    [BY_NAME + RESOLVE_TITLE] = RESOLVE_SQL("key, path", TITLE, ""),
+    [BY_NAME + RESOLVE_STEM] = RESOLVE_SQL("key, path", STEM, ""),
+    [BY_NAME + RESOLVE_ID_ANYCASE] = RESOLVE_SQL("key, path", ID_ANYCASE, ""),
+    [BY_NAME + RESOLVE_TITLE_ANYCASE] = RESOLVE_SQL("key, path", TITLE_ANYCASE, ""),
+    [BY_NAME + RESOLVE_STEM_ANYCASE] = RESOLVE_SQL("key, path", STEM_ANYCASE, ""),
+    [BY_NAME + RESOLVE_ALIAS] = RESOLVE_SQL("key, path", ALIAS, ""),
+    [BY_NAME + RESOLVE_TAIL] = RESOLVE_SQL("key, path", TAIL, ""),
     [IS_USED] = "SELECT EXISTS(SELECT 1 FROM links WHERE name = ?1)"
                 " OR EXISTS(SELECT 1 FROM subnotes WHERE name = ?1)",
     [SET_NAME] = "UPDATE names SET note = ?2, outcome = ?3 WHERE key = ?1",
@@ -107,14 +121,19 @@ static int64_t name_key(struct linker *l, struct str text, struct str other,
     struct query *q = linker_query(l, FIND_NAME, e);
     if (!q)
         return 0;
+    scoped_buf struct buf text_key = buf_of(FOLD_KEY_MAX),
+                          other_key = buf_of(FOLD_KEY_MAX);
     query_bind_str(q, 1, text);
     query_bind_str(q, 2, other);
+    query_bind_str(q, 3, fold_key(text, &text_key));
     int64_t key = query_next(q, e) ? query_int(q, 0) : 0;
     query_again(q);
     if (key || e->code || !(q = linker_query(l, ADD_NAME, e)))
         return key;
     query_bind_str(q, 1, text);
     query_bind_str(q, 2, other);
+    query_bind_str(q, 3, buf_view(&text_key));
+    query_bind_str(q, 4, fold_key(other, &other_key));
     key = linker_run(q, e) ? db_last_id(l->db) : 0;
     return key && (l->bulk || linker_run_with(l, TOUCH_NAME, key, e)) ? key : 0;
 }
@@ -253,6 +272,47 @@ bool linker_drop_tags(struct linker *l, int64_t note, struct err *e)
     return linker_run_with(l, DROP_TAGS, note, e);
 }
 
+struct alias_writing {
+    struct linker *linker;
+    int64_t note, position;
+    struct err *e;
+};
+
+static void write_alias(void *arg, struct str alias)
+{
+    struct alias_writing *w = arg;
+    scoped_buf struct buf key = buf_of(FOLD_KEY_MAX);
+    struct query *q = w->e->code ? NULL : linker_query(w->linker, ADD_ALIAS, w->e);
+    if (!q)
+        return;
+    query_bind_int(q, 1, w->note);
+    query_bind_int(q, 2, w->position++);
+    query_bind_str(q, 3, alias);
+    query_bind_str(q, 4, fold_key(alias, &key));
+    (void)linker_run(q, w->e);
+}
+
+/* Links by the names that it had or has may lead elsewhere. */
+static bool drop_aliases(struct linker *l, int64_t note, struct err *e)
+{
+    return (l->bulk || linker_run_with(l, TOUCH_ALIASES, note, e)) &&
+           linker_run_with(l, DROP_ALIASES, note, e);
+}
+
+static bool write_aliases(struct linker *l, int64_t note, const struct note *n,
+                          struct err *e)
+{
+    struct alias_writing w = {.linker = l, .note = note, .e = e};
+    note_aliases(n, write_alias, &w);
+    return e->code == ERR_NONE &&
+           (l->bulk || !w.position || linker_run_with(l, TOUCH_ALIASES, note, e));
+}
+
+bool linker_aliases(struct linker *l, int64_t note, const struct note *n, struct err *e)
+{
+    return drop_aliases(l, note, e) && write_aliases(l, note, n, e);
+}
+
 bool linker_write(struct linker *l, int64_t key, const struct note *n,
                   const struct link_list *links, struct str tags, struct err *e)
 {
@@ -268,7 +328,7 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n,
     buf_done(&w.other);
     buf_done(&w.domain);
     return e->code == ERR_NONE && write_subnotes(l, key, n, e) &&
-           write_tags(l, key, tags, e);
+           write_tags(l, key, tags, e) && write_aliases(l, key, n, e);
 }
 
 bool linker_forget(struct linker *l, int64_t note, struct err *e)
@@ -276,7 +336,7 @@ bool linker_forget(struct linker *l, int64_t note, struct err *e)
     bool told = l->bulk || (linker_run_with(l, TOUCH_LINKED, note, e) &&
                             linker_run_with(l, TOUCH_SUBNOTES, note, e));
     if (!told || !linker_run_with(l, DROP_LINKS, note, e) ||
-        !linker_run_with(l, DROP_SUBNOTES, note, e))
+        !linker_run_with(l, DROP_SUBNOTES, note, e) || !drop_aliases(l, note, e))
         return false;
     l->tree_open = true;
     if (l->tree_waits)
@@ -296,31 +356,63 @@ bool linker_clear(struct linker *l, struct err *e)
     l->fresh = true;
     return db_exec(l->db,
                    "DELETE FROM links; DELETE FROM subnotes; DELETE FROM names;"
-                   "DELETE FROM unsettled; DELETE FROM broken; DELETE FROM tags",
+                   "DELETE FROM unsettled; DELETE FROM broken; DELETE FROM tags;"
+                   "DELETE FROM aliases",
                    e);
+}
+
+/* The names in use that fold to one of these; of fewer the last one is repeated. */
+static bool touch_names(struct linker *l, const struct str names[static NAMES_AT_ONCE],
+                        struct err *e)
+{
+    static const enum linker_query both[] = {TOUCH_TEXT, TOUCH_OTHER};
+    scoped_buf struct buf keys = buf_of(NAMES_AT_ONCE * FOLD_KEY_MAX);
+    size_t ends[NAMES_AT_ONCE];
+    for (size_t k = 0; k < NAMES_AT_ONCE; k++) {
+        fold_put(names[k], &keys);
+        ends[k] = keys.n;
+    }
+    for (size_t i = 0; i < LENGTH(both); i++) {
+        struct query *q = linker_query(l, both[i], e);
+        if (!q)
+            return false;
+        for (size_t k = 0, from = 0; k < NAMES_AT_ONCE; from = ends[k++])
+            query_bind_str(q, (int)k + 1, (struct str){keys.at + from, ends[k] - from});
+        if (!linker_run(q, e))
+            return false;
+    }
+    return true;
+}
+
+/* A link may name the end of the path "a/b/c/Plan": "b/c/Plan", "c/Plan". */
+static bool touch_tails(struct linker *l, struct str bare, struct err *e)
+{
+    struct str names[NAMES_AT_ONCE];
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < bare.n; i++) {
+        struct str tail = {bare.at + i + 1, bare.n - i - 1};
+        if (bare.at[i] != '/' || name_at_root(tail))
+            continue;
+        names[n++] = tail;
+        ok = n < NAMES_AT_ONCE || touch_names(l, names, e);
+        n %= NAMES_AT_ONCE;
+    }
+    for (size_t k = n; n && k < NAMES_AT_ONCE; k++)
+        names[k] = names[n - 1];
+    return ok && (!n || touch_names(l, names, e));
 }
 
 bool linker_touch(struct linker *l, struct str path, struct str uid, struct str title,
                   struct err *e)
 {
-    static const enum linker_query both[] = {TOUCH_TEXT, TOUCH_OTHER};
     if (l->bulk)
         return true;
     struct str bare = {path.at, path.n - (str_ends(path, ".md") ? 3 : 0)};
     scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     name_put_id(path, &id);
-    for (size_t i = 0; i < LENGTH(both); i++) {
-        struct query *q = linker_query(l, both[i], e);
-        if (!q)
-            return false;
-        query_bind_str(q, 1, bare);
-        query_bind_str(q, 2, buf_view(&id));
-        query_bind_str(q, 3, name_stem(path));
-        query_bind_str(q, 4, name_file(path));
-        query_bind_str(q, 5, title);
-        query_bind_str(q, 6, uid.n ? uid : title);
-        if (!linker_run(q, e))
-            return false;
-    }
-    return true;
+    const struct str names[NAMES_AT_ONCE] = {
+        bare,  buf_view(&id),      name_stem(path), name_file(path),
+        title, uid.n ? uid : title};
+    return touch_names(l, names, e) && touch_tails(l, bare, e);
 }

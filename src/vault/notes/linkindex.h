@@ -53,6 +53,9 @@ bool linker_drop_tags(struct linker *l, int64_t note, struct err *e);
 bool linker_write(struct linker *l, int64_t key, const struct note *n,
                   const struct link_list *links, struct str tags, struct err *e);
 
+/* The note's aliases are these from now on. */
+bool linker_aliases(struct linker *l, int64_t note, const struct note *n, struct err *e);
+
 /* The link, or the entry of the list of subnotes, calls its note by another name from now
  * on. */
 bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
@@ -61,17 +64,19 @@ bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
 bool linker_rename_subnote(struct linker *l, int64_t parent, int64_t position,
                            struct str text, struct err *e);
 
-/* Resolves a name; *note 0: nothing, or several notes. */
+/* Resolves a name; *note 0: nothing. Of several notes it is the one with the shortest path,
+ * then the first by path; of several with one uid none. */
 bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
                     struct err *e);
 /* The note has this path and title from now on: tells of each name in use that changes its
- * meaning by that; 0 is none, or several. linker_settle() then makes the names mean it. */
+ * meaning by that; 0 is none. linker_settle() then makes the names mean it. */
 typedef bool linker_changed(void *arg, int64_t name, struct str text, int64_t before,
                             int64_t after, struct err *e);
 bool linker_rename(struct linker *l, int64_t note, struct str path, struct str title,
                    linker_changed *changed, void *arg, struct err *e);
 
-/* Resolves a name; *note is set where it is one note. Reads only. */
+/* Resolves a name; *note is set unless it is NAME_MISSING, as by linker_meaning(). Reads
+ * only. */
 enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
                               struct err *e);
 

@@ -73,10 +73,8 @@ void link_put_domain(struct str host, struct buf *out)
         struct str label = host;
         if (dot)
             label = (struct str){dot + 1, (size_t)(host.at + host.n - dot - 1)};
-        for (size_t i = 0; i < label.n; i++) {
-            char c = label.at[i];
-            buf_char(out, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
-        }
+        for (size_t i = 0; i < label.n; i++)
+            buf_char(out, char_lower(label.at[i]));
         host.n = dot ? (size_t)(dot - host.at) : 0;
         if (dot)
             buf_char(out, '.');

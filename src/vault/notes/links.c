@@ -29,6 +29,13 @@ static void put_row_end(struct query *q, struct json_writer *w)
     json_pair_int(w, "line", query_int(q, LINE));
 }
 
+/* Several notes are called so: it leads to one of them. */
+static void put_ambiguous(struct query *q, struct json_writer *w)
+{
+    if (query_int(q, OUTCOME) == NAME_SEVERAL)
+        json_pair_bool(w, "ambiguous", true);
+}
+
 /* Leaves the object open. */
 static void links_put_link(struct query *q, struct json_writer *w)
 {
@@ -43,6 +50,7 @@ static void links_put_link(struct query *q, struct json_writer *w)
     put_row_end(q, w);
     if (query_is_null(q, NOTE) && query_int(q, IS_FILE))
         json_pair_bool(w, "file", true);
+    put_ambiguous(q, w);
 }
 
 static void put_address(struct query *q, struct json_writer *w)
@@ -161,8 +169,8 @@ static bool links_read_cursor(struct vault *v, struct page *p, struct err *e)
     if (!vault_resolve(v, p->cursor, p->after, &found, e))
         return false;
     return found || err_set(e, ERR_INVALID,
-                            "cursor must be the id of the last row of the page before; "
-                            "there is no note \"%.*s\" (any more)",
+                            "cursor must be the id of the last row of the previous "
+                            "page; there is no note \"%.*s\" (any more)",
                             STR_ARGS(str_cut(p->cursor, 80)));
 }
 
@@ -248,6 +256,7 @@ static void links_put_found(struct query *q, struct json_writer *w)
     json_pair_str(w, "text", query_str(q, LABEL));
     json_pair_cstr(w, "kind", beneath ? "hierarchy" : link_kind_name(kind_of(q)));
     json_pair_int(w, "line", query_int(q, LINE));
+    put_ambiguous(q, w);
     json_close(w);
 }
 
@@ -345,8 +354,8 @@ static bool add_domain(void *arg, struct str domain, struct err *e)
     link_put_domain(domain, &b);
     if (!b.n || b.failed || memchr(b.at, '/', b.n))
         return err_set(e, ERR_INVALID,
-                       "external_domains: \"%.*s\" is no domain; one is such as "
-                       "\"example.com\"",
+                       "external_domains: \"%.*s\" is not a domain; for example "
+                       "\"example.com\" is accepted",
                        STR_ARGS(str_cut(domain, 80)));
     links_put_item(arg, buf_view(&b));
     return true;
@@ -411,8 +420,8 @@ static void links_put_note(struct query *q, struct json_writer *w)
     json_pair_str(w, "id", query_str(q, 0));
     json_pair_str(w, "title", query_str(q, 1));
     json_pair_str(w, "type", query_str(q, 2));
-    note_pair_time(w, "created", query_int(q, 3));
-    note_pair_time(w, "updated", query_int(q, 4));
+    json_pair_time(w, "created", query_int(q, 3));
+    json_pair_time(w, "updated", query_int(q, 4));
     json_pair_str(w, "content_hash", query_str(q, 5));
     json_pair_raw(w, "metadata", query_str(q, 6));
     json_close(w);

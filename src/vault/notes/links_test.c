@@ -96,21 +96,64 @@ static void code_holds_no_links(void **state)
     assert_int_equal(json_length(json_get(all, "outgoing_external")), 0);
 }
 
-static void a_name_of_several_notes_is_broken(void **state)
+static void of_several_notes_the_shortest_path_is_meant(void **state)
 {
     (void)state;
     put("a/Plan.md", "");
     put("c/From.md", "[[Plan]] [[plan]]");
     assert_string_equal(outgoing("c/From"), "c/From>a/Plan,c/From>a/Plan");
     put("b/Plan.md", "");
-    assert_string_equal(outgoing("c/From"), "c/From>null,c/From>null");
-    const struct json *rows = call(links_find_broken, "null");
-    assert_string_equal(text(json_at(rows, 0), "reason"), "ambiguous");
+    assert_string_equal(outgoing("c/From"), "c/From>a/Plan,c/From>a/Plan");
+    assert_string_equal(broken(), "");
+    const struct json *link =
+        json_at(json_get(call(links_get_for_note, "'c/From'"), "outgoing_internal"), 0);
+    assert_true(json_bool(json_get(link, "ambiguous"), false));
+    link = json_at(call(links_list, "null"), 0);
+    assert_true(json_bool(json_get(link, "ambiguous"), false));
+    refused(ERR_CONFLICT, notes_get, "'Plan'"); /* a call must say which */
+    assert_int_equal(rename(full("a/Plan.md"), full("a/Aside.md")), 0);
+    put("longer/Plan.md", "");
+    assert_string_equal(outgoing("c/From"), "c/From>b/Plan,c/From>b/Plan");
+    assert_int_equal(unlink(full("longer/Plan.md")), 0);
+    assert_int_equal(rename(full("a/Aside.md"), full("a/Plan.md")), 0);
     put("b/Plan.md", "---\ntitle: plan\n---\n"); /* one spells it so */
     assert_string_equal(outgoing("c/From"), "c/From>a/Plan,c/From>b/Plan");
     assert_int_equal(unlink(full("a/Plan.md")), 0);
     assert_string_equal(outgoing("c/From"), "c/From>b/Plan,c/From>b/Plan");
     assert_string_equal(broken(), "");
+}
+
+static void names_are_compared_by_folding_and_normal_form(void **state)
+{
+    (void)state;
+    put("a/\xc3\x96rnen.md", "# \xc3\x89t\xc3\xa9\n"); /* composed */
+    put("a/From.md", "[[o\xcc\x88rnen]] [[\xc3\xb6RNEN.md]] [[a/O\xcc\x88RNEN]]\n\n"
+                     "[[E\xcc\x81TE\xcc\x81]] [x](O%CC%88rnen.md)\n");
+    assert_string_equal(broken(), "");
+    assert_int_equal(json_length(call(links_get_backlinks, "'\xc3\xb6rnen'")), 5);
+    assert_string_equal(text(call(notes_get, "'e\xcc\x81t\xc3\xa9'"), "id"),
+                        "a/\xc3\x96rnen");
+    assert_int_equal(unlink(full("a/\xc3\x96rnen.md")), 0);
+    assert_int_equal(json_length(call(links_find_broken, "null")), 5);
+    put("b/o\xcc\x88rnen.md", ""); /* decomposed */
+    assert_int_equal(json_length(call(links_find_broken, "null")), 2);
+}
+
+static void the_end_of_a_path_names_a_note_in_links_alone(void **state)
+{
+    (void)state;
+    put("a/From.md", "[[Garden/plan]] [[work/garden/Plan.md]] [[arden/Plan]]");
+    assert_string_equal(outgoing("a/From"), "a/From>null,a/From>null,a/From>null");
+    put("project/work/garden/Plan.md", "");
+    assert_string_equal(
+        outgoing("a/From"),
+        "a/From>project/work/garden/Plan,a/From>project/work/garden/Plan,a/From>null");
+    assert_string_equal(shown(call(notes_get, "'garden/Plan'")), "null");
+    (void)call(notes_rename, "{'identifier': 'project/work/garden/Plan',"
+                             " 'new_title': 'Beds', 'force': true}");
+    assert_string_equal(file("a/From.md"),
+                        "[[project/work/garden/Beds]] [[project/work/garden/Beds]] "
+                        "[[arden/Plan]]");
 }
 
 static void links_follow_what_happens_to_notes(void **state)
@@ -598,7 +641,9 @@ int main(void)
         T(all_links_of_a_note_are_told),
         T(a_note_is_found_by_each_of_its_names),
         T(code_holds_no_links),
-        T(a_name_of_several_notes_is_broken),
+        T(of_several_notes_the_shortest_path_is_meant),
+        T(names_are_compared_by_folding_and_normal_form),
+        T(the_end_of_a_path_names_a_note_in_links_alone),
         T(links_follow_what_happens_to_notes),
         T(an_index_made_anew_says_the_same),
         T(a_name_means_the_same_to_links_and_calls),

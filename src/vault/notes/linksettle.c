@@ -1,6 +1,7 @@
 /* Resolving names, and storing the outcome in the index. */
 #include <limits.h>
 
+#include "notes/index.h"
 #include "notes/linkquery.h"
 #include "notes/name.h"
 
@@ -11,6 +12,14 @@ struct meaning {
     int64_t note;
 };
 
+/* Of several notes the one with the shortest path, then the first by path. */
+static bool comes_before(struct str path, struct str other)
+{
+    if (path.n != other.n)
+        return path.n < other.n;
+    return memcmp(path.at, other.at, path.n) < 0;
+}
+
 static enum name_outcome names_look_up(void *arg, enum resolve_way way, struct str name,
                                        struct err *e)
 {
@@ -18,14 +27,21 @@ static enum name_outcome names_look_up(void *arg, enum resolve_way way, struct s
     struct query *q = linker_query(m->linker, (enum linker_query)(BY_NAME + way), e);
     if (!q)
         return NAME_MISSING;
-    query_bind_str(q, 1, name);
-    enum name_outcome found = NAME_MISSING;
-    if (query_next(q, e)) {
+    scoped_buf struct buf key = buf_of(FOLD_KEY_MAX);
+    resolve_bind(q, way, name, &key);
+    char best[PATH_MAX];
+    size_t n = 0, count = 0;
+    for (; query_next(q, e); count++) {
+        struct str path = query_str(q, 1);
+        if (path.n > sizeof best || (count && !comes_before(path, (struct str){best, n})))
+            continue;
         m->note = query_int(q, 0);
-        found = query_next(q, e) ? NAME_SEVERAL : NAME_FOUND;
+        memcpy(best, path.at, n = path.n);
     }
     query_again(q);
-    return found;
+    if (way == RESOLVE_UID && count > 1)
+        m->note = 0; /* a copied file: nobody knows which of them is meant */
+    return !count || e->code ? NAME_MISSING : count > 1 ? NAME_SEVERAL : NAME_FOUND;
 }
 
 enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
@@ -34,7 +50,7 @@ enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
     struct meaning m = {l, 0};
     enum name_outcome found = resolve_file(names_look_up, &m, name, e);
     if (!found && !e->code)
-        found = resolve_name(names_look_up, &m, name, true, e);
+        found = resolve_name(names_look_up, &m, name, RESOLVE_WAYS, e);
     if (found)
         *note = m.note;
     return found;
@@ -47,8 +63,6 @@ static enum name_outcome find_either(struct linker *l, struct str text, struct s
     enum name_outcome found = linker_find(l, text, note, e);
     if (found == NAME_MISSING && other.n)
         found = linker_find(l, other, note, e);
-    if (found != NAME_FOUND)
-        *note = 0;
     return found;
 }
 
@@ -96,7 +110,7 @@ static bool settle_name(struct linker *l, const struct unsettled *u, void *arg,
         return e->code == ERR_NONE && linker_run_with(l, DROP_NAME, u->key, e) &&
                linker_run_with(l, DROP_BROKEN, u->key, e);
     enum name_outcome found = find_either(l, u->text, u->other, &note, e);
-    if (e->code || !mark_broken(l, u->key, found != NAME_FOUND, e))
+    if (e->code || !mark_broken(l, u->key, !note, e))
         return false;
     if (note == u->note && found == u->outcome)
         return true;
@@ -203,12 +217,14 @@ bool linker_settle_tree(struct linker *l, struct err *e)
 static bool rename_row(struct linker *l, int64_t note, struct str path, struct str title,
                        struct err *e)
 {
-    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
+    struct note_keys keys;
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8), text = buf_of(NOTE_KEYS_MAX);
     name_put_id(path, &id);
+    note_keys(buf_view(&id), title, &text, &keys);
     scoped(query_end) struct query *q =
         db_query(l->db,
-                 "UPDATE notes SET path = ?2, id = ?3, type = ?4, stem = ?5, title = ?6"
-                 " WHERE key = ?1",
+                 "UPDATE notes SET path = ?2, id = ?3, type = ?4, stem = ?5, title = ?6,"
+                 " id_key = ?7, stem_key = ?8, title_key = ?9 WHERE key = ?1",
                  e);
     if (!q)
         return false;
@@ -218,6 +234,9 @@ static bool rename_row(struct linker *l, int64_t note, struct str path, struct s
     query_bind_str(q, 4, name_type(path));
     query_bind_str(q, 5, name_stem(path));
     query_bind_str(q, 6, title);
+    query_bind_str(q, 7, keys.id);
+    query_bind_str(q, 8, keys.stem);
+    query_bind_str(q, 9, keys.title);
     return query_run(q, e);
 }
 

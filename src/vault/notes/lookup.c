@@ -2,6 +2,7 @@
  * index, or by both as a change has the notes. */
 #include <stdio.h>
 
+#include "notes/fold.h"
 #include "notes/name.h"
 #include "notes/resolve.h"
 #include "notes/session.h"
@@ -29,13 +30,14 @@ static bool take_path(struct lookup *l, struct str path)
 }
 
 /* The notes that a query gives: none, one, or too many. */
-static enum name_outcome take_only(struct lookup *l, const char *sql, struct str name,
-                                   struct err *e)
+static enum name_outcome take_only(struct lookup *l, const char *sql,
+                                   enum resolve_way way, struct str name, struct err *e)
 {
+    scoped_buf struct buf key = buf_of(FOLD_KEY_MAX);
     scoped(query_end) struct query *q = db_query(l->db, sql, e);
     if (!q)
         return NAME_MISSING;
-    query_bind_str(q, 1, name);
+    resolve_bind(q, way, name, &key);
     scoped_buf struct buf ids = buf_of(BUF_LINE);
     size_t count = 0;
     while (query_next(q, e)) {
@@ -60,13 +62,13 @@ static enum name_outcome lookup_way(void *arg, enum resolve_way way, struct str 
 {
 #define WAY(way) [RESOLVE_##way] = RESOLVE_SQL("path", way, "ORDER BY path LIMIT 20")
     static const char *const ways[RESOLVE_WAYS] = {
-        WAY(UID),        WAY(TITLE),         WAY(STEM),
-        WAY(ID_ANYCASE), WAY(TITLE_ANYCASE), WAY(STEM_ANYCASE),
+        WAY(UID),           WAY(TITLE),        WAY(STEM),  WAY(ID_ANYCASE),
+        WAY(TITLE_ANYCASE), WAY(STEM_ANYCASE), WAY(ALIAS),
     };
 #undef WAY
     struct lookup *l = arg;
     if (way != RESOLVE_PATH)
-        return take_only(l, ways[way], name, e);
+        return take_only(l, ways[way], way, name, e);
     return take_path(l, name) ? NAME_FOUND : NAME_MISSING;
 }
 
@@ -83,13 +85,14 @@ static bool look_up_file(struct lookup *l, struct err *e)
            resolve_file(lookup_way, l, without_ending(l->wanted), e) == NAME_FOUND;
 }
 
-static bool look_up(struct db *db, void *arg, struct err *e)
+static bool lookup_read(struct db *db, void *arg, struct err *e)
 {
     struct lookup *l = arg;
     struct str id = without_ending(l->wanted);
     l->db = db;
-    l->found = resolve_name(lookup_way, l, l->wanted, l->any_case, e) == NAME_FOUND ||
-               (!e->code && id.n && resolve_name(lookup_way, l, id, l->any_case, e));
+    enum resolve_way end = l->any_case ? RESOLVE_TAIL : RESOLVE_ID_ANYCASE;
+    l->found = resolve_name(lookup_way, l, l->wanted, end, e) == NAME_FOUND ||
+               (!e->code && id.n && resolve_name(lookup_way, l, id, end, e));
     return e->code == ERR_NONE;
 }
 
@@ -107,8 +110,8 @@ bool vault_find(struct vault *v, struct change *c, struct str identifier, bool a
     struct lookup l = {
         .v = v, .c = c, .wanted = identifier, .any_case = any_case, .path = path};
     l.found = look_up_file(&l, e);
-    bool ok =
-        l.found || (c ? session_use(v, c, look_up, &l, e) : index_use(v, look_up, &l, e));
+    bool ok = l.found || (c ? session_use(v, c, lookup_read, &l, e)
+                            : index_use(v, lookup_read, &l, e));
     *found = ok && l.found;
     if (c && !ok)
         change_looks(c); /* it may list those that have the title */

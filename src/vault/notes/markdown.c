@@ -56,6 +56,7 @@ struct finder {
     bool images; /* are told of, too */
     bool image;  /* what is being told of is one */
     void (*each)(void *arg, const struct link *l);
+    void (*each_tag)(void *arg, struct str tag); /* NULL: links are looked for */
     void *arg;
     size_t no_ticks[TICKS_MAX + 1]; /* from here on no run of this length, + 1 */
     unsigned endless;               /* of html_inline() */
@@ -69,7 +70,7 @@ static struct str finder_part(const struct finder *f, size_t from, size_t to)
 static void finder_found(struct finder *f, size_t at, struct str target, struct str label,
                          enum link_kind kind)
 {
-    if (f->found == f->most || target.n == 0)
+    if (f->found == f->most || target.n == 0 || f->each_tag)
         return;
     f->found++;
     for (; f->counted < at; f->counted++) {
@@ -168,7 +169,7 @@ static size_t closing_bracket(const struct finder *f, size_t i, size_t nested)
     return 0;
 }
 
-static size_t skip_space(const struct finder *f, size_t i)
+static size_t markdown_skip_space(const struct finder *f, size_t i)
 {
     while (i < f->s.n && strchr(" \t\r\n", f->s.at[i]) && f->s.at[i])
         i++;
@@ -236,14 +237,14 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
     if (!close || close + 1 >= f->s.n || f->s.at[close + 1] != '(')
         return 0;
     struct str target;
-    size_t k = destination(f, skip_space(f, close + 2), &target);
+    size_t k = destination(f, markdown_skip_space(f, close + 2), &target);
     if (!k)
         return 0;
-    k = skip_space(f, k);
+    k = markdown_skip_space(f, k);
     k = link_title(f, k);
     if (!k)
         return 0;
-    k = skip_space(f, k);
+    k = markdown_skip_space(f, k);
     if (k >= f->s.n || f->s.at[k] != ')')
         return 0;
     if (!image && f->images)
@@ -263,7 +264,7 @@ static size_t definition(struct finder *f, size_t i)
         f->s.at[i + 1] == '^')
         return 0;
     struct str target;
-    size_t k = destination(f, skip_space(f, close + 2), &target);
+    size_t k = destination(f, markdown_skip_space(f, close + 2), &target);
     if (!k)
         return 0;
     found_target(f, i, target, finder_part(f, i + 1, close));
@@ -326,9 +327,54 @@ static size_t bracket(struct finder *f, size_t i)
     return end || f->heading || !heads_line ? end : definition(f, i);
 }
 
+/* Bytes of the character at `i` where a tag may have it; 0: it ends there. */
+static size_t tag_character(struct str s, size_t i)
+{
+    unsigned char c = (unsigned char)s.at[i],
+                  d = i + 1 < s.n ? (unsigned char)s.at[i + 1] : 0;
+    if (c < 0x80)
+        return is_alnum((char)c) || c == '-' || c == '_' || c == '/';
+    /* Blanks (U+00A0, U+3000) and the punctuation of U+2000 and U+2E00 on. */
+    unsigned char third = i + 2 < s.n ? (unsigned char)s.at[i + 2] : 0;
+    bool general = c == 0xe2 && (d == 0x80 || (d == 0x81 && third < 0xb0));
+    bool supplement = c == 0xe2 && (d == 0xb8 || d == 0xb9);
+    bool blank = (c == 0xc2 && d == 0xa0) || (c == 0xe3 && d == 0x80 && third == 0x80);
+    size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    return general || supplement || blank ? 0 : i + n <= s.n ? n : s.n - i;
+}
+
+static bool heads_word(struct str s, size_t i)
+{
+    struct str before = {s.at, i};
+    return i == 0 || strchr(" \t\r\n", s.at[i - 1]) || str_ends(before, "\u00a0") ||
+           str_ends(before, "\u3000");
+}
+
+/* The tag behind the sign at `i`; empty: it is none. */
+static struct str tag_at(struct str s, size_t i)
+{
+    size_t k = i + 1, n;
+    bool name = false;
+    while (k < s.n && (n = tag_character(s, k))) {
+        name = name || !(s.at[k] >= '0' && s.at[k] <= '9');
+        k += n;
+    }
+    return name && heads_word(s, i) ? (struct str){s.at + i + 1, k - i - 1} : STR("");
+}
+
+static size_t hash_sign(struct finder *f, size_t i)
+{
+    struct str tag = f->each_tag ? tag_at(f->s, i) : STR("");
+    if (!tag.n)
+        return 0;
+    f->found++;
+    f->each_tag(f->arg, tag);
+    return i + 1 + tag.n;
+}
+
 /* With what something may begin that find_in() looks at. */
-static const bool begins[256] = {['\\'] = true, ['`'] = true, ['['] = true,
-                                 ['!'] = true,  ['<'] = true, ['h'] = true};
+static const bool begins[256] = {['\\'] = true, ['`'] = true, ['['] = true, ['!'] = true,
+                                 ['<'] = true,  ['h'] = true, ['#'] = true};
 
 static bool find_in(void *arg, const struct block *b)
 {
@@ -371,6 +417,9 @@ static bool find_in(void *arg, const struct block *b)
         case 'h':
             end = bare_address(f, i);
             break;
+        case '#':
+            end = hash_sign(f, i);
+            break;
         default:
             break;
         }
@@ -403,6 +452,29 @@ void markdown_targets(struct str text, void (*each)(void *arg, const struct link
                       void *arg)
 {
     find_links(text, SIZE_MAX, true, each, arg);
+}
+
+void markdown_tags(struct str text, void (*each)(void *arg, struct str tag), void *arg)
+{
+    struct finder *f = mem_new(sizeof *f);
+    f->each_tag = each;
+    f->arg = arg;
+    f->most = LINKS_MAX;
+    blocks_scan(text, find_in, f);
+    free(f);
+}
+
+bool markdown_may_have_tags(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        const char *sign = memchr(text.at + i, '#', text.n - i);
+        if (!sign)
+            return false;
+        i = (size_t)(sign - text.at);
+        if (tag_at(text, i).n)
+            return true;
+    }
+    return false;
 }
 
 /* ---- where a link leads ------------------------------------------------- */

@@ -39,6 +39,13 @@ void markdown_links(struct str text, void (*each)(void *arg, const struct link *
 void markdown_targets(struct str text, void (*each)(void *arg, const struct link *l),
                       void *arg);
 
+/* The #tags of the same runs, without their sign, in the order in which they stand: behind
+ * white space or at the head of a run; letters, digits, - _ / and what is not ASCII, one of
+ * them no digit. */
+void markdown_tags(struct str text, void (*each)(void *arg, struct str tag), void *arg);
+/* May the text have one? Quick, and never wrong where it says no. */
+bool markdown_may_have_tags(struct str text);
+
 /* The text of the first heading of level 1, which may have several lines; empty if there
  * is none. */
 struct str markdown_title(struct str text);

@@ -1,4 +1,4 @@
-/* Titles and links: found in text, passed over in code, and in linear time. */
+/* Titles and links: found in text, ignored in code, and in linear time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,8 +89,8 @@ static void code_is_passed_over(void **state)
     assert_links("``` a`b\n[[x]]", "w2:x|x;");
 }
 
-/* Where blocks begin and end is told in section_test.c; here, that links and titles stand
- * in the same ones. */
+/* Block boundaries are tested in section_test.c; here, that links and titles use the same
+ * blocks. */
 static void blocks_are_those_of_commonmark(void **state)
 {
     (void)state;
@@ -187,8 +187,8 @@ static void targets_are_resolved_inside_the_vault(void **state)
     }
 }
 
-/* Openers that never close, a million of each: seconds would be minutes if any of
- * them were looked for to the end each time. */
+/* Unclosed openers, a million of each: minutes instead of seconds if each were searched
+ * to the end. */
 static void hostile_text_takes_no_longer(void **state)
 {
     (void)state;

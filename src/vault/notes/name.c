@@ -85,7 +85,7 @@ static bool is_unsafe(uint32_t c)
     return c < 0x80 && strchr("/\\:*?\"<>|#^[]", (int)c) != NULL;
 }
 
-static bool is_space(uint32_t c)
+static bool is_unicode_space(uint32_t c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == 0xa0 ||
            (c >= 0x2000 && c <= 0x200a) || c == 0x3000;
@@ -137,7 +137,7 @@ bool name_from_title(struct str title, struct buf *out)
         const char *from = at;
         uint32_t c = str_next_char(&at, end);
         struct str kept = {from, (size_t)(at - from)};
-        if (is_space(c)) {
+        if (is_unicode_space(c)) {
             space = true;
             continue;
         }
@@ -166,6 +166,21 @@ bool name_is_type(struct str type)
         return false;
     scoped_buf struct buf safe = buf_of(BUF_NAME);
     return name_from_title(type, &safe) && str_eq(buf_view(&safe), type);
+}
+
+bool name_is_folder(struct str folder)
+{
+    if (folder.n > PATH_MAX / 2)
+        return false;
+    while (folder.n) {
+        const char *slash = memchr(folder.at, '/', folder.n);
+        size_t n = slash ? (size_t)(slash - folder.at) : folder.n;
+        if (!name_is_type((struct str){folder.at, n}) || n + 1 == folder.n)
+            return false;
+        n += slash != NULL;
+        folder = (struct str){folder.at + n, folder.n - n};
+    }
+    return true;
 }
 
 void name_put_title(struct str title, struct buf *out)

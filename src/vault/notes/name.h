@@ -18,6 +18,8 @@
 bool name_is_path(struct str path);
 /* Is it a single folder name that is safe on every system, as a note's type must be? */
 bool name_is_type(struct str type);
+/* Is it a folder's path, of such names? Empty: the root. */
+bool name_is_folder(struct str folder);
 
 /* Parts of a note's path; borrowed from it. */
 struct str name_file(struct str path); /* "Plan.md" */

@@ -1,4 +1,4 @@
-/* Paths that may be opened, names that titles become, dates that are read. */
+/* Valid paths, file names made from titles, parsed dates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

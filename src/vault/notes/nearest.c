@@ -7,19 +7,14 @@
 #include "notes/name.h"
 #include "os/os.h"
 
-#define NEAREST_MAX 8u
 #define TIME_MAX_NS 50000000u
-
-struct near {
-    char *id; /* in the arena */
-    size_t slips;
-};
 
 struct nearest {
     struct str name, stem; /* `stem`: what stands behind its last slash */
     struct arena *arena;
-    struct near found[NEAREST_MAX];
-    size_t count, max;
+    struct str *found; /* NOTES_NEAREST of them, in the arena */
+    size_t slips[NOTES_NEAREST];
+    size_t count;
 };
 
 /* As many slips as a name of this length may have: a short one is soon another word. */
@@ -62,17 +57,20 @@ static size_t slips_of(const struct nearest *x, struct str id, struct str title)
 static bool nearest_keep(struct nearest *x, struct str id, size_t slips, struct err *e)
 {
     size_t at = x->count;
-    while (at > 0 && x->found[at - 1].slips > slips)
+    while (at > 0 && x->slips[at - 1] > slips)
         at--;
-    if (at == x->max)
+    if (at == NOTES_NEAREST)
         return true;
     char *copy = arena_copy(x->arena, id.at, id.n, e);
     if (!copy)
         return false;
-    x->count += x->count < x->max;
-    for (size_t i = x->count - 1; i > at; i--)
+    x->count += x->count < NOTES_NEAREST;
+    for (size_t i = x->count - 1; i > at; i--) {
         x->found[i] = x->found[i - 1];
-    x->found[at] = (struct near){copy, slips};
+        x->slips[i] = x->slips[i - 1];
+    }
+    x->found[at] = (struct str){copy, id.n};
+    x->slips[at] = slips;
     return true;
 }
 
@@ -91,21 +89,15 @@ static bool nearest_read(struct db *db, void *arg, struct err *e)
     return q && !e->code;
 }
 
-bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
-                   struct err *e)
+bool notes_nearest(struct vault *v, struct str name, struct str ids[static NOTES_NEAREST],
+                   size_t *count, struct arena *a, struct err *e)
 {
-    scoped(arena_free) struct arena *arena = arena_new(ARENA_CALL);
     const char *slash = memrchr(name.at, '/', name.n);
     size_t from = slash ? (size_t)(slash + 1 - name.at) : 0;
-    struct nearest x = {.name = name,
-                        .stem = {name.at + from, name.n - from},
-                        .arena = arena,
-                        .max = max < NEAREST_MAX ? max : NEAREST_MAX};
+    struct nearest x = {
+        .name = name, .stem = {name.at + from, name.n - from}, .arena = a, .found = ids};
     if (x.stem.n && !index_use(v, nearest_read, &x, e))
         return false;
-    json_open_array(out);
-    for (size_t i = 0; i < x.count; i++)
-        json_put_cstr(out, x.found[i].id);
-    json_close(out);
-    return buf_check(out->out, "the answer", e);
+    *count = x.count;
+    return true;
 }

@@ -57,9 +57,16 @@ static void expect(const char *name, const char *want)
     struct err e = {0};
     scoped_buf struct buf b;
     buf_init(&b, 1 << 20);
-    struct json_writer w = json_writer(&b);
-    if (!notes_nearest(vault, str_of(name), 3, &w, &e))
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    struct str ids[NOTES_NEAREST];
+    size_t count;
+    if (!notes_nearest(vault, str_of(name), ids, &count, a, &e))
         fail_msg("%s: %s", name, e.msg);
+    struct json_writer w = json_writer(&b);
+    json_open_array(&w);
+    for (size_t i = 0; i < count; i++)
+        json_put_str(&w, ids[i]);
+    json_close(&w);
     assert_string_equal(buf_cz(&b), want);
 }
 

@@ -1,4 +1,5 @@
 /* Reading single notes. */
+#include "notes/aliases.h"
 #include "notes/history.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
@@ -37,13 +38,18 @@ static void note_put(struct vault *v, const struct note *n, struct arena *proper
     markdown_links(n->front.body, note_put_link, w);
     json_close(w);
     json_pair_str(w, "type", name_type(n->path));
-    note_pair_time(w, "created", n->created_ms);
-    note_pair_time(w, "updated", n->updated_ms);
+    json_pair_time(w, "created", n->created_ms);
+    json_pair_time(w, "updated", n->updated_ms);
     json_pair_str(w, "path", n->path);
     json_pair_str(w, "filename", name_file(n->path));
     json_pair_int(w, "size", (int64_t)n->bytes.n);
     json_key(w, "tags");
     note_put_tags(n, w);
+    scoped_buf struct buf aliases = buf_of(YML_JSON_MAX);
+    struct json_writer names = json_writer(&aliases);
+    note_put_aliases(n, &names);
+    if (!str_eq(buf_view(&aliases), STR("[]")))
+        json_pair_raw(w, "aliases", buf_view(&aliases));
     if (n->front.state == FRONTMATTER_BROKEN)
         json_pair_cstr(w, "frontmatter_error", n->front.error);
     if (properties) {
@@ -117,7 +123,7 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     }
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     struct note n;
-    if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e))
+    if (!note_parse(v, str_of(path), buf_view(&bytes), &st, a, &n, e))
         return false;
     note_put(v, &n, properties ? a : NULL, whole, out);
     note_tell(v, &n, true);

@@ -14,8 +14,8 @@
  * vault; where root X.md and note/X.md both exist, the root one has the id "X.md"). A type is
  * the first folder of the path, "note" at the root. The uid is the frontmatter's `id`. An
  * identifier is an id, uid, path, or a title or file name that only one note has (else
- * ERR_CONFLICT); where none is spelt so, an id, title or file name whatever the case of
- * ASCII letters, but for the history. See resolve.h.
+ * ERR_CONFLICT); where none is spelt so, an id, title or file name whatever the case and
+ * the normal form of Unicode, but for the history. See resolve.h.
  *
  * Threads: safe, except open and close. */
 #pragma once
@@ -26,7 +26,7 @@
 #define NOTE_SIZE_MAX (16u << 20) /* bytes of a note's file; ERR_LIMIT above */
 struct vault;
 struct patterns;
-/* Reads and writes nothing. ERR_NOT_FOUND, ERR_DENIED, ERR_INVALID (no folder), ERR_IO. */
+/* Reads its settings (settings.h). ERR_NOT_FOUND, ERR_DENIED, ERR_IO, ERR_INVALID. */
 struct vault *vault_open(const char *path, struct err *e);
 void vault_close(struct vault *v); /* NULL is fine; no call may be running */
 /* Was its folder deleted? Then calls fail with ERR_NOT_FOUND, or find nothing. */
@@ -42,53 +42,49 @@ struct vault_author {
     bool (*admits)(void *arg, size_t bytes, struct err *e);
     void *arg;
 };
-/* The changes that a call would make. `looks`: nothing is written; the call fails once `known`, with
- * `told`: [{id, path, action, new_path?, title?, uid?, content_hash?, diff}, {others?}] as far
- * as the view may read. Then, looking no more, it is ERR_CONFLICT to change other versions. */
+/* A change that a call would make, as far as the view may read: else a member is empty. Borrowed
+ * for the call of review_fn. */
+struct reviewed_change {
+    const char *action; /* "create", "update", "rename", "move", "delete" */
+    struct str id, path, new_path, title, uid, content_hash, diff;
+    bool diff_cut;
+    size_t others; /* not 0: so many further changes; nothing else is set */
+};
+typedef void review_fn(void *arg, const struct reviewed_change *one);
+/* The changes that a call would make. `looks`: nothing is written; the call fails once `known`,
+ * and `tell` had each of them (NULL: what it had before is void). Then, looking no more, it is
+ * ERR_CONFLICT to change other versions. */
 struct vault_review {
     bool looks, known, changes; /* anything at all? */
     char digest[80];
-    struct buf told; /* of the caller, who inits it */
+    review_fn *tell;
+    void *arg;
 };
 /* The same vault, for one call. Of notes (types) that it may not read no answer or failure
  * tells; either cancel (NULL is fine) ends what it matches. Closed before the vault itself;
- * all pointers are borrowed until then. */
+ * all pointers are borrowed until then. `permits`: may the caller call "notes.delete", too? */
 struct vault_view {
     const struct vault_author *author; /* NULL: nobody said */
     bool notes, types;                 /* may be read */
     struct cancel *cancel[2];
     struct vault_review *review; /* NULL: none */
     struct outcome *outcome;     /* what the call does is added to it; NULL: to none */
+    bool (*permits)(const void *arg, const char *call, struct err *e); /* NULL: all */
+    const void *permits_arg;
 };
 struct vault *vault_as(struct vault *v, const struct vault_view *view);
-/* A copy to try things on. Files that are no notes have their names and sizes alone, until
- * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind; either
- * cancel (NULL is fine, as is NULL for both) ends the copying. */
-struct vault_copy;
-struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
-                                   struct err *e);
-/* A copy without notes: the types and their descriptions are there. */
-struct vault_copy *vault_copy_empty(struct vault *of, struct err *e);
-/* From now on it is always this moment in it; 0: the clock goes. Before the first call. */
-void vault_set_clock(struct vault *v, int64_t now_ms);
-void vault_copy_free(struct vault_copy *c); /* with its vault; NULL is fine */
-struct vault *vault_copy_vault(struct vault_copy *c, const char **path); /* its own */
-bool vault_copy_files(struct vault_copy *c, struct err *e);
-/* -> the first 200 of *all: [{path, action, new_path?, id?, new_id?}], by path. */
-bool vault_copy_changes(struct vault_copy *c, size_t *all, struct json_writer *out,
-                        struct err *e);
 /* `options` is what a call's comment begins with; what follows "->" goes to `out`. */
 typedef bool vault_call(struct vault *v, const struct json *options,
                         struct json_writer *out, struct err *e);
-/* {type (or type_id; "note"), title, content?, metadata?}, or {markdown, type?, title?}
- * with the whole file, kept as it is -> {id, type, title, filename, path, created}. The
- * title becomes a safe file name. ERR_CONFLICT names the id that has it already. Metadata
- * keys id, type, title and updated are refused. */
+/* {type (or type_id; "note") or folder ("": the root), title, content?, metadata?}, or
+ * {markdown, type?, folder?, title?} with the whole file, kept as it is -> {id, type, title,
+ * filename, path, created}. The title becomes a safe file name. ERR_CONFLICT names the id
+ * that has it already. Metadata keys id, type, title and updated are refused. */
 vault_call notes_create;
 /* "identifier" or {identifier, properties?, markdown?} -> null, or {id, uid, title,
  * content, metadata, content_hash, links, type, created, updated, path, filename, size,
- * tags} and, where the frontmatter is no YAML, frontmatter_error. `content` stands behind
- * the frontmatter; bytes that are no UTF-8 read as U+FFFD. `metadata` is the frontmatter
+ * tags} and, where there are any, aliases and frontmatter_error (it is no YAML). `content` stands
+ * behind the frontmatter; bytes that are no UTF-8 read as U+FFFD. `metadata` is the frontmatter
  * less id, type, title, created, updated. `links`: [{target, label, kind: wiki | markdown
  * | external, line}]. `uid` may be null. `properties` adds an H2 section's trimmed text by
  * its heading, and the metadata's keys that are none; `markdown` the whole file. Needs the
@@ -112,7 +108,7 @@ vault_call notes_delete;
  * stands: in the frontmatter, or in the heading. ERR_CONFLICT: the name is taken, or links
  * to other notes by that name would not lead there any more. */
 vault_call notes_rename;
-/* {identifier, new_type, the same} -> {success, old_id, new_id, old_type, new_type,
+/* {identifier, new_type or folder, the same} -> {success, old_id, new_id, old_type, new_type,
  * filename, title, timestamp, links_updated, notes_with_updated_links, path,
  * content_hash}. To the folder new_type; folders inside of the type stay. */
 vault_call notes_move;
@@ -124,19 +120,6 @@ vault_call notes_get_sections;
 vault_call notes_update_section;
 vault_call notes_batch; /* {changes: [{action, ...}], dry_run?} -> {success, results} */
 
-/* ---- what a program made of the files ----------------------------------- */
-/* As vfs_changes(); `inode` and what follows: what it found, where that was there before. */
-struct notes_file {
-    struct str path, bytes; /* from the vault to it; of a file made or changed */
-    enum notes_file_change { NOTES_MADE, NOTES_CHANGED, NOTES_REMOVED } change;
-    bool folder, owner_only; /* the latter: a new file is 0600 */
-    uint64_t inode, size;
-    int64_t modified_ns, changed_ns; /* since 1970, as `since_ns` */
-};
-/* Keeps all of it or nothing: notes as one change set; what other files held goes to the
- * trash. ERR_CONFLICT: one is not what was found, or was changed since `since_ns`. */
-bool notes_put_files(struct vault *v, const struct notes_file *files, size_t count,
-                     int64_t since_ns, struct err *e);
 /* ---- what notes held before ---------------------------------------------- */
 /* "identifier" or {identifier, limit? (100, at most 1000), cursor? (a revision)}
  * -> [{revision, updated_at, author, content_hash, summary, size, action, path,
@@ -153,17 +136,22 @@ vault_call notes_get_revision;
  * A deleted note needs no hash and comes back where it was; ERR_CONFLICT when that
  * name is taken. */
 vault_call notes_restore;
+/* {call?, since? (a date, or "1h" before now), agent?, dry_run?} -> {undone, notes, kept, refused,
+ * timestamp}: what those calls changed becomes what it was, but for `refused`, changed since. */
+vault_call notes_undo;
+/* null or {call?, since?, agent?, limit? (20, at most 1000), cursor?, diff?} -> [{call?, author,
+ * time, notes, cursor, changes, more?}]: calls that changed notes, the last one first. */
+vault_call notes_log;
 /* null or {limit? (100, at most 1000), cursor? (a backup_path)} -> [{backup_path, id,
  * path, type, deleted_at, size}], the one deleted last first. */
 vault_call notes_list_trash;
-/* null, "type" or {typeName (or type)?, limit? (1000, at most 10000), order? (updated,
- * path), cursor?, fields?} -> [{id, title, type, created, updated, size, tags, path}],
- * the one updated last first, then by id, or by path. `cursor` is the id of the last row
- * of the page before, or its path. `fields` picks among these and uid, filename,
- * content_hash, metadata, properties (properties_cut: the keys told in part). */
+/* null, "type" or {typeName (or type)?, folder?, recursive?, limit? (1000, at most 10000),
+ * order? (updated, path), cursor?, fields?} -> [{id, title, type, created, updated, size,
+ * tags, path}], the one updated last first, then by id, or by path. `cursor` is the id of
+ * the last row of the page before, or its path. `fields` picks among these and uid, filename,
+ * content_hash, metadata, aliases, properties (properties_cut: the keys told in part). */
 vault_call notes_list;
-/* Each note's id, path and hash, by path from the one behind `after` on; `each` is given some
- * twice where the index is read anew. */
+/* Each note's id, path and hash, by path, behind `after`; some twice where it is read anew. */
 bool notes_each(struct vault *v, struct str after, size_t limit, effect_fn *each,
                 void *arg, struct err *e);
 /* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
@@ -183,22 +171,18 @@ vault_call notes_search_by_text;
 struct sql_caller;
 bool notes_search_sql(struct vault *v, const struct json *options,
                       const struct sql_caller *c, struct json_writer *out, struct err *e);
-/* {types?, tags?, keys? (of metadata), each [names], values?: [{key, value, equal}]} -> [{what,
- * name, nearest?, known: [at most 12], holds?}] of those that no note has, nor, of types, a
- * description. Of values `what` is the key, and holds: "numbers" or "texts", where the value
- * is of the other kind; without `equal` that alone is told. */
-vault_call notes_unknown;
-/* Ids that a wrong identifier may mean, likeliest first, at most `max` (8), within 50 ms. */
-bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
-                   struct err *e);
+/* Ids that a wrong identifier may mean, likeliest first, within 50 ms; *count of them. */
+#define NOTES_NEAREST 3u
+bool notes_nearest(struct vault *v, struct str name, struct str ids[static NOTES_NEAREST],
+                   size_t *count, struct arena *a, struct err *e);
 
 /* ---- links -------------------------------------------------------------- */
-/* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code
- * and HTML. It leads to the note that its target identifies: by id, path, uid, title or file name,
- * with ".md" or without, and where none is spelt so, whatever the case of ASCII letters.
- * A Markdown target is first taken as a path from the note's own folder, percent signs
- * decoded. A name that several notes have leads nowhere: it is broken, "ambiguous".
- *
+/* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code and HTML. It
+ * leads to the note that its target identifies: by id, path, uid, title or file name, with ".md"
+ * or without, and where none is spelt so, whatever the case and normal form, or by the end of its
+ * path ("b/c" for a/b/c). A Markdown target is first taken as a path from the note's own folder,
+ * percent signs decoded. Of several notes with the name it leads to the one with the shortest
+ * path, then the first by path (of several with one uid to none); the row is `ambiguous: true`.
  * A row tells of one link: {source_note_id, target_note_id | null, target, link_text,
  * link_type: wiki | markdown, line (of the content, from 1)}, and `file: true` where the
  * target is a file that is no note (an image, a PDF): such are never called broken. */

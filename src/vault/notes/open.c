@@ -10,6 +10,8 @@ struct vault *vault_open(const char *path, struct err *e)
     v->dir = os_dir_open(path, e);
     if (v->dir < 0)
         return NULL;
+    if (!settings_read(v->dir, &v->settings, e))
+        return NULL;
     v->index = index_new(v);
     v->history = history_new(v);
     return take(v);

@@ -4,7 +4,7 @@
 
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* As notes.get tells them of the note "A". */
+/* Those of the note "A" in notes.get. */
 static const char *properties(const char *note)
 {
     put("A.md", note);

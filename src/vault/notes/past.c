@@ -41,7 +41,7 @@ static bool uid_of(struct vault *v, const char *path, struct arena *a, struct st
     if (!vault_read(v, path, &bytes, &st, &found, &why) || !found)
         return true; /* too large, or not readable: known by its path */
     char *copy = arena_copy(a, bytes.at, bytes.n, e);
-    if (!copy || !note_parse(str_of(path), (struct str){copy, bytes.n}, &st, a, &n, e))
+    if (!copy || !note_parse(v, str_of(path), (struct str){copy, bytes.n}, &st, a, &n, e))
         return false;
     *uid = n.uid;
     return true;
@@ -66,7 +66,7 @@ static bool note_key(struct vault *v, struct db *db, struct str identifier, bool
 static void put_revision(struct query *q, struct json_writer *w)
 {
     json_pair_int(w, "revision", query_int(q, 0));
-    note_pair_time(w, "updated_at", query_int(q, 1));
+    json_pair_time(w, "updated_at", query_int(q, 1));
     json_pair_str(w, "author", query_str(q, 2));
     json_pair_str(w, "content_hash", query_str(q, 6));
     json_pair_str(w, "summary", query_str(q, 4));
@@ -82,7 +82,7 @@ struct asked {
     int64_t limit, before; /* 0: from the newest on */
 };
 
-static bool read_asked(const struct json *o, struct asked *a, struct err *e)
+static bool history_options_read(const struct json *o, struct asked *a, struct err *e)
 {
     *a = (struct asked){.limit = NOTES_HISTORY_LIMIT_USUAL};
     if (json_is(o, JSON_OBJECT) &&
@@ -152,9 +152,9 @@ bool notes_history(struct vault *v, const struct json *options, struct json_writ
     struct asked a;
     int64_t key = 0;
     bool none = false;
-    if (!read_asked(options, &a, e))
+    if (!history_options_read(options, &a, e))
         return false;
-    scoped_buf struct buf text = buf_of(4u << 20);
+    scoped_buf struct buf text = buf_of(BUF_FILE);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     struct db *db = open_past(v, a.identifier, &key, &none, e);
@@ -213,7 +213,7 @@ static bool put_old_note(struct str bytes, struct json_writer *w, struct err *e)
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     struct note n;
     struct os_stat st = {0};
-    if (!note_parse(STR("note.md"), bytes, &st, a, &n, e))
+    if (!note_parse(NULL, STR("note.md"), bytes, &st, a, &n, e))
         return false;
     json_pair_str(w, "content", n.front.body);
     json_key(w, "metadata");
@@ -295,14 +295,15 @@ static bool put_restored(struct change *c, struct vault *v, const struct restori
         json_pair_int(out, "revision", r->revision);
     else
         json_pair_str(out, "backup_path", r->backup);
-    note_pair_time(out, "timestamp", os_real_ms());
+    json_pair_time(out, "timestamp", os_real_ms());
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;
 }
 
-static bool from_trash(struct change *c, struct vault *v, const struct restoring *r,
-                       struct json_writer *out, struct err *e)
+static bool restore_from_trash(struct change *c, struct vault *v,
+                               const struct restoring *r, struct json_writer *out,
+                               struct err *e)
 {
     struct str original;
     char backup[PATH_MAX], path[PATH_MAX];
@@ -366,7 +367,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
 {
     struct restoring *r = state;
     if (r->backup.n)
-        return from_trash(c, v, r, out, e);
+        return restore_from_trash(c, v, r, out, e);
     char path[PATH_MAX], summary[60];
     bool there;
     struct note now;
@@ -374,7 +375,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
     if (!vault_find(v, c, r->identifier, false, path, &there, e) ||
         !old_bytes(c, v, r, there, path, &bytes, e) ||
         (there && (!change_read(c, path, &now, &there, e) ||
-                   !write_check_guard(v, &r->guard, &now, e))) ||
+                   !write_check_guard(&r->guard, &now, e))) ||
         !(there ? change_replace(c, path, buf_view(&bytes), e)
                 : change_create(c, path, buf_view(&bytes), e)))
         return false;
@@ -443,7 +444,7 @@ static void put_trashed(const struct trashed *t, struct json_writer *w)
     json_pair_str(w, "path", original);
     json_pair_str(w, "type", name_type(original));
     if (t->time_ms)
-        note_pair_time(w, "deleted_at", t->time_ms);
+        json_pair_time(w, "deleted_at", t->time_ms);
     json_pair_int(w, "size", (int64_t)t->size);
     json_close(w);
 }
@@ -465,7 +466,7 @@ bool notes_list_trash(struct vault *v, const struct json *options,
         return false;
     if (!os_walk_from(v->dir, TRASH_DIR, add_trashed, &t, &why) && why.code &&
         why.code != ERR_NOT_FOUND)
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     if (t.count)
         qsort(t.all, t.count, sizeof *t.all, by_time);
     size_t i = 0;

@@ -1,5 +1,5 @@
-/* Patterns of searches and types: they end, they hold no lock, and only what needs them loads
- * what matches them. */
+/* Patterns of searches and types: they end, they hold no lock, and the guest is loaded
+ * only if needed. */
 #include "notes/fixture_test.h"
 
 #define EVIL "a{0,300}a{0,300}(?:ab|ac)"
@@ -41,7 +41,7 @@ static struct engine *engine_after_hook(void *arg, const char **guest_dir, struc
     return hook.engine;
 }
 
-/* Runs `first` when the first pattern is about to be matched. */
+/* Runs `first` just before the first pattern is matched. */
 static struct patterns *hooked(void (*first)(void))
 {
     hook.first = first;
@@ -88,7 +88,7 @@ static void describe_anew(void)
     put_type("^[0-9]+$");
 }
 
-/* What is written was held against what the type says when it is written. */
+/* A write is checked against the type as of the write. */
 static void a_type_that_changes_meanwhile_is_asked_again(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void a_batch_is_held_to_patterns_as_a_whole(void **state)
     assert_int_equal(json_length(call(notes_list, "'coded'")), 300);
 }
 
-/* What was refused, whose message names what it is about. */
+/* Expects a refusal whose message names the pattern. */
 static void assert_blamed(enum err_code code, const char *pattern)
 {
     const char *why = refused(
@@ -245,7 +245,7 @@ static void another_caller_searches(void)
     assert_string_equal(ids(call(notes_search, "'two'")), "note/B");
 }
 
-/* An index in memory has one connection: whoever matches patterns does not keep it. */
+/* An index in memory has one connection: pattern matching does not occupy it. */
 static void others_search_an_index_in_memory_meanwhile(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void fire(void)
     cancel_fire(fired);
 }
 
-/* By either cancel; that it reaches what runs already is the room pattern's to show. */
+/* By either cancel; that it reaches running matches is tested in room pattern. */
 static void a_cancelled_call_matches_nothing(void **state)
 {
     (void)state;

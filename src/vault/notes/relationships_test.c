@@ -1,4 +1,4 @@
-/* Relationships: what joins notes, and the ways between them. */
+/* Relationships: connections between notes, and paths. */
 #include "notes/fixture_test.h"
 
 /* "id(why,why)=strength" of each row, joined. */
@@ -177,7 +177,7 @@ static void the_shortest_way_is_found(void **state)
                   "{'start_note_id': 'a/7', 'end_note_id': 'a/1'}");
 }
 
-/* Also where the index met the notes in another order. */
+/* Also if the index read the notes in another order. */
 static void of_several_shortest_ways_the_same_is_taken(void **state)
 {
     (void)state;

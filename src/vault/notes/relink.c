@@ -469,7 +469,7 @@ static bool name_changes(void *arg, int64_t name, struct str text, int64_t befor
         "links that call the note \"%.*s\" by the name \"%.*s\" would %s; nothing "
         "was changed. Take another title, or let them use its id first",
         STR_ARGS(str_cut(buf_view(&id), 100)), STR_ARGS(str_cut(text, 80)),
-        after ? "lead to this one" : "mean two notes");
+        after ? "lead to this one" : "lead nowhere");
 }
 
 /* ---- all of it ----------------------------------------------------------- */

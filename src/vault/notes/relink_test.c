@@ -1,5 +1,5 @@
-/* Several renames and moves as one change: the notes are then what they are after the same
- * ones each by itself, to the byte. */
+/* Several renames and moves as one change: the result equals that of the same ones one by
+ * one, byte by byte. */
 #include "notes/fixture_test.h"
 
 /* ---- vaults by chance ------------------------------------------------------ */
@@ -261,7 +261,7 @@ static void renames_at_once_do_what_they_do_one_by_one(void **state)
 {
     (void)state;
     struct comparison c = {0};
-    const char *more = getenv("CLOCHE_RELINK_SEEDS"); /* for who wants to search longer */
+    const char *more = getenv("CLOCHE_RELINK_SEEDS"); /* for a longer search */
     uint64_t seeds = more ? strtoull(more, NULL, 10) : 25;
     for (uint64_t seed = 1; seed <= seeds; seed++)
         compare(seed, &c);

@@ -13,6 +13,8 @@
 
 struct renaming {
     struct str identifier, title, type;
+    struct str folder; /* of a move, where `in_folder` */
+    bool in_folder;
     struct write_guard guard;
 };
 
@@ -34,13 +36,18 @@ static bool put_edited(const struct note *n, const struct renaming *r, bool add_
 {
     const struct json *all = n->front.yml.all;
     char now[25];
-    os_format_utc(os_real_ms(), now);
+    date_format(os_real_ms(), now);
     struct frontmatter_change changes[3];
     size_t count = 0;
-    if (r->title.n && (json_get(all, "title") || add_title))
+    bool has_title = json_get(all, "title") &&
+                     (!n->by_file || str_eq(json_str(json_get(all, "title")), n->title));
+    if (r->title.n && (has_title || add_title))
         changes[count++] =
             (struct frontmatter_change){STR("title"), frontmatter_text(r->title, a, e)};
-    if (r->type.n && json_get(all, "type"))
+    struct str type = json_str(json_get(all, "type"));
+    bool says_type =
+        r->in_folder ? str_eq(type, name_type(n->path)) : json_get(all, "type") != NULL;
+    if (r->type.n && says_type)
         changes[count++] =
             (struct frontmatter_change){STR("type"), frontmatter_text(r->type, a, e)};
     if (json_get(all, "updated"))
@@ -59,7 +66,7 @@ static void put_body(const struct note *n, const struct renaming *r, struct buf 
 {
     struct str body = n->front.body, heading = markdown_title(body);
     bool by_key = str_trim(json_str(json_get(n->front.yml.all, "title"))).n > 0;
-    if (!r->title.n || by_key || !heading.n) {
+    if (!r->title.n || by_key || !heading.n || n->by_file) {
         buf_str(out, body);
         return;
     }
@@ -69,13 +76,13 @@ static void put_body(const struct note *n, const struct renaming *r, struct buf 
     buf_put(out, heading.at + heading.n, body.n - at - heading.n);
 }
 
-static bool title_of(const char *path, struct str bytes,
-                     char out[static NAME_TITLE_MAX + 1], struct err *e)
+static bool copy_title(const struct vault *v, const char *path, struct str bytes,
+                       char out[static NAME_TITLE_MAX + 1], struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     struct os_stat st = {0};
     struct note n;
-    if (!note_parse(str_of(path), bytes, &st, a, &n, e))
+    if (!note_parse(v, str_of(path), bytes, &st, a, &n, e))
         return false;
     (void)snprintf(out, NAME_TITLE_MAX + 1, "%.*s", STR_ARGS(n.title));
     return true;
@@ -92,20 +99,20 @@ static bool write_own(struct renamed *n, const struct renaming *r, struct err *e
     put_body(&n->old, r, &body);
     if (!put_edited(&n->old, r, false, buf_view(&body), a, &bytes, e) ||
         !buf_check(&bytes, "the note", e) ||
-        !title_of(n->path, buf_view(&bytes), n->title, e))
+        !copy_title(n->v, n->path, buf_view(&bytes), n->title, e))
         return false;
     bool headless =
         n->old.front.state == FRONTMATTER_NONE && !markdown_title(n->old.front.body).n;
-    if (r->title.n && !str_is(r->title, n->title) && !headless) {
+    if (r->title.n && !str_is(r->title, n->title) && !headless && !n->old.by_file) {
         if (n->old.front.state == FRONTMATTER_BROKEN)
-            return err_set(e, ERR_INVALID,
-                           "the title \"%.*s\" cannot be written: the frontmatter is no "
-                           "YAML and the heading would not hold it; nothing was changed",
-                           STR_ARGS(str_cut(r->title, 100)));
+            return err_set(
+                e, ERR_INVALID,
+                "the title \"%.*s\" cannot be written: the frontmatter is not YAML and a heading cannot contain the title; nothing was changed",
+                STR_ARGS(str_cut(r->title, 100)));
         buf_clear(&bytes);
         if (!put_edited(&n->old, r, true, n->old.front.body, a, &bytes, e) ||
             !buf_check(&bytes, "the note", e) ||
-            !title_of(n->path, buf_view(&bytes), n->title, e))
+            !copy_title(n->v, n->path, buf_view(&bytes), n->title, e))
             return false;
     }
     return change_replace(n->c, n->old.path.at, buf_view(&bytes), e);
@@ -122,7 +129,7 @@ static bool rename_refuse_taken(struct renamed *n, const char *path, struct err 
                "a note of that name exists: its id is \"%.200s\"; nothing was changed, "
                "take another title or type",
                buf_cz(&id)) ||
-           outcome_refuse(n->v->view.outcome, REFUSAL_TAKEN);
+           err_because(e, CAUSE_TAKEN);
 }
 
 /* The root's X.md and note/X.md would have one id. */
@@ -142,7 +149,10 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
     struct str folder = {old.at, old.n - file.n}; /* with its slash */
     scoped_buf struct buf stem = buf_of(BUF_LINE);
     int length;
-    if (r->type.n) {
+    if (r->in_folder) {
+        length = snprintf(n->path, sizeof n->path, "%.*s%s%.*s", STR_ARGS(r->folder),
+                          r->folder.n ? "/" : "", STR_ARGS(file));
+    } else if (r->type.n) {
         struct str rest = old;
         if (folder.n) {
             rest.at += name_type(old).n + 1;
@@ -192,7 +202,7 @@ static bool open_renamed(struct change *c, struct vault *v, const struct renamin
     char path[PATH_MAX];
     *n = (struct renamed){.c = c, .v = v};
     return vault_need_note(v, c, r->identifier, path, &n->old, e) &&
-           write_check_guard(v, &r->guard, &n->old, e);
+           write_check_guard(&r->guard, &n->old, e);
 }
 
 /* ---- rename -------------------------------------------------------------- */
@@ -252,13 +262,23 @@ static bool read_move(const struct json *o, void *state, struct err *e)
     if (!options_check(o, "notes.move", NOTES_MOVE_KEYS, e) ||
         !options_identifier(o, &r->identifier, e) ||
         !options_str(o, "new_type", NULL, &r->type, e) ||
+        !options_folder(o, &r->folder, &r->in_folder, e) ||
         !write_read_guard(o, &r->guard, e))
         return false;
+    if (r->in_folder) {
+        const char *slash = memchr(r->folder.at, '/', r->folder.n);
+        if (r->type.n)
+            return err_set(e, ERR_INVALID, "give new_type, or folder, and not both");
+        r->type = r->folder.n ? r->folder : STR("note");
+        r->type.n = slash ? (size_t)(slash - r->folder.at) : r->type.n;
+        return true;
+    }
     return name_is_type(r->type) ||
-           err_set(e, ERR_INVALID,
-                   "new_type \"%.*s\" is no name of one folder: letters, digits, spaces "
-                   "and signs other than / \\ : * ? \" < > | # ^ [ ], no dot at the head",
-                   STR_ARGS(str_cut(r->type, 60)));
+           err_set(
+               e, ERR_INVALID,
+               "new_type \"%.*s\" is no name of one folder (of several, give folder): letters, digits, spaces "
+               "and signs other than / \\ : * ? \" < > | # ^ [ ], no dot at the head",
+               STR_ARGS(str_cut(r->type, 60)));
 }
 
 static bool run_move(struct change *c, struct vault *v, void *state,
@@ -280,7 +300,7 @@ static bool run_move(struct change *c, struct vault *v, void *state,
     json_pair_str(out, "filename", name_file(str_of(n.path)));
     if (!sight_hides(v, SIGHT_NOTES))
         json_pair_str(out, "title", n.title[0] ? str_of(n.title) : n.old.title);
-    note_pair_time(out, "timestamp", vault_now(v));
+    json_pair_time(out, "timestamp", vault_now(v));
     json_pair_int(out, "links_updated", (int64_t)n.links);
     json_pair_int(out, "notes_with_updated_links", (int64_t)n.notes);
     json_pair_cstr(out, "path", n.path);

@@ -148,19 +148,23 @@ static void a_taken_name_is_refused_and_nothing_changes(void **state)
 static void links_to_others_are_never_captured(void **state)
 {
     (void)state;
-    put("a/Plan.md", "x\n");
-    put("b/Old.md", "y\n");
-    put("Links.md", "[[Plan]] [[Old]]\n");
+    put("bb/Plan.md", "x\n");
+    put("a/Old.md", "y\n");
+    put("ccc/Old.md", "z\n");
+    put("Links.md", "[[Plan]] [[a/Old]] [[ccc/Old]]\n");
     const char *why =
         refused(ERR_CONFLICT, notes_rename,
-                "{'identifier': 'b/Old', 'new_title': 'Plan', 'force': true}");
-    assert_non_null(strstr(why, "a/Plan"));
-    assert_string_equal(file("Links.md"), "[[Plan]] [[Old]]\n");
-    assert_true(exists("b/Old.md"));
-    /* By the id nothing is ambiguous: the link by name becomes one by id. */
-    put("Links.md", "[[a/Plan]] [[Old]]\n");
-    rename_to("b/Old", "Plan");
-    assert_string_equal(file("Links.md"), "[[a/Plan]] [[b/Plan]]\n");
+                "{'identifier': 'a/Old', 'new_title': 'Plan', 'force': true}");
+    assert_non_null(strstr(why, "bb/Plan"));
+    assert_string_equal(file("Links.md"), "[[Plan]] [[a/Old]] [[ccc/Old]]\n");
+    assert_true(exists("a/Old.md"));
+    /* A longer path takes no link; its own link by name becomes one by id. */
+    put("Links.md", "[[Plan]] [[Old]]\n");
+    rename_to("a/Old", "New");
+    assert_string_equal(file("Links.md"), "[[Plan]] [[New]]\n");
+    put("Links.md", "[[Plan]] [[Old]]\n");
+    rename_to("ccc/Old", "Plan");
+    assert_string_equal(file("Links.md"), "[[Plan]] [[ccc/Plan]]\n");
 }
 
 static void a_title_that_no_link_can_hold_gives_links_by_name(void **state)

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "notes/fold.h"
 #include "notes/name.h"
 
 enum name_outcome resolve_file(resolve_look *look, void *arg, struct str name,
@@ -22,8 +23,21 @@ enum name_outcome resolve_file(resolve_look *look, void *arg, struct str name,
     return found;
 }
 
+void resolve_bind(struct query *q, enum resolve_way way, struct str name, struct buf *key)
+{
+    if (way == RESOLVE_PATH || way == RESOLVE_UID) {
+        query_bind_str(q, 1, name);
+        return;
+    }
+    struct str folded = fold_key(name, key);
+    bool exact = way == RESOLVE_TITLE || way == RESOLVE_STEM;
+    query_bind_str(q, 1, exact ? name : way == RESOLVE_TAIL ? name_file(folded) : folded);
+    if (exact || way == RESOLVE_TAIL)
+        query_bind_str(q, 2, folded);
+}
+
 enum name_outcome resolve_name(resolve_look *look, void *arg, struct str name,
-                               bool any_case, struct err *e)
+                               enum resolve_way end, struct err *e)
 {
     bool folder = name.n && memchr(name.at, '/', name.n);
     struct str stem = {name.at, name.n - (str_ends(name, ".md") ? 3 : 0)};
@@ -35,8 +49,9 @@ enum name_outcome resolve_name(resolve_look *look, void *arg, struct str name,
         [RESOLVE_ID_ANYCASE] = folder ? name : STR(""),
         [RESOLVE_TITLE_ANYCASE] = name,
         [RESOLVE_STEM_ANYCASE] = folder ? STR("") : stem,
+        [RESOLVE_ALIAS] = name,
+        [RESOLVE_TAIL] = folder ? name : STR(""),
     };
-    enum resolve_way end = any_case ? RESOLVE_WAYS : RESOLVE_ID_ANYCASE;
     enum name_outcome found = NAME_MISSING;
     for (enum resolve_way way = RESOLVE_UID; way < end && !found && !e->code; way++)
         if (names[way].n)

@@ -5,7 +5,7 @@
 
 _Static_assert(sizeof((struct vault_review *)0)->digest >= CRYPTO_HASH_HEX, "it fits");
 
-static int by_path(const void *a, const void *b)
+static int entry_by_path(const void *a, const void *b)
 {
     const struct entry *const *x = a, *const *y = b;
     int from = strcmp((*x)->from, (*y)->from);
@@ -23,7 +23,7 @@ static bool make_digest(struct change *c, const struct change_file *file,
     scoped(free) struct entry **sorted = mem_new((c->count + 1) * sizeof *sorted);
     if (c->count)
         memcpy(sorted, c->entries, c->count * sizeof(struct entry *));
-    qsort(sorted, c->count, sizeof(struct entry *), by_path);
+    qsort(sorted, c->count, sizeof(struct entry *), entry_by_path);
     for (size_t i = 0; i < c->count; i++) {
         const struct entry *n = sorted[i];
         buf_printf(&text, "%s %s", n->removed ? "remove" : "write",
@@ -50,11 +50,7 @@ static bool review_look(struct change *c, const struct change_file *file,
     if (!make_digest(c, file, r->digest, e))
         return false;
     r->changes = c->count || file;
-    buf_clear(&r->told);
-    struct json_writer w = json_writer(&r->told);
-    change_put_review(c, file, &w);
-    if (!buf_check(&r->told, "what would change", e))
-        return false;
+    change_tell_review(c, file, r);
     r->known = true;
     return err_set(e, ERR_CANCELLED, "it was only looked at; nothing was changed");
 }

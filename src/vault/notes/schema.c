@@ -4,7 +4,6 @@
 #include "notes/linkname.h"
 #include "notes/name.h"
 #include "notes/vault.h"
-#include "os/os.h"
 
 static bool is_own_key(struct str key)
 {
@@ -40,7 +39,7 @@ static bool schema_check_type(const struct json *v, const char *field, struct er
         if (!ok)
             break;
     }
-    return ok || field_refuse(field, e, "has a type that is none of " TYPES);
+    return ok || field_refuse(field, e, "has a type that is not one of " TYPES);
 }
 
 static bool check_properties(const struct json *v, const char *field, unsigned depth,
@@ -48,7 +47,7 @@ static bool check_properties(const struct json *v, const char *field, unsigned d
 {
     if (!json_is(v, JSON_OBJECT))
         return field_refuse(field, e,
-                            "has properties that are no object of schemas by name");
+                            "has properties that are not an object of schemas by name");
     if (json_length(v) > SCHEMA_FIELDS_MAX)
         return err_set(e, ERR_LIMIT,
                        "metadata_schema has %zu fields; at most %u are accepted",
@@ -81,7 +80,8 @@ static bool schema_check_list(const struct json *v, const char *field, const cha
 static bool check_any_of(const struct json *v, const char *field, unsigned depth,
                          struct err *e)
 {
-    if (!schema_check_list(v, field, "has an anyOf that is no list of schemas", false, e))
+    if (!schema_check_list(v, field, "has an anyOf that is not a list of schemas", false,
+                           e))
         return false;
     struct json_iter it = json_iter(v);
     while (json_next(&it))
@@ -102,11 +102,11 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
     if (str_is(key, "properties"))
         return check_properties(v, field, depth, e);
     if (str_is(key, "required"))
-        return schema_check_list(v, field, "has a required that is no list of names",
+        return schema_check_list(v, field, "has a required that is not a list of names",
                                  true, e);
     if (str_is(key, "enum"))
-        return schema_check_list(v, field, "has an enum that is no list of values", false,
-                                 e);
+        return schema_check_list(v, field, "has an enum that is not a list of values",
+                                 false, e);
     if (str_is(key, "anyOf"))
         return check_any_of(v, field, depth, e);
     if (str_is(key, "items") ||
@@ -116,16 +116,18 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
         return true;
     if (str_is(key, "pattern"))
         return json_is(v, JSON_STRING) ||
-               field_refuse(field, e, "has a pattern that is no string");
+               field_refuse(field, e, "has a pattern that is not a string");
     if (str_is(key, "format"))
         return str_is_one_of(json_str(v), formats) ||
                field_refuse(field, e, "has a format that is neither date nor date-time");
     if (str_is(key, "minimum") || str_is(key, "maximum"))
         return json_is(v, JSON_NUMBER) ||
-               field_refuse(field, e, "has a minimum or maximum that is no number");
+               field_refuse(field, e, "has a minimum or maximum that is not a number");
     if (str_is_one_of(key, lengths))
         return (json_is_int(v) && json_int(v, -1) >= 0) ||
-               field_refuse(field, e, "has a length that is no whole number from 0 on");
+               field_refuse(field, e,
+                            "has a length that is not an integer of at "
+                            "least 0");
     return err_set(
         e, ERR_INVALID,
         "metadata_schema: %.100s has the keyword \"%.*s\", which cannot be checked; "
@@ -152,8 +154,8 @@ static bool check_schema(const struct json *s, const char *field, unsigned depth
                        SCHEMA_DEPTH_MAX);
     if (!json_is(s, JSON_OBJECT))
         return field_refuse(field, e,
-                            "is no schema, which would be an object such as "
-                            "{\"type\": \"string\"}");
+                            "is not a schema; an object such as {\"type\": "
+                            "\"string\"} is accepted");
     struct json_iter it = json_iter(s);
     while (json_next(&it))
         if (!check_keyword(it.key, it.value, field, depth, e))
@@ -400,8 +402,8 @@ static bool schema_check_text(const struct json *s, struct str text, const char 
     const struct json *pattern = json_get(s, "pattern");
     struct str format = json_str(json_get(s, "format"));
     int64_t ms;
-    bool dated = !format.n || (os_read_date(text, &ms) &&
-                               (str_is(format, "date-time") || text.n == 10));
+    bool dated = !format.n ||
+                 (date_read(text, &ms) && (str_is(format, "date-time") || text.n == 10));
     if (!dated)
         return err_set(e, ERR_INVALID,
                        "%.100s is \"%.*s\"; a date such as \"%s\" is accepted", place,
@@ -435,11 +437,11 @@ static bool schema_check_any(const struct json *any, const struct json *v,
         if (check_texts(it.value, v, place, m, &why))
             fits = true;
         else if (why.code != ERR_INVALID)
-            return err_set(e, why.code, "%s", why.msg);
+            return err_pass(e, &why);
         else if (!unfit.code)
             unfit = why;
     }
-    return fits || !unfit.code || err_set(e, unfit.code, "%s", unfit.msg);
+    return fits || !unfit.code || err_pass(e, &unfit);
 }
 
 /* The schema of one member; NULL: it has none. */
@@ -525,7 +527,7 @@ bool schema_check(const struct json *schema, const struct json *metadata, bool w
     if (!schema_check_required(schema, metadata, whole, e))
         return false;
     scoped_buf struct buf subject, loose;
-    buf_init(&subject, 32u << 20);
+    buf_init(&subject, BUF_ANSWER);
     buf_init(&loose, 8 * SCHEMA_TEXT_MAX);
     struct json_writer ws = json_writer(&subject), wl = json_writer(&loose);
     scoped(arena_free) struct arena *a = arena_new((size_t)256 << 20);

@@ -1,4 +1,4 @@
-/* Schemas of metadata, in both forms, and the text that holds them. */
+/* Schemas of metadata, in both forms, and their text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,24 +7,9 @@
 
 #include <cmocka.h>
 
+#include "base/arena_test.h"
 #include "notes/schema.h"
 #include "notes/typefile.h"
-
-static struct arena *arena;
-
-static int begin_test(void **state)
-{
-    (void)state;
-    arena = arena_new((size_t)64 << 20);
-    return 0;
-}
-
-static int end_test(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
 
 static const struct json *json(const char *text)
 {
@@ -45,7 +30,7 @@ static void assert_refused(const char *schema, const char *part)
     assert_true(e.code == ERR_INVALID || e.code == ERR_LIMIT);
 }
 
-/* As far as these tests need patterns. */
+/* The patterns that these tests need. */
 static bool matches(void *arg, const char *place, struct str pattern, struct str text,
                     bool *yes, struct err *e)
 {
@@ -79,7 +64,7 @@ static void what_is_no_schema_is_refused_with_the_fields_name(void **state)
         {"{\"a\":1}", "neither properties nor fields"},
         {"{\"type\":\"array\"}", "\"object\" at its root"},
         {"{\"properties\":[]}", "properties"},
-        {"{\"properties\":{\"due\":\"date\"}}", "\"due\" is no schema"},
+        {"{\"properties\":{\"due\":\"date\"}}", "\"due\" is not a schema"},
         {"{\"properties\":{\"due\":{\"type\":\"date\"}}}", "\"due\" has a type"},
         {"{\"properties\":{\"n\":{\"minimum\":\"1\"}}}", "\"n\" has a minimum"},
         {"{\"properties\":{\"n\":{\"minimum\":3,\"maximum\":1}}}",
@@ -328,7 +313,7 @@ static void lists_of_instructions_come_back_as_they_were(void **state)
     }
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
+#define test(name) cmocka_unit_test_setup_teardown(name, make_arena, free_arena)
 
 int main(void)
 {

@@ -46,6 +46,10 @@ struct search {
 /* ---- rows --------------------------------------------------------------- */
 
 #define ROW_COLUMNS FIND_ID ", n.title, n.type, n.created, n.path"
+/* By its title, the name of its file or an alias, as fold_put() makes it. */
+#define IS_CALLED(name)                                            \
+    "(n.title_key = " name " OR n.stem_key = " name " OR n.key IN" \
+    " (SELECT note FROM aliases WHERE text_key = " name "))"
 #define TYPE_FILTER "(?1 = '' OR n.type = ?1)"
 
 static void search_put_row(struct search *s, struct query *q, struct str excerpt,
@@ -70,7 +74,7 @@ static void search_put_row(struct search *s, struct query *q, struct str excerpt
     if (s->fields & ROW_TYPE)
         json_pair_str(w, "type", query_str(q, 2));
     if (s->fields & ROW_CREATED)
-        note_pair_time(w, "created", query_int(q, 3));
+        json_pair_time(w, "created", query_int(q, 3));
     json_close(w);
     s->found++;
 }
@@ -86,8 +90,8 @@ static bool is_beyond(struct search *s, struct err *e)
     return ++s->seen > PAGES_MAX &&
            !err_set(
                e, ERR_LIMIT,
-               "more than %d notes are found, and no page reaches further; narrow the "
-               "search with typeFilter or more words",
+               "more than %d notes match, and pages end there; narrow the search with "
+               "typeFilter or more words",
                PAGES_MAX);
 }
 
@@ -115,22 +119,26 @@ static bool search_is_late(const struct search *s, struct err *e)
  * note, but the place may be known to it alone. */
 static bool search_words(struct search *s, struct db *db, bool any, struct err *e)
 {
-    scoped_buf struct buf match = buf_of(8 * WORDS_QUERY_MAX);
+    scoped_buf struct buf match = buf_of(8 * WORDS_QUERY_MAX),
+                          folded = buf_of(FOLD_KEY_MAX);
     words_put_match(&s->words, any, &match);
     scoped(query_end) struct query *q = db_query(
         db,
         "SELECT " ROW_COLUMNS ", m.score, texts.body FROM"
-        " (SELECT t.rowid AS key, capped_bm25(texts, 10.0, 1.0, 5.0) AS score FROM texts t"
-        "  JOIN notes n ON n.key = t.rowid WHERE texts MATCH ?2 AND " TYPE_FILTER
-        "  ORDER BY score, n.updated DESC, n.path LIMIT ?3) m"
-        " JOIN notes n ON n.key = m.key JOIN texts ON texts.rowid = m.key"
-        " ORDER BY m.score, n.updated DESC, n.path",
+        " (SELECT t.rowid AS key, capped_bm25(texts, 10.0, 1.0, 5.0) AS score,"
+        "  " IS_CALLED(
+            "?4") " AS named FROM texts t"
+                  "  JOIN notes n ON n.key = t.rowid WHERE texts MATCH ?2 AND " TYPE_FILTER
+                  "  ORDER BY named DESC, score, n.updated DESC, n.path LIMIT ?3) m"
+                  " JOIN notes n ON n.key = m.key JOIN texts ON texts.rowid = m.key"
+                  " ORDER BY m.named DESC, m.score, n.updated DESC, n.path",
         e);
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, buf_view(&match));
     query_bind_int(q, 3, s->reach);
+    query_bind_str(q, 4, fold_key(str_trim(s->query), &folded));
     while (!is_full(s) && query_next(q, e) && !search_is_late(s, e) && !is_beyond(s, e)) {
         struct str body = str_cut(query_str(q, 6), LOOK_MAX);
         size_t length, at = excerpt_find(body, s->words.all, s->words.count, &length);
@@ -172,16 +180,17 @@ static bool search_inside(struct search *s, struct db *db, struct err *e)
 
 static bool search_exact(struct search *s, struct db *db, struct err *e)
 {
+    scoped_buf struct buf folded = buf_of(FOLD_KEY_MAX);
     scoped(query_end) struct query *q = db_query(
         db,
         "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
-        " WHERE " TYPE_FILTER " AND (n.title = ?2 COLLATE NOCASE OR"
-        " n.stem = ?2 COLLATE NOCASE) ORDER BY n.updated DESC, n.path LIMIT ?3",
+        " WHERE " TYPE_FILTER
+        " AND " IS_CALLED("?2") " ORDER BY n.updated DESC, n.path LIMIT ?3",
         e);
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
-    query_bind_str(q, 2, str_trim(s->query));
+    query_bind_str(q, 2, fold_key(str_trim(s->query), &folded));
     query_bind_int(q, 3, s->reach);
     while (!is_full(s) && query_next(q, e) && !is_beyond(s, e))
         search_put_place(s, q, query_str(q, 6), 0, 0, 1);
@@ -217,11 +226,11 @@ static struct matcher *make_matcher(struct search *s, struct err *e)
         return take(m);
     if (why.code == ERR_INVALID)
         err_set(e, why.code,
-                "query is no regular expression: %.300s; for plain words leave "
+                "query is not a regular expression: %.300s; for plain words leave "
                 "useRegex out",
                 why.msg);
     else
-        err_set(e, why.code, "%s", why.msg);
+        err_pass(e, &why);
     return NULL;
 }
 
@@ -278,8 +287,8 @@ static bool search_work(struct db *db, void *arg, struct err *e)
                                     "before; \"%.*s\" is not found (any more)",
                                     STR_ARGS(str_cut(s->cursor, 80)));
     if (why.code == ERR_TIMEOUT)
-        return !search_is_late(s, e) && err_set(e, why.code, "%s", why.msg);
-    return err_set(e, why.code, "%s", why.msg);
+        return !search_is_late(s, e) && err_pass(e, &why);
+    return err_pass(e, &why);
 }
 
 /* Patterns take time: an index that has one connection for all calls is left to others, and
@@ -318,7 +327,8 @@ static bool search_read_fields(const struct json *fields, struct search *s, stru
 static bool check_query(const struct search *s, struct err *e)
 {
     if (str_trim(s->query).n == 0)
-        return err_set(e, ERR_INVALID, "query must be a string that is not empty");
+        return err_set(e, ERR_INVALID, "query must be a string that is not empty") ||
+               err_because(e, CAUSE_SHAPE);
     if (s->query.n > WORDS_QUERY_MAX)
         return err_set(e, ERR_INVALID, "query is %zu bytes long; at most %u are accepted",
                        s->query.n, WORDS_QUERY_MAX);

@@ -70,7 +70,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     struct note n;
     struct outline o;
-    if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e) ||
+    if (!note_parse(v, str_of(path), buf_view(&bytes), &st, a, &n, e) ||
         !outline_read(n.front.body, a, &o, e))
         return false;
     json_open_object(out);
@@ -106,8 +106,8 @@ static bool read_mode(struct str name, enum mode *out, struct err *e)
             return true;
         }
     return name.n == 0 || err_set(e, ERR_INVALID,
-                                  "mode \"%.*s\" is none of replace, append, prepend, "
-                                  "remove, create",
+                                  "mode \"%.*s\" is not one of replace, append, "
+                                  "prepend, remove, create",
                                   STR_ARGS(str_cut(name, 40)));
 }
 
@@ -336,9 +336,9 @@ static bool splits(const struct heading *h, struct err *e)
 {
     return err_set(
         e, ERR_INVALID,
-        "the content holds the heading \"%.*s\" of level %u, which would end the "
-        "section; levels 3 to 6 may stand in it, and mode create makes another "
-        "section. Nothing was written",
+        "the content contains the heading \"%.*s\" of level %u, which would end the "
+        "section; levels 3 to 6 are accepted, and mode create makes another section. "
+        "Nothing was written",
         STR_ARGS(str_cut(h->text, 80)), h->level);
 }
 
@@ -358,8 +358,8 @@ static bool check_others(const struct outline *old, const struct outline *now,
             !str_eq(own->text, d->heading))
             return err_set(
                 e, ERR_INVALID,
-                "the heading \"%.*s\" would not be read back as it is; nothing "
-                "was written",
+                "the heading \"%.*s\" would not be read back unchanged; nothing was "
+                "written",
                 STR_ARGS(str_cut(d->heading, 80)));
         k++;
     }
@@ -384,9 +384,7 @@ static bool section_revise(struct change *c, struct vault *v, const struct note 
     if (!outline_read(n->front.body, a, &old, e))
         return false;
     if (!section_find(&old, d, &s, e))
-        return outcome_refuse(v->view.outcome, e->code == ERR_NOT_FOUND
-                                                   ? REFUSAL_NO_SECTION
-                                                   : REFUSAL_OTHER);
+        return e->code == ERR_NOT_FOUND && err_because(e, CAUSE_NO_SECTION);
     size_t first = s ? s->heading->end : 0;
     const char *nl =
         s ? memrchr(old.body.at, '\n', first) : memchr(old.body.at, '\n', old.body.n);
@@ -416,7 +414,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
         return false;
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     scoped_buf struct buf fresh = buf_of(NOTE_SIZE_MAX);
-    if (!write_check_guard(v, &d->guard, &n, e) ||
+    if (!write_check_guard(&d->guard, &n, e) ||
         !section_revise(c, v, &n, d, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
@@ -428,7 +426,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     write_pair_id(v, out, "id", str_of(path));
     json_pair_bool(out, "updated", true);
     json_pair_str(out, "heading", d->heading);
-    note_pair_time(out, "timestamp", vault_now(v));
+    json_pair_time(out, "timestamp", vault_now(v));
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;

@@ -1,4 +1,4 @@
-/* Sections: what is a heading, what an edit leaves alone, and what is refused. */
+/* Sections: headings, bytes that an edit keeps, and refusals. */
 #include "notes/blocks.h"
 #include "notes/fixture_test.h"
 
@@ -207,7 +207,7 @@ static void what_would_damage_a_neighbour_is_refused(void **state)
         assert_string_equal(text(json_at(s, 1), "content"), "two");
         assert_string_equal(text(json_at(s, 2), "content"), "three");
     }
-    /* In the last section nothing follows that could be damaged. */
+    /* After the last section nothing can be damaged. */
     put("A.md", note);
     call(notes_update_section,
          "{'identifier': 'A.md', 'force': true, 'heading': 'Three', 'content': '```'}");

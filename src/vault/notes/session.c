@@ -27,20 +27,23 @@ static bool session_drop_note(struct linker *l, const char *path, struct err *e)
 
 static bool insert(struct db *db, const struct note *n, int64_t *key, struct err *e)
 {
-    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
+    struct note_keys keys;
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8), text = buf_of(NOTE_KEYS_MAX);
     name_put_id(n->path, &id);
+    note_keys(buf_view(&id), n->title, &text, &keys);
     /* A key that no note has had: words of others hang on those. */
     scoped(query_end) struct query *q = db_query(
         db,
-        "INSERT INTO notes(key, path, id, uid, type, stem, title, created, updated, size,"
-        " mtime_ns, inode, racy, state, hash, tags, metadata)"
-        " SELECT coalesce(max(key), 0) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, 0, 1,"
-        " ?9, '', '[]', '{}' FROM notes",
+        "INSERT INTO notes(key, path, id, uid, type, stem, title, created, updated,"
+        " id_key, stem_key, title_key, size, mtime_ns, inode, racy, state, hash, tags,"
+        " metadata)"
+        " SELECT coalesce(max(key), 0) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+        " 0, 0, 0, 1, ?12, '', '[]', '{}' FROM notes",
         e);
     if (!q)
         return false;
-    index_bind_note(q, n, buf_view(&id));
-    query_bind_int(q, 9, INDEX_GOOD);
+    index_bind_note(q, n, buf_view(&id), &keys);
+    query_bind_int(q, 12, INDEX_GOOD);
     if (!query_run(q, e))
         return false;
     *key = db_last_id(db);
@@ -67,8 +70,8 @@ static bool session_add_note(struct linker *l, struct change *c, const char *pat
 /* ---- the links of a note that stays --------------------------------------- */
 
 /* Does the row call the note by the slot's name? */
-static bool is_same(struct query *q, const struct linkslot *s, struct buf *text,
-                    struct buf *other)
+static bool row_is_of_slot(struct query *q, const struct linkslot *s, struct buf *text,
+                           struct buf *other)
 {
     linkslot_name(s, str_of(s->text->note->to), text, other);
     return query_int(q, 0) == s->number && str_eq(query_str(q, 1), buf_view(text)) &&
@@ -108,7 +111,7 @@ static bool compare_rows(struct linker *l, struct linktext *t, bool subnotes, bo
     bool odd = false;
     while (!odd && query_next(q, e)) {
         struct linkslot *s = next_slot(t, subnotes, &i);
-        bool same = s && is_same(q, s, &text, &other);
+        bool same = s && row_is_of_slot(q, s, &text, &other);
         /* Between an address and a name more differs than the name. */
         odd = !s || query_int(q, 0) != s->number ||
               (!same && (!text.n || !query_str(q, 1).n));
@@ -170,8 +173,9 @@ static bool refresh_row(struct linker *l, const struct note *n, int64_t *key,
     *key = query_int(q, 0);
     if (str_eq(query_str(q, 2), n->uid) && str_eq(query_str(q, 3), n->title))
         return true;
-    scoped(query_end) struct query *set =
-        db_query(l->db, "UPDATE notes SET uid = ?2, title = ?3 WHERE key = ?1", e);
+    scoped(query_end) struct query *set = db_query(
+        l->db, "UPDATE notes SET uid = ?2, title = ?3, title_key = ?4 WHERE key = ?1", e);
+    scoped_buf struct buf folded = buf_of(FOLD_KEY_MAX);
     if (!set || !linker_touch(l, query_str(q, 1), query_str(q, 2), query_str(q, 3), e))
         return false;
     query_again(q); /* a row of what is changed now */
@@ -179,6 +183,7 @@ static bool refresh_row(struct linker *l, const struct note *n, int64_t *key,
     if (n->uid.n)
         query_bind_str(set, 2, n->uid);
     query_bind_str(set, 3, n->title);
+    query_bind_str(set, 4, fold_key(n->title, &folded));
     return query_run(set, e) && linker_touch(l, n->path, n->uid, n->title, e);
 }
 
@@ -199,7 +204,7 @@ static bool session_refresh(struct linker *l, struct change *c, const char *path
         return false;
     t->key = key;
     *known = key != 0;
-    return !key || session_index_links(l, t, e);
+    return !key || (linker_aliases(l, key, &n, e) && session_index_links(l, t, e));
 }
 
 /* ---- all that is new ----------------------------------------------------- */
@@ -302,7 +307,7 @@ static bool session_run_work(struct db *db, void *arg, struct err *e)
     /* The change's work up to here cannot be done again. */
     if (s->began)
         return err_set(e, ERR_BUSY,
-                       "the index was damaged and is made anew; nothing was "
+                       "the index was damaged and is being rebuilt; nothing was "
                        "changed, try again");
     s->began = true;
     scoped_transaction struct transaction t = {0};

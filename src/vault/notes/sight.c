@@ -17,16 +17,17 @@ void sight_put_hidden(enum sight_of what, struct json_writer *w)
     json_pair_cstr(w, "hidden", text);
 }
 
-static const char *kind_of(enum err_code code)
+static const char *sight_kind(enum err_code code)
 {
     switch (code) {
     case ERR_NOT_FOUND:
-        return "there is no such note, or nothing of that name in it";
+        return "no such note, or nothing of that name in it";
     case ERR_CONFLICT:
         return "something is in the way, or it is not the version that was meant, or "
                "several are called so";
     case ERR_INVALID:
-        return "it does not fit what is there, or neither a hash nor force was given";
+        return "it does not match the current version, or neither a hash nor force "
+               "was given";
     case ERR_LIMIT:
         return "something is too large";
     default:
@@ -41,6 +42,6 @@ bool sight_refuse(const struct vault *v, enum sight_of what, const char *call,
         return false;
     enum err_code code = e->code;
     *e = (struct err){0};
-    return err_set(e, code, "%s: %s; nothing was changed. To be told more needs %s", call,
-                   kind_of(code), readers[what]);
+    return err_set(e, code, "%s: %s; nothing was changed. More details need %s", call,
+                   sight_kind(code), readers[what]);
 }

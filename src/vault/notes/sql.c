@@ -32,6 +32,9 @@ static const struct sql_view views[] = {
     {"tags",
      "SELECT " ID_OF("n") " AS note_id, g.tag AS tag FROM @.tags g JOIN @.notes n ON"
                           " n.key = g.note"},
+    {"aliases", "SELECT " ID_OF(
+                    "n") " AS note_id, a.text AS alias FROM @.aliases a JOIN @.notes n ON"
+                         " n.key = a.note"},
     {"metadata",
      "SELECT " ID_OF(
          "n") " AS note_id, j.key AS key, j.value AS value, j.type AS type FROM"
@@ -41,7 +44,7 @@ static const struct sql_view views[] = {
          "t") " END AS target_note_id, coalesce(l.target, m.text) AS target,"
               " coalesce(l.label, l.target, m.text) AS link_text,"
               " CASE l.kind WHEN 0 THEN 'wiki' WHEN 1 THEN 'markdown' ELSE 'external' END AS link_type,"
-              " l.line AS line FROM @.links l JOIN @.notes s ON s.key = l.source"
+              " l.line AS line, coalesce(m.outcome = 2, 0) AS ambiguous FROM @.links l JOIN @.notes s ON s.key = l.source"
               " LEFT JOIN @.names m ON m.key = l.name LEFT JOIN @.notes t ON t.key = m.note"},
     {"hierarchy",
      "SELECT " ID_OF("p") " AS parent_id, " ID_OF(
@@ -108,9 +111,10 @@ static bool query_ask(struct asking *s, struct err *e)
         .params = s->params,
         .limit = s->limit,
         .answer_bytes = ANSWER_MAX,
-        .until_ns = os_mono_ns() + (uint64_t)s->timeout_ms * 1000000u,
+        .until_ns = os_in_ms((uint64_t)s->timeout_ms),
     };
-    return sql_ask(s->by, &s->source, &q, &s->rows, e);
+    return sql_ask(s->by, &s->source, &q, &s->rows, e) ||
+           (e->code == ERR_DENIED && err_because(e, CAUSE_QUERY));
 }
 
 /* A database in memory is one connection, which others wait for: they get it back before

@@ -39,7 +39,7 @@ static struct node *before(const struct sorting *s, const struct node *n)
     return found && *found != n ? *found : NULL;
 }
 
-static bool put_aside(struct sorting *s, struct node *n, struct err *e)
+static bool step_keep_aside(struct sorting *s, struct node *n, struct err *e)
 {
     char name[PATH_MAX];
     if (!trash_name(n->step.from, s->now_ms, name, e))
@@ -62,7 +62,7 @@ static bool node_put(struct sorting *s, struct node *n, struct node **way, struc
     size_t depth = 0;
     for (struct node *b = n; b && b->state != DONE; b = before(s, b)) {
         if (b->state == ON_ITS_WAY) {
-            if (!put_aside(s, b, e))
+            if (!step_keep_aside(s, b, e))
                 return false;
             break;
         }

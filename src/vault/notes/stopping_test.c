@@ -1,4 +1,4 @@
-/* Calls that nobody waits for any more: they end, have changed nothing, and hold nothing. */
+/* Cancelled calls: they end, have changed nothing, and hold nothing. */
 #include "notes/fixture_test.h"
 
 #include <pthread.h>

@@ -131,7 +131,7 @@ static bool run_removing(struct change *c, struct vault *v, void *state,
         return rewrite_end(&r, c, out, e);
     buf_done(&r.list);
     return err_set(e, ERR_NOT_FOUND,
-                   "\"%.*s\" is no subnote of \"%.200s\"; nothing was changed",
+                   "\"%.*s\" is not a subnote of \"%.200s\"; nothing was changed",
                    STR_ARGS(str_cut(p->child, 100)), f.parent_path);
 }
 

@@ -134,7 +134,18 @@ static bool drop_row(struct sync *s, int64_t key, struct err *e)
            index_run_with_key(s->db, "DELETE FROM notes WHERE key = ?", key, e);
 }
 
-void index_bind_note(struct query *q, const struct note *n, struct str id)
+void note_keys(struct str id, struct str title, struct buf *text, struct note_keys *out)
+{
+    fold_put(id, text);
+    size_t end = text->n;
+    fold_put(title, text);
+    out->id = (struct str){text->at, end};
+    out->stem = name_file(out->id);
+    out->title = (struct str){text->at + end, text->n - end};
+}
+
+void index_bind_note(struct query *q, const struct note *n, struct str id,
+                     const struct note_keys *keys)
 {
     query_bind_str(q, 1, n->path);
     query_bind_str(q, 2, id);
@@ -145,37 +156,44 @@ void index_bind_note(struct query *q, const struct note *n, struct str id)
     query_bind_str(q, 6, n->title);
     query_bind_int(q, 7, n->created_ms);
     query_bind_int(q, 8, n->updated_ms);
+    query_bind_str(q, 9, keys->id);
+    query_bind_str(q, 10, keys->stem);
+    query_bind_str(q, 11, keys->title);
 }
 
 static bool write_note(struct sync *s, const struct reading *reading, int state,
                        struct row *r, struct err *e)
 {
     const struct note *n = &reading->note;
-    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
+    struct note_keys keys;
+    scoped_buf struct buf id = buf_of(PATH_MAX + 8), text = buf_of(NOTE_KEYS_MAX);
     name_put_id(n->path, &id);
+    note_keys(buf_view(&id), n->title, &text, &keys);
     scoped(query_end) struct query *q = db_query(
         s->db,
-        "INSERT INTO notes(path, id, uid, type, stem, title, created, updated, size,"
-        " mtime_ns, inode, racy, state, hash, tags, metadata, properties, cut)"
+        "INSERT INTO notes(path, id, uid, type, stem, title, created, updated, id_key,"
+        " stem_key, title_key, size, mtime_ns, inode, racy, state, hash, tags, metadata,"
+        " properties, cut)"
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-        " ?17, ?18)"
+        " ?17, ?18, ?19, ?20, ?21)"
         " ON CONFLICT(path) DO UPDATE SET uid = ?3, title = ?6, created = ?7,"
-        " updated = ?8, size = ?9, mtime_ns = ?10, inode = ?11, racy = ?12, state = ?13,"
-        " hash = ?14, tags = ?15, metadata = ?16, properties = ?17, cut = ?18",
+        " updated = ?8, title_key = ?11, size = ?12, mtime_ns = ?13, inode = ?14,"
+        " racy = ?15, state = ?16, hash = ?17, tags = ?18, metadata = ?19,"
+        " properties = ?20, cut = ?21",
         e);
     if (!q)
         return false;
-    index_bind_note(q, n, buf_view(&id));
-    query_bind_int(q, 9, (int64_t)n->st.size);
-    query_bind_int(q, 10, n->st.mtime_ns);
-    query_bind_int(q, 11, (int64_t)n->st.inode);
-    query_bind_int(q, 12, is_racy(&n->st));
-    query_bind_int(q, 13, state);
-    query_bind_cstr(q, 14, n->hash);
-    query_bind_str(q, 15, buf_view(&reading->tags));
-    query_bind_str(q, 16, buf_view(&reading->metadata));
-    query_bind_str(q, 17, buf_view(&reading->properties));
-    query_bind_str(q, 18, buf_view(&reading->cut));
+    index_bind_note(q, n, buf_view(&id), &keys);
+    query_bind_int(q, 12, (int64_t)n->st.size);
+    query_bind_int(q, 13, n->st.mtime_ns);
+    query_bind_int(q, 14, (int64_t)n->st.inode);
+    query_bind_int(q, 15, is_racy(&n->st));
+    query_bind_int(q, 16, state);
+    query_bind_cstr(q, 17, n->hash);
+    query_bind_str(q, 18, buf_view(&reading->tags));
+    query_bind_str(q, 19, buf_view(&reading->metadata));
+    query_bind_str(q, 20, buf_view(&reading->properties));
+    query_bind_str(q, 21, buf_view(&reading->cut));
     if (!query_run(q, e))
         return false;
     if (!r->key)
@@ -249,7 +267,7 @@ static bool write_reading(struct sync *s, const struct reading *reading, struct 
     if (!sync_find_row(s, reading->path, &r, e))
         return false;
     if (!reading->found && !reading->ok)
-        return err_set(e, reading->why.code, "%s", reading->why.msg);
+        return err_pass(e, &reading->why);
     if (!reading->found)
         return !r.key || drop_row(s, r.key, e);
     if (is_current(&r, &reading->st))
@@ -541,7 +559,7 @@ static bool add_changed(struct sync *s, const char *name, struct files *out,
         struct err walk = {0};
         if (!os_walk_from(s->v->dir, name, sync_add_file, out, &walk) &&
             walk.code != ERR_NOT_FOUND && walk.code != ERR_DENIED)
-            return err_set(e, walk.code, "%s", walk.msg);
+            return err_pass(e, &walk);
     }
     return add_known(s, name, out, e);
 }

@@ -42,38 +42,56 @@ static const char *entry_kind(const struct entry *n)
     return renamed ? "rename" : "move";
 }
 
-static void entry_put_diff(const struct entry *n, struct json_writer *w)
+/* A change with the texts that it borrows. */
+struct described {
+    struct reviewed_change change;
+    struct buf id, diff;
+};
+static void described_done(struct described *d)
 {
-    scoped_buf struct buf diff = buf_of(CHANGE_DIFF_MAX + 4096);
-    bool whole = n->opaque ||
-                 diff_put(n->old, n->removed ? STR("") : n->now, CHANGE_DIFF_MAX, &diff);
-    json_pair_str(w, "diff", buf_view(&diff));
-    if (!whole)
-        json_pair_bool(w, "diff_truncated", true);
+    buf_done(&d->id);
+    buf_done(&d->diff);
+}
+#define scoped_described __attribute__((cleanup(described_done)))
+
+static void describe_diff(struct described *d, struct str old, struct str now)
+{
+    d->change.diff_cut = !diff_put(old, now, CHANGE_DIFF_MAX, &d->diff);
+    d->change.diff = buf_view(&d->diff);
 }
 
-static void entry_put_members(const struct change *c, const struct entry *n,
-                              struct json_writer *w)
+static void entry_describe(const struct change *c, const struct entry *n,
+                           struct described *d)
 {
-    struct str path = str_of(*n->from ? n->from : n->to);
-    scoped_buf struct buf id = buf_of(PATH_MAX + 8);
-    vault_put_id(c->v, path, &id);
-    json_pair_str(w, "id", buf_view(&id));
-    json_pair_str(w, "path", path);
-    json_pair_cstr(w, "action", entry_kind(n));
+    struct reviewed_change *one = &d->change;
+    *d = (struct described){.id = buf_of(PATH_MAX + 8),
+                            .diff = buf_of(CHANGE_DIFF_MAX + 4096)};
+    one->action = entry_kind(n);
+    one->path = str_of(*n->from ? n->from : n->to);
+    vault_put_id(c->v, one->path, &d->id);
+    one->id = buf_view(&d->id);
     if (*n->from && !n->removed && strcmp(n->from, n->to) != 0)
-        json_pair_cstr(w, "new_path", n->to);
+        one->new_path = str_of(n->to);
     if (sight_hides(c->v, SIGHT_NOTES))
-        json_pair_cstr(w, "diff", "");
-    else
-        entry_put_diff(n, w);
+        return;
+    if (!n->opaque)
+        describe_diff(d, n->old, n->removed ? STR("") : n->now);
 }
 
 static void entry_put(const struct change *c, const struct entry *n,
                       struct json_writer *w)
 {
+    scoped_described struct described d;
+    entry_describe(c, n, &d);
     json_open_object(w);
-    entry_put_members(c, n, w);
+    json_pair_str(w, "id", d.change.id);
+    json_pair_str(w, "path", d.change.path);
+    json_pair_cstr(w, "action", d.change.action);
+    if (d.change.new_path.n)
+        json_pair_str(w, "new_path", d.change.new_path);
+    json_pair_str(w, "diff", d.change.diff);
+    if (d.change.diff_cut)
+        json_pair_bool(w, "diff_truncated", true);
     json_close(w);
 }
 
@@ -82,41 +100,45 @@ static void entry_put(const struct change *c, const struct entry *n,
 #define REVIEW_MAX 100u /* notes that are told of; the rest is counted */
 
 /* Identifies the note, whatever it will be called. */
-static void put_identity(const struct entry *n, struct json_writer *w)
+static void entry_identify(const struct vault *v, const struct entry *n, struct arena *a,
+                           struct reviewed_change *one)
 {
-    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
-    struct str path = str_of(*n->from ? n->from : n->to);
     struct note note;
     struct err none = {0};
     if (*n->from)
-        json_pair_cstr(w, "content_hash", n->old_hash);
+        one->content_hash = str_of(n->old_hash);
     if (n->opaque ||
-        !note_parse(path, *n->from ? n->old : n->now, &n->st, a, &note, &none))
+        !note_parse(v, one->path, *n->from ? n->old : n->now, &n->st, a, &note, &none))
         return;
-    json_pair_str(w, "title", note.title);
-    if (note.uid.n)
-        json_pair_str(w, "uid", note.uid);
+    one->title = note.title;
+    one->uid = note.uid;
 }
 
-static void put_file(const struct change *c, const struct change_file *f,
-                     struct json_writer *w)
+static void tell_entry(const struct change *c, const struct entry *n,
+                       const struct vault_review *r)
 {
-    scoped_buf struct buf diff = buf_of(CHANGE_DIFF_MAX + 4096);
-    json_open_object(w);
-    json_pair_cstr(w, "path", f->path);
-    json_pair_cstr(w, "action", !f->now.at ? "delete" : f->there ? "update" : "create");
-    if (!sight_hides(c->v, SIGHT_TYPES)) {
-        bool whole = diff_put(f->old, f->now, CHANGE_DIFF_MAX, &diff);
-        json_pair_str(w, "diff", buf_view(&diff));
-        if (!whole)
-            json_pair_bool(w, "diff_truncated", true);
-    }
-    json_close(w);
+    scoped_described struct described d;
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    entry_describe(c, n, &d);
+    if (!sight_hides(c->v, SIGHT_NOTES))
+        entry_identify(c->v, n, a, &d.change);
+    r->tell(r->arg, &d.change);
 }
 
-/* Puts the named entries, or those that follow; returns how many are left out. */
-static size_t put_some(const struct change *c, bool about, size_t *told,
-                       struct json_writer *w)
+static void tell_file(const struct change *c, const struct change_file *f,
+                      const struct vault_review *r)
+{
+    scoped_described struct described d = {.diff = buf_of(CHANGE_DIFF_MAX + 4096)};
+    d.change.path = str_of(f->path);
+    d.change.action = !f->now.at ? "delete" : f->there ? "update" : "create";
+    if (!sight_hides(c->v, SIGHT_TYPES))
+        describe_diff(&d, f->old, f->now);
+    r->tell(r->arg, &d.change);
+}
+
+/* Tells the named entries, or those that follow; returns how many are left out. */
+static size_t tell_some(const struct change *c, bool about, size_t *told,
+                        const struct vault_review *r)
 {
     bool hidden = sight_hides(c->v, SIGHT_NOTES);
     size_t others = 0;
@@ -129,35 +151,27 @@ static size_t put_some(const struct change *c, bool about, size_t *told,
             continue;
         }
         ++*told;
-        json_open_object(w);
-        if (!hidden)
-            put_identity(n, w);
-        entry_put_members(c, n, w);
-        json_close(w);
+        tell_entry(c, n, r);
     }
     return others;
 }
 
-void change_put_review(const struct change *c, const struct change_file *file,
-                       struct json_writer *w)
+void change_tell_review(const struct change *c, const struct change_file *file,
+                        const struct vault_review *r)
 {
     size_t told = 0;
-    json_open_array(w);
+    r->tell(r->arg, NULL);
     if (file && (file->there || file->now.at))
-        put_file(c, file, w);
-    size_t others = put_some(c, true, &told, w);
-    others += put_some(c, false, &told, w);
-    if (others) {
-        json_open_object(w);
-        json_pair_int(w, "others", (int64_t)others);
-        json_close(w);
-    }
-    json_close(w);
+        tell_file(c, file, r);
+    size_t others = tell_some(c, true, &told, r);
+    others += tell_some(c, false, &told, r);
+    if (others)
+        r->tell(r->arg, &(struct reviewed_change){.others = others});
 }
 
 /* ---- for whoever runs the call ---------------------------------------------- */
 
-static enum effect_deed deed_of(const struct entry *n)
+static enum effect_deed entry_deed(const struct entry *n)
 {
     if (n->removed)
         return EFFECT_REMOVED;
@@ -174,7 +188,7 @@ static void entry_tell(struct change *c, struct entry *n, int64_t revision)
     buf_init(&id, PATH_MAX + 8);
     buf_init(&list, BUF_LIST);
     struct err full = {0};
-    struct effect e = {.what = "note", .deed = deed_of(n), .dry = c->options.dry_run};
+    struct effect e = {.what = "note", .deed = entry_deed(n), .dry = c->options.dry_run};
     e.path = str_of(n->removed ? n->from : n->to);
     vault_put_id(c->v, e.path, &id);
     e.id = buf_view(&id);
@@ -197,7 +211,7 @@ void change_tell(struct change *c, int64_t revision)
     for (size_t i = 0; i < c->count; i++)
         entry_tell(c, c->entries[i], revision);
     for (struct entry *n = c->answered; n; n = n->next_answered)
-        if (deed_of(n) == EFFECT_READ)
+        if (entry_deed(n) == EFFECT_READ)
             entry_tell(c, n, revision);
 }
 

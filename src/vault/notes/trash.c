@@ -12,7 +12,7 @@ bool trash_name(const char *path, int64_t now_ms, char out[static PATH_MAX],
 {
     char time[25], compact[20];
     size_t n = 0;
-    os_format_utc(now_ms, time);
+    date_format(now_ms, time);
     for (size_t i = 0; i < 19; i++)
         if (time[i] != '-' && time[i] != ':')
             compact[n++] = time[i];
@@ -52,5 +52,5 @@ int64_t trash_time(struct str path)
         text[i] = digit ? path.at[head + at + (at >= 8)] : shape[i];
     }
     int64_t ms;
-    return os_read_date(str_of(text), &ms) ? ms : 0;
+    return date_read(str_of(text), &ms) ? ms : 0;
 }

@@ -21,7 +21,7 @@ void twins_done(struct twins *t)
 
 static const char *twins_fold(struct change *c, struct str path, struct err *e)
 {
-    scoped_buf struct buf text = buf_of(8 * PATH_MAX);
+    scoped_buf struct buf text = buf_of(FOLD_KEY_MAX);
     fold_put(path, &text);
     return arena_copy(c->arena, buf_cz(&text), text.n, e);
 }
@@ -70,7 +70,7 @@ static bool twins_list(struct change *c, const char *folder, os_walk_fn *each, v
     struct err why = {0};
     if (os_list(c->v->dir, folder, each, arg, &why) || why.code != ERR_LIMIT)
         return true;
-    return err_set(e, why.code, "%s", why.msg);
+    return err_pass(e, &why);
 }
 
 /* All folders that fold to the first `n` bytes of `fold`, of which the ones above are
@@ -157,7 +157,7 @@ static bool look_through(struct change *c, const char *fold, struct err *e)
 /* ---- what there is ------------------------------------------------------- */
 
 /* Adds the places of notes by the change's own doing. */
-static bool add_own(struct change *c, struct err *e)
+static bool twins_add_own(struct change *c, struct err *e)
 {
     for (; c->twins.own < c->paths.count; c->twins.own++) {
         struct str path = c->paths.texts[c->twins.own];
@@ -173,7 +173,7 @@ bool twins_find(struct change *c, const char *path, const char *except, const ch
     struct twins *t = &c->twins;
     *twin = NULL;
     const char *fold = twins_fold(c, str_of(path), e);
-    if (!fold || !add_own(c, e) ||
+    if (!fold || !twins_add_own(c, e) ||
         !(t->asked++ < LOOKS ? look_through(c, fold, e) : list_above(c, fold, e)))
         return false;
     for (size_t i = newest_of(t, fold, strlen(fold)); i; i = t->all[i - 1].next) {

@@ -1,4 +1,5 @@
-/* Names that differ only in case or Unicode normalization: no change makes a second one. */
+/* Names that differ only in case or Unicode normalization: no change creates a second
+ * one. */
 #include "notes/fixture_test.h"
 
 #include "notes/fold.h"
@@ -82,7 +83,7 @@ static void a_note_itself_may_be_respelt(void **state)
     (void)call(notes_rename,
                "{'identifier': 'person/Oona', 'new_title': 'oona', 'force': true}");
     assert_true(exists("person/oona.md") && !exists("person/Oona.md"));
-    /* Two that are there already stay, and can be told apart by a rename. */
+    /* Two existing ones stay, and a rename can tell them apart. */
     put("person/OONA.md", "y\n");
     (void)call(notes_rename,
                "{'identifier': 'person/OONA', 'new_title': 'Other', 'force': true}");
@@ -114,7 +115,7 @@ static void one_change_makes_no_twins(void **state)
     assert_true(exists("person/OONA.md") && !exists("person/Oona.md"));
 }
 
-/* The first few are looked for, the others found in a table. */
+/* Few names are looked up one by one, many in a table. */
 static void a_large_change_makes_none_either(void **state)
 {
     (void)state;

@@ -200,7 +200,8 @@ static void read_sections(struct properties *p, struct str body, bool old,
 
 /* ---- what is to be checked -------------------------------------------------------- */
 
-static void put_value(struct json_writer *w, struct str name, const struct json *value)
+static void check_put_value(struct json_writer *w, struct str name,
+                            const struct json *value)
 {
     if (!value)
         return;
@@ -214,9 +215,9 @@ static void put_whole(const struct properties *p, const struct types_note *n,
 {
     for (size_t i = 0; i < p->count; i++) {
         const struct property *one = &p->all[i];
-        put_value(w, one->name,
-                  one->is.n ? read_section(one->schema, one->is, a)
-                            : json_get_str(n->metadata, one->name));
+        check_put_value(w, one->name,
+                        one->is.n ? read_section(one->schema, one->is, a)
+                                  : json_get_str(n->metadata, one->name));
     }
 }
 
@@ -231,13 +232,13 @@ static void properties_put_changed(const struct properties *p, const struct type
         const struct json *given = json_get_str(n->changes, one->name);
         bool other = !str_eq(one->was, one->is), removed = json_is(given, JSON_NULL);
         if (one->is.n && other)
-            put_value(w, one->name, read_section(one->schema, one->is, a));
+            check_put_value(w, one->name, read_section(one->schema, one->is, a));
         else if (given && !removed)
-            put_value(w, one->name, given);
+            check_put_value(w, one->name, given);
         else if (!one->is.n && (removed || other)) {
             const struct json *left =
                 removed ? NULL : json_get_str(n->metadata, one->name);
-            put_value(w, one->name, left ? left : gone);
+            check_put_value(w, one->name, left ? left : gone);
         }
     }
 }
@@ -254,7 +255,7 @@ static const struct json *put_subject(const struct properties *p,
     struct json_iter it = json_iter(front);
     while (json_next(&it))
         if (!property_find(p, it.key))
-            put_value(&w, it.key, it.value);
+            check_put_value(&w, it.key, it.value);
     json_close(&w);
     return buf_check(&text, "the metadata", e) ? json_read(buf_view(&text), a, e) : NULL;
 }

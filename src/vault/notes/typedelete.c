@@ -117,7 +117,7 @@ static bool put_aside(struct vault *v, struct str type, struct err *e)
 {
     char path[PATH_MAX], aside[PATH_MAX], now[25];
     types_path(type, path);
-    os_format_utc(os_real_ms(), now);
+    date_format(os_real_ms(), now);
     (void)snprintf(aside, sizeof aside, DELETED_DIR "/%.*s %s.md",
                    STR_ARGS(str_cut(type, 200)), now);
     for (char *c = aside; *c; c++)
@@ -126,7 +126,7 @@ static bool put_aside(struct vault *v, struct str type, struct err *e)
     if (!os_make_dirs(v->dir, DELETED_DIR, e))
         return false;
     return os_move(v->dir, path, aside, &why) || why.code == ERR_NOT_FOUND ||
-           err_set(e, why.code, "%s", why.msg);
+           err_pass(e, &why);
 }
 
 /* ---- what was deleted before --------------------------------------------- */
@@ -206,7 +206,7 @@ struct deletion {
     bool confirm;
 };
 
-static bool read_deletion(const struct json *o, struct deletion *d, struct err *e)
+static bool type_deletion_read(const struct json *o, struct deletion *d, struct err *e)
 {
     if (!options_check(o, "noteTypes.delete", NOTE_TYPES_DELETE_KEYS, e) ||
         !options_str(o, "type_name", NULL, &d->type, e) ||
@@ -273,6 +273,8 @@ static bool delete_once(void *arg, struct verdicts *verdicts, struct err *e)
                        CHANGE_NOTES_MAX);
     if (r.count && str_is(d.action, "error"))
         return refuse_notes(&r, e);
+    if (r.count && !vault_permits(v, d.target.n ? "notes.move" : "notes.delete", e))
+        return err_wrap(e, "nothing was deleted");
     all->notes = r.count;
     all->looked = true;
     if (!remove_notes(&r, e))
@@ -294,7 +296,7 @@ bool note_types_delete(struct vault *v, const struct json *options,
 {
     struct deletion d = {0};
     struct deleting all = {.vault = v, .what = &d};
-    if (!read_deletion(options, &d, e))
+    if (!type_deletion_read(options, &d, e))
         return false;
     if (!verdicts_settle(v, delete_once, &all, e))
         return all.looked && sight_refuse(v, SIGHT_NOTES, "noteTypes.delete", e);

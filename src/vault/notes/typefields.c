@@ -20,7 +20,7 @@ enum look {
     LOOK_OBJECT = 256,
 };
 
-static const char *type_of(int64_t looks)
+static const char *field_type(int64_t looks)
 {
     static const struct {
         int64_t looks;
@@ -95,7 +95,7 @@ static bool fields_work(struct db *db, void *arg, struct err *e)
             continue;
         json_open_object(&w);
         json_pair_str(&w, "name", query_str(q, NAME));
-        json_pair_cstr(&w, "type", type_of(query_int(q, LOOKS)));
+        json_pair_cstr(&w, "type", field_type(query_int(q, LOOKS)));
         json_pair_int(&w, "notes", query_int(q, NOTES));
         json_close(&w);
     }
@@ -114,7 +114,7 @@ static bool within_time(struct db *db, void *arg, struct err *e)
     if (!ok && why.code == ERR_TIMEOUT)
         return err_set(e, ERR_LIMIT, "the vault has too many properties to list in %u s",
                        (unsigned)(TIME_MAX_NS / 1000000000u));
-    return ok || err_set(e, why.code, "%s", why.msg);
+    return ok || err_pass(e, &why);
 }
 
 const struct json *types_fields(struct vault *v, struct arena *a, struct err *e)

@@ -33,7 +33,7 @@ bool types_read(struct vault *v, struct str type, struct buf *out, bool *found,
     types_path(type, path);
     struct err why = {0};
     *found = os_read_file(v->dir, path, out, st, &why);
-    return *found || why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
+    return *found || why.code == ERR_NOT_FOUND || err_pass(e, &why);
 }
 
 bool types_is_described(struct vault *v, struct str type)
@@ -109,8 +109,8 @@ static bool take_described(void *arg, const char *name, const struct os_stat *st
     return e->code == ERR_NONE;
 }
 
-static bool take_folder(void *arg, const char *name, const struct os_stat *st,
-                        struct err *e)
+static bool types_add_folder(void *arg, const char *name, const struct os_stat *st,
+                             struct err *e)
 {
     (void)st;
     return strchr(name, '/') || !name_is_type(str_of(name)) ||
@@ -127,12 +127,12 @@ static bool list_types(struct type_rows *r, struct err *e)
 {
     struct err none = {0};
     r->all = arena_get(r->arena, TYPES_MAX * sizeof *r->all, e);
-    if (!r->all || !os_walk_folders(r->v->dir, ".", take_folder, r, e) ||
+    if (!r->all || !os_walk_folders(r->v->dir, ".", types_add_folder, r, e) ||
         !index_use(r->v, count_notes, r, e))
         return false;
     if (!os_walk_from(r->v->dir, TYPES_DIR, take_described, r, &none) &&
         none.code != ERR_NOT_FOUND)
-        return err_set(e, none.code, "%s", none.msg);
+        return err_pass(e, &none);
     qsort(r->all, r->count, sizeof *r->all, types_by_name);
     return true;
 }
@@ -187,8 +187,9 @@ bool types_check_name(struct str name, struct err *e)
 {
     return name_is_type(name) ||
            err_set(e, ERR_INVALID,
-                   "type_name \"%.*s\" is no name of one folder: letters, digits, spaces "
-                   "and signs other than / \\ : * ? \" < > | # ^ [ ], no dot at the head",
+                   "type_name \"%.*s\" is not the name of a single folder: letters, "
+                   "digits, spaces and other characters except / \\ : * ? \" < > | # "
+                   "^ [ ], no leading dot",
                    STR_ARGS(str_cut(name, 60)));
 }
 
@@ -211,7 +212,7 @@ static bool check_pattern(void *arg, const char *field, struct str pattern, stru
         r->matcher = vault_matcher(r->vault, VERDICTS_NS_A_NOTE, 0, &why);
     return (r->matcher && matcher_set(r->matcher, pattern, &why)) ||
            err_set(e, why.code == ERR_TIMEOUT ? ERR_LIMIT : why.code,
-                   "metadata_schema: %.120s has a pattern that is no regular "
+                   "metadata_schema: %.120s has a pattern that is not a regular "
                    "expression: %.240s",
                    field, why.msg);
 }
@@ -346,13 +347,13 @@ bool note_types_create(struct vault *v, const struct json *options,
         return false;
     if (!os_write_file(v->dir, path, buf_view(&text), OS_CREATE, FILE_MODE, NULL, &why))
         return why.code == ERR_CONFLICT ? already_described(o.name, e)
-                                        : err_set(e, why.code, "%s", why.msg);
+                                        : err_pass(e, &why);
     types_tell(v, o.name, EFFECT_MADE, NULL, &text);
     json_open_object(out);
     json_pair_str(out, "name", o.name);
     json_pair_cstr(out, "filename", path + sizeof TYPES_DIR);
     json_pair_cstr(out, "path", path);
-    note_pair_time(out, "created", os_real_ms());
+    json_pair_time(out, "created", os_real_ms());
     json_close(out);
     return true;
 }

@@ -112,10 +112,10 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     if (!vault_need_note(v, c, r->identifier, path, &n, e))
         return false;
     int64_t now = vault_now(v);
-    os_format_utc(now, r->now);
+    date_format(now, r->now);
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     scoped_buf struct buf fresh = buf_of(NOTE_SIZE_MAX);
-    if (!write_check_guard(v, &r->guard, &n, e) ||
+    if (!write_check_guard(&r->guard, &n, e) ||
         !(r->whole ? note_replace : note_revise)(c, v, r, &n, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
@@ -128,7 +128,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(path));
     json_pair_bool(out, "updated", true);
-    note_pair_time(out, "timestamp", now);
+    json_pair_time(out, "timestamp", now);
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;

@@ -37,7 +37,7 @@ bool vault_goes_on(const struct vault *v, struct err *e)
 bool vault_wait(const struct vault *v, pthread_mutex_t *m, unsigned wait_ms,
                 struct err *e)
 {
-    uint64_t until = os_mono_ns() + (uint64_t)wait_ms * 1000000;
+    uint64_t until = os_in_ms(wait_ms);
     while (pthread_mutex_trylock(m) != 0) {
         struct timespec slice;
         (void)clock_gettime(CLOCK_REALTIME, &slice);
@@ -99,7 +99,7 @@ bool vault_read(struct vault *v, const char *path, struct buf *bytes, struct os_
         if (is_no_note(v, path, &why))
             return true;
         *found = true;
-        return err_set(e, why.code, "%s", why.msg);
+        return err_pass(e, &why);
     }
     if (!os_stat_fd(fd, st, e))
         return false;
@@ -145,11 +145,12 @@ static struct str one_line(struct str s, struct arena *a, struct err *e)
 static int64_t date_or(const struct json *v, int64_t fallback_ms)
 {
     int64_t ms;
-    return os_read_date(json_str(v), &ms) ? ms : fallback_ms;
+    return date_read(json_str(v), &ms) ? ms : fallback_ms;
 }
 
-bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
-                struct arena *a, struct note *out, struct err *e)
+bool note_parse(const struct vault *v, struct str path, struct str bytes,
+                const struct os_stat *st, struct arena *a, struct note *out,
+                struct err *e)
 {
     *out = (struct note){.path = path, .bytes = bytes, .st = *st};
     note_hash(bytes, out->hash);
@@ -158,12 +159,15 @@ bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
     const struct json *all = out->front.yml.all;
     struct err full = {0};
     out->uid = str_trim(text_of(json_get(all, "id"), a, &full));
-    struct str title = str_trim(text_of(json_get(all, "title"), a, &full));
-    if (!title.n)
+    out->by_file = v && v->settings.titles_by_file;
+    struct str title = STR("");
+    if (!out->by_file)
+        title = str_trim(text_of(json_get(all, "title"), a, &full));
+    if (!title.n && !out->by_file)
         title = markdown_title(out->front.body);
     out->title = one_line(title.n ? title : name_stem(path), a, &full);
     if (full.code)
-        return err_set(e, full.code, "%s", full.msg);
+        return err_pass(e, &full);
 
     int64_t mtime_ms = st->mtime_ns / 1000000;
     int64_t birth_ms =
@@ -192,51 +196,11 @@ void note_put_metadata(const struct note *n, struct json_writer *w)
     json_close(w);
 }
 
-static void put_tag(struct json_writer *w, struct str tag)
-{
-    tag = str_trim(tag);
-    while (tag.n && tag.at[0] == '#')
-        tag.at++, tag.n--;
-    if (tag.n)
-        json_put_str(w, tag);
-}
-
 bool note_put_subnotes(const struct note *n, struct buf *out)
 {
     struct json_writer w = json_writer(out);
     json_put(&w, json_get(n->front.yml.all, SUBNOTES_KEY));
     return !out->failed;
-}
-
-void note_put_tags(const struct note *n, struct json_writer *w)
-{
-    const struct json *tags = json_get(n->front.yml.all, "tags");
-    json_open_array(w);
-    struct str text = json_str(tags); /* "a, b" means two */
-    for (size_t i = 0; i < text.n;) {
-        const char *comma = memchr(text.at + i, ',', text.n - i);
-        size_t len = comma ? (size_t)(comma - text.at) - i : text.n - i;
-        put_tag(w, (struct str){text.at + i, len});
-        i += len + 1;
-    }
-    struct json_iter it = json_iter(json_is(tags, JSON_ARRAY) ? tags : NULL);
-    while (json_next(&it)) {
-        if (json_is(it.value, JSON_STRING))
-            put_tag(w, json_str(it.value));
-        else if (json_is(it.value, JSON_NUMBER)) {
-            char number[40];
-            (void)snprintf(number, sizeof number, "%.15g", json_number(it.value, 0));
-            put_tag(w, str_of(number));
-        }
-    }
-    json_close(w);
-}
-
-void note_pair_time(struct json_writer *w, const char *key, int64_t ms)
-{
-    char text[25];
-    os_format_utc(ms, text);
-    json_pair_cstr(w, key, text);
 }
 
 /* ---- finding ------------------------------------------------------------ */
@@ -245,6 +209,11 @@ bool vault_admits(const struct vault *v, size_t bytes, struct err *e)
 {
     const struct vault_author *by = v->view.author;
     return !by || !by->admits || by->admits(by->arg, bytes, e);
+}
+
+bool vault_permits(const struct vault *v, const char *call, struct err *e)
+{
+    return !v->view.permits || v->view.permits(v->view.permits_arg, call, e);
 }
 
 bool vault_has(struct vault *v, struct str path)
@@ -287,7 +256,8 @@ bool options_check(const struct json *o, const char *what, const char *const *ke
         return err_set(e, ERR_INVALID,
                        "%s takes an object with %s, not a value of type "
                        "%s",
-                       what, buf_cz(&names), json_type_name(json_type(o)));
+                       what, buf_cz(&names), json_type_name(json_type(o))) ||
+               err_because(e, CAUSE_SHAPE);
     struct json_iter it = json_iter(o);
     while (json_next(&it)) {
         if (!str_is_one_of(it.key, keys))
@@ -333,6 +303,19 @@ bool options_bool(const struct json *o, const char *key, bool *out, struct err *
     return true;
 }
 
+bool options_folder(const struct json *o, struct str *out, bool *given, struct err *e)
+{
+    *given = option(o, "folder") != NULL;
+    if (!options_str(o, "folder", NULL, out, e))
+        return false;
+    out->n -= str_ends(*out, "/");
+    return name_is_folder(*out) ||
+           err_set(e, ERR_INVALID,
+                   "folder \"%.*s\" is no path of folders from the vault's root, such as "
+                   "\"project/garden\"; the root itself is \"\"",
+                   STR_ARGS(str_cut(*out, 100)));
+}
+
 bool options_int(const struct json *o, const char *key, int64_t fallback, int64_t min,
                  int64_t max, int64_t *out, struct err *e)
 {
@@ -348,7 +331,9 @@ bool options_identifier(const struct json *o, struct str *out, struct err *e)
     *out = json_str(o);
     if (json_is(o, JSON_OBJECT) && !options_str(o, "identifier", NULL, out, e))
         return false;
-    return out->n > 0 || err_set(e, ERR_INVALID,
-                                 "identifier must be a string that is not empty: a "
-                                 "note's id (\"type/name\"), uid, path or title");
+    return out->n > 0 ||
+           err_set(e, ERR_INVALID,
+                   "identifier must be a string that is not empty: a "
+                   "note's id (\"type/name\"), uid, path or title") ||
+           err_because(e, CAUSE_SHAPE);
 }

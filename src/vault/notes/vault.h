@@ -6,8 +6,10 @@
 #include <limits.h>
 #include <pthread.h>
 
+#include "notes/copies.h"
 #include "notes/frontmatter.h"
 #include "notes/notes.h"
+#include "notes/settings.h"
 #include "os/os.h"
 #include "pattern/pattern.h"
 
@@ -20,6 +22,7 @@ struct history;
 struct vault {
     int dir;
     char *path;
+    struct settings settings;
     struct index *index;
     struct history *history;
     struct patterns *patterns; /* NULL: there are none */
@@ -51,6 +54,7 @@ struct note {
     char hash[HASH_SIZE];
     struct frontmatter front;
     struct str title;
+    bool by_file;   /* so the title is the file's name */
     struct str uid; /* empty: it has none */
     int64_t created_ms, updated_ms;
 };
@@ -60,9 +64,11 @@ struct note {
  * ERR_LIMIT (too large; `st` is set), ERR_DENIED (may not be read), ERR_IO. */
 bool vault_read(struct vault *v, const char *path, struct buf *bytes, struct os_stat *st,
                 bool *found, struct err *e);
-/* Any bytes are a note. false only with ERR_LIMIT. */
-bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
-                struct arena *a, struct note *out, struct err *e);
+/* Any bytes are a note, as the settings of `v` (NULL: the usual ones) have it. false only with
+ * ERR_LIMIT. */
+bool note_parse(const struct vault *v, struct str path, struct str bytes,
+                const struct os_stat *st, struct arena *a, struct note *out,
+                struct err *e);
 void note_hash(struct str bytes, char out[static HASH_SIZE]);
 
 /* Is it one of the frontmatter that a field of the note tells: id, title ... */
@@ -72,7 +78,6 @@ void note_put_metadata(const struct note *n, struct json_writer *w);
 void note_put_tags(const struct note *n, struct json_writer *w);
 /* Appends its list of subnotes as it stands there, "null" where there is none. */
 bool note_put_subnotes(const struct note *n, struct buf *out);
-void note_pair_time(struct json_writer *w, const char *key, int64_t ms);
 /* The call has read it, and answers its hash; `subnotes`: its metadata, too. */
 void note_tell(struct vault *v, const struct note *n, bool subnotes);
 
@@ -82,6 +87,9 @@ void note_tell(struct vault *v, const struct note *n, bool subnotes);
 bool vault_has(struct vault *v, struct str path);
 /* May the author of this call write so much? */
 bool vault_admits(const struct vault *v, size_t bytes, struct err *e);
+/* May the caller make this call ("notes.delete") as well, which is part of what is done?
+ * false and ERR_DENIED. */
+bool vault_permits(const struct vault *v, const char *call, struct err *e);
 /* Appends the public id of the path: see notes.h, "Words". */
 void vault_put_id(struct vault *v, struct str path, struct buf *out);
 /* Is this an identifier that needs no index: an id or a path of a note that is there? */
@@ -120,6 +128,8 @@ bool options_check(const struct json *o, const char *what, const char *const *ke
 bool options_str(const struct json *o, const char *key, const char *other,
                  struct str *out, struct err *e);
 bool options_bool(const struct json *o, const char *key, bool *out, struct err *e);
+/* The key "folder": *given tells whether it is there; a slash at its end is cut off. */
+bool options_folder(const struct json *o, struct str *out, bool *given, struct err *e);
 /* A whole number in this range. */
 bool options_int(const struct json *o, const char *key, int64_t fallback, int64_t min,
                  int64_t max, int64_t *out, struct err *e);

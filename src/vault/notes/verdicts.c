@@ -108,8 +108,8 @@ static bool blame(const struct question *q, const struct err *why, struct err *e
     struct str place = str_cut(q->place, 100);
     if (why->code == ERR_INVALID)
         return err_set(e, ERR_INVALID,
-                       "nothing was written: in the type \"%.*s\", %.*s has the pattern "
-                       "\"%.*s\", which is no regular expression (%.160s); "
+                       "nothing was written: in the type \"%.*s\", %.*s has the "
+                       "pattern \"%.*s\", which is not a regular expression (%.160s); "
                        "noteTypes.update can give it another",
                        STR_ARGS(type), STR_ARGS(place), STR_ARGS(pattern), why->msg);
     if (why->code == ERR_TIMEOUT)
@@ -126,7 +126,7 @@ static bool blame(const struct question *q, const struct err *why, struct err *e
             "nothing was written: in the type \"%.*s\", the pattern \"%.*s\" of "
             "%.*s: %.200s",
             STR_ARGS(type), STR_ARGS(pattern), STR_ARGS(place), why->msg);
-    return err_set(e, why->code, "%s", why->msg);
+    return err_pass(e, why);
 }
 
 bool verdicts_ask(struct verdicts *s, struct vault *v, struct err *e)

@@ -161,13 +161,13 @@ static bool put_condition(struct where *w, struct str op, const struct json *v,
         return put_contains(w, v, out, e);
     return err_set(
         e, ERR_INVALID,
-        "metadata_filters: there is no operator \"%.*s\"; =, !=, >, >=, <, <=, "
-        "in, contains and exists are",
+        "metadata_filters: there is no operator \"%.*s\"; the operators are =, !=, >, "
+        ">=, <, <=, in, contains and exists",
         STR_ARGS(str_cut(op, 40)));
 }
 
-static bool put_filter(struct where *w, struct str key, struct str op,
-                       const struct json *v, struct err *e)
+static bool where_put_filter(struct where *w, struct str key, struct str op,
+                             const struct json *v, struct err *e)
 {
     if (json_str(v).n > WHERE_TEXT_MAX)
         return err_set(e, ERR_INVALID,
@@ -205,7 +205,8 @@ bool where_filters(struct where *w, const struct json *list, struct err *e)
         if (!options_check(it.value, "metadata_filters", METADATA_FILTER_KEYS, e) ||
             !options_str(it.value, "key", NULL, &key, e) ||
             !options_str(it.value, "operator", NULL, &op, e) ||
-            !put_filter(w, key, op.n ? op : STR("="), json_get(it.value, "value"), e))
+            !where_put_filter(w, key, op.n ? op : STR("="), json_get(it.value, "value"),
+                              e))
             return false;
     }
     return true;
@@ -223,8 +224,9 @@ bool where_metadata(struct where *w, const struct json *o, struct err *e)
             FILTERS_MAX);
     struct json_iter it = json_iter(o);
     while (json_next(&it))
-        if (!put_filter(w, it.key, json_is(it.value, JSON_ARRAY) ? STR("in") : STR("="),
-                        it.value, e))
+        if (!where_put_filter(w, it.key,
+                              json_is(it.value, JSON_ARRAY) ? STR("in") : STR("="),
+                              it.value, e))
             return false;
     return true;
 }

@@ -1,4 +1,4 @@
-/* Notes that are given, and read, as whole files. */
+/* Notes written and read as whole files. */
 #include "notes/fixture_test.h"
 
 #define MEETING                                                                        \

@@ -40,7 +40,7 @@ bool write_check_metadata(const struct json *metadata, const char *const *refuse
                                refused[i]);
         int64_t ms;
         if (str_is(it.key, "created") && !json_is(it.value, JSON_NULL) &&
-            !os_read_date(json_str(it.value), &ms))
+            !date_read(json_str(it.value), &ms))
             return err_set(e, ERR_INVALID,
                            "metadata.created must be a date such as "
                            "\"2026-11-21T05:16:00Z\"");
@@ -72,17 +72,16 @@ static bool same_hash(struct str given, const char *hash)
     return str_eq(given, mine);
 }
 
-bool write_check_guard(struct vault *v, const struct write_guard *g, const struct note *n,
-                       struct err *e)
+bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e)
 {
     if (g->hash.n == 0 && g->trial)
         return true;
     if (g->hash.n == 0 && !g->force)
         return err_set(e, ERR_INVALID,
-                       "contentHash is missing: read the note first and "
-                       "give its content_hash, so that nobody's change is lost (or "
+                       "contentHash is missing: read the note first and give its "
+                       "content_hash, so that no other change is overwritten (or "
                        "force: true to overwrite)") ||
-               outcome_refuse(v->view.outcome, REFUSAL_UNGUARDED);
+               err_because(e, CAUSE_UNGUARDED);
     if (g->force || same_hash(g->hash, n->hash))
         return true;
     return err_set(e, ERR_CONFLICT,
@@ -90,7 +89,7 @@ bool write_check_guard(struct vault *v, const struct write_guard *g, const struc
                    "is %.*s but the file's is %s. Nothing was written; read it again and "
                    "update from there",
                    STR_ARGS(str_cut(g->hash, 80)), n->hash) ||
-           outcome_refuse(v->view.outcome, REFUSAL_STALE);
+           err_because(e, CAUSE_STALE);
 }
 
 /* ---- a whole file -------------------------------------------------------- */
@@ -119,10 +118,10 @@ bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
     if (text.n > NOTE_SIZE_MAX)
         return err_set(e, ERR_LIMIT, "markdown is %zu bytes; notes may have at most %u",
                        text.n, NOTE_SIZE_MAX);
-    if (!note_parse(path, text, &st, a, out, e))
+    if (!note_parse(NULL, path, text, &st, a, out, e))
         return false;
     return out->front.state != FRONTMATTER_BROKEN ||
-           err_set(e, ERR_INVALID, "markdown: its frontmatter is no YAML: %.200s",
+           err_set(e, ERR_INVALID, "markdown: its frontmatter is not YAML: %.200s",
                    out->front.error);
 }
 
@@ -145,15 +144,19 @@ struct performance {
     const void *begun; /* the state as it was before it was read */
     struct change_options options;
     struct buf *answer;
-    bool again;  /* the state was used */
-    bool looked; /* into a note that the caller did not bring */
+    write_beside *put_beside; /* NULL: there is nothing */
+    bool again;               /* the state was used */
+    bool looked;              /* into a note that the caller did not bring */
 };
 
-static void put_dry_run(struct change *c, struct json_writer *w)
+static void put_dry_run(const struct performance *p, struct change *c,
+                        struct json_writer *w)
 {
     json_open_object(w);
     json_pair_bool(w, "dry_run", true);
     change_put(c, w);
+    if (p->put_beside)
+        p->put_beside(p->vault, p->state, w);
     json_close(w);
 }
 
@@ -181,7 +184,7 @@ static bool perform_once(void *arg, struct verdicts *verdicts, struct err *e)
     if (p->options.dry_run) {
         buf_clear(p->answer);
         w = json_writer(p->answer);
-        put_dry_run(c, &w);
+        put_dry_run(p, c, &w);
         change_tell(c, 0);
     }
     struct outcome *told = p->vault->view.outcome;
@@ -196,6 +199,13 @@ static bool perform_once(void *arg, struct verdicts *verdicts, struct err *e)
 bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
                       void *state, struct json_writer *out, struct err *e)
 {
+    return write_perform_with(v, op, o, state, NULL, out, e);
+}
+
+bool write_perform_with(struct vault *v, const struct operation *op, const struct json *o,
+                        void *state, write_beside *put, struct json_writer *out,
+                        struct err *e)
+{
     scoped(free) void *begun = mem_new(op->state_size);
     scoped_buf struct buf answer = buf_of(ANSWER_MAX);
     struct performance p = {.vault = v,
@@ -204,7 +214,8 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
                             .state = state,
                             .begun = begun,
                             .options = {.action = op->action},
-                            .answer = &answer};
+                            .answer = &answer,
+                            .put_beside = put};
     memcpy(begun, state, op->state_size);
     if (!op->read(o, state, e) ||
         (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &p.options.dry_run, e)) ||

@@ -29,6 +29,11 @@ bool write_perform(struct vault *v, const struct operation *op, const struct jso
 /* The same with a state that was begun. */
 bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
                       void *state, struct json_writer *out, struct err *e);
+/* The same; a dry run's answer has the pairs that `put` adds besides its changes. */
+typedef void write_beside(struct vault *v, const void *state, struct json_writer *w);
+bool write_perform_with(struct vault *v, const struct operation *op, const struct json *o,
+                        void *state, write_beside *put, struct json_writer *out,
+                        struct err *e);
 
 /* Moves one of several notes within the change to another type, as notes.move does,
  * whatever version it is. */
@@ -45,8 +50,7 @@ struct write_guard {
 bool write_read_guard(const struct json *o, struct write_guard *g, struct err *e);
 /* ERR_CONFLICT with both hashes unless it is that version; ERR_INVALID when neither a
  * hash nor force was given. */
-bool write_check_guard(struct vault *v, const struct write_guard *g, const struct note *n,
-                       struct err *e);
+bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e);
 
 /* ---- a whole file -------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ static size_t digits(struct str s, size_t from, const char *accepted)
 #define DECIMAL "0123456789"
 
 /* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
-static bool is_number(struct str s, bool *whole)
+static bool yml_is_number(struct str s, bool *whole)
 {
     size_t i = s.n && (s.at[0] == '-' || s.at[0] == '+');
     size_t before = digits(s, i, DECIMAL), after = 0;
@@ -58,7 +58,7 @@ static bool number_value(struct str s, double *out)
     bool whole;
     if (based_number(s, out))
         return fabs(*out) < YML_WHOLE_MAX;
-    if (s.n == 0 || s.n > 300 || !is_number(s, &whole))
+    if (s.n == 0 || s.n > 300 || !yml_is_number(s, &whole))
         return false;
     char text[304];
     memcpy(text, s.at, s.n);
@@ -183,15 +183,14 @@ static void end_anchor(struct reader *r, struct anchor *a)
         a->to = r->json.n;
 }
 
-static bool put_alias(struct reader *r, const yaml_event_t *ev)
+static bool put_anchored(struct reader *r, const yaml_event_t *ev)
 {
     const char *name = (const char *)ev->data.alias.anchor;
     for (struct anchor *a = r->anchors; a; a = a->next) {
         if (strcmp(a->name, name) != 0)
             continue;
         if (!a->to)
-            return yml_refuse(r, &ev->start_mark,
-                              "an alias stands inside its own anchor");
+            return yml_refuse(r, &ev->start_mark, "an alias is inside its own anchor");
         /* The buf may move while it grows: copy from a copy. */
         size_t n = a->to - a->from;
         if (n > r->json.ceiling - r->json.n)
@@ -210,7 +209,7 @@ static bool put_alias(struct reader *r, const yaml_event_t *ev)
 static bool put_key(struct reader *r, const yaml_event_t *ev)
 {
     if (ev->type != YAML_SCALAR_EVENT)
-        return yml_refuse(r, &ev->start_mark, "a key that is no plain text");
+        return yml_refuse(r, &ev->start_mark, "a key that is not plain text");
     struct str name = {(const char *)ev->data.scalar.value, ev->data.scalar.length};
     if (ev->data.scalar.anchor)
         return yml_refuse(r, &ev->start_mark, "an anchor at a key");
@@ -289,7 +288,7 @@ static bool put_node(struct reader *r, const yaml_event_t *ev)
         return put_scalar(r, ev);
     case YAML_ALIAS_EVENT:
         value_ends(r, &ev->end_mark);
-        return put_alias(r, ev);
+        return put_anchored(r, ev);
     default:
         return open_level(r, ev);
     }

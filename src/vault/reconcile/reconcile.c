@@ -172,7 +172,7 @@ bool reconcile_verify(struct trail *t, const char *vault, struct json_writer *ou
         /* An odd file is trail_verify()'s to tell. */
         struct err odd = {0};
         ok = trail_each(t, take_record, &c, &odd) || odd.code == ERR_LIMIT ||
-             err_set(e, odd.code, "%s", odd.msg);
+             err_pass(e, &odd);
         c.out = &w;
         json_open_array(&w);
         ok = ok && read_history(v, STR(""), &h, e);

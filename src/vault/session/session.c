@@ -68,14 +68,8 @@ static bool read_secret(struct sessions *s, bool again, struct err *e)
 
 struct sessions *sessions_open(struct err *e)
 {
-    scoped(free) char *path = NULL;
-    scoped_fd int state = os_state_dir(&path, e);
-    if (state < 0)
-        return NULL;
-    scoped(free) char *folder = NULL;
-    must(asprintf(&folder, "%s/" FOLDER, path) > 0);
     scoped(sessions_close) struct sessions *s = mem_new(sizeof *s);
-    s->dir = os_dir_make(folder, 0700, e);
+    s->dir = os_state_folder(FOLDER, e);
     return s->dir >= 0 && read_secret(s, false, e) ? take(s) : NULL;
 }
 
@@ -240,7 +234,7 @@ static bool handle_of(const char *file, char out[static SESSION_HANDLE])
     return is_handle(s);
 }
 
-static bool is_of(const struct tour *t, const char *file)
+static bool session_is_of(const struct tour *t, const char *file)
 {
     struct file_head h;
     char caller[OWNER_TEXT];
@@ -268,7 +262,7 @@ static bool session_visit(void *arg, const char *file, const struct os_stat *st,
             is_idle(&now, t->idle_ms) && os_remove_file(t->in->dir, file, &none))
             return true;
     }
-    if (!is_of(t, file))
+    if (!session_is_of(t, file))
         return true;
     t->count++;
     t->bytes += st->size;
@@ -298,7 +292,7 @@ static int wait_for(struct sessions *s, const char *handle, uint32_t wait_ms,
         if (lock >= 0)
             return lock;
         if (why.code != ERR_BUSY)
-            err_set(e, why.code, "%s", why.msg);
+            err_pass(e, &why);
         else if (cancel_fired(cancel))
             err_set(e, ERR_CANCELLED, "cancelled while another call was in the session");
         else if (left <= SLICE_MS)
@@ -319,8 +313,8 @@ static bool begin_new(struct session *x, struct str name, struct err *e)
     if (is_handle(name))
         return err_set(
             e, ERR_NOT_FOUND,
-            "there is no session %.*s of this caller and vault; sessions end when "
-            "nobody uses them for a while",
+            "this caller has no session %.*s in this vault; sessions end when they "
+            "are unused for a while",
             STR_ARGS(name));
     if (!look_round(x, &t, e))
         return false;
@@ -350,8 +344,7 @@ static bool read_session(struct session *x, struct str name, struct err *e)
     struct err why = {0};
     file_of(x->handle, file);
     if (!os_stat_beneath(x->in->dir, file, &st, &why))
-        return why.code == ERR_NOT_FOUND ? begin_new(x, name, e)
-                                         : err_set(e, why.code, "%s", why.msg);
+        return why.code == ERR_NOT_FOUND ? begin_new(x, name, e) : err_pass(e, &why);
     struct file_head h;
     if (is_idle(&st, x->limits.idle_ms)) {
         (void)os_remove_file(x->in->dir, file, &why);
@@ -439,7 +432,7 @@ bool session_forget(struct session *x, struct err *e)
     struct err why = {0};
     file_of(x->handle, file);
     return os_remove_file(x->in->dir, file, &why) || why.code == ERR_NOT_FOUND ||
-           err_set(e, why.code, "%s", why.msg);
+           err_pass(e, &why);
 }
 
 void session_release(struct session *x)
@@ -527,7 +520,7 @@ bool sessions_end(struct sessions *s, const struct session_owner *owner,
         return true;
     return another || why.code == ERR_NOT_FOUND
                ? err_set(e, ERR_NOT_FOUND,
-                         "there is no session '%.*s' of this caller and vault",
+                         "this caller has no session '%.*s' in this vault",
                          STR_ARGS(str_cut(name, 60)))
-               : err_set(e, why.code, "%s", why.msg);
+               : err_pass(e, &why);
 }

@@ -1,4 +1,4 @@
-/* Sessions: who finds which, what ends them, and what a damaged file does. */
+/* Sessions: lookup by owner, their end, and damaged files. */
 #include "session/session.h"
 
 #include <fcntl.h>
@@ -115,7 +115,7 @@ static void a_session_is_what_its_last_call_kept(void **state)
     assert_string_equal(buf_cz(&x->saved), "two");
     assert_int_equal(x->calls, 2);
     assert_true(x->created_ms > 0 && x->used_ms > 0);
-    session_release(take(x)); /* without keeping: as it was */
+    session_release(take(x)); /* released unchanged */
     holds(&ada, "a", "two");
 }
 
@@ -173,7 +173,7 @@ static void idle_ones_are_gone(void **state)
     assert_int_equal(count(&ada), 1);
     holds(&ada, "a", "");
     holds(&ada, "b", "new");
-    /* Also those that nobody asks for: the next new one takes them away. */
+    /* Unused ones as well: the next new one removes them. */
     keep(&bob, "c", "old");
     make_idle(&bob, "c");
     char path[300];

@@ -1,4 +1,4 @@
-/* Types that code declares, taken out of it. */
+/* Types that code declares, extracted from it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,5 @@
 #include "spelling/lexer.h"
 
-#include <ctype.h>
-
 void lexer_init(struct lexer *l, struct str code, bool types)
 {
     *l = (struct lexer){.rest = code, .types = types};
@@ -47,7 +45,7 @@ static bool lexer_push(struct lexer *l, char bracket)
 
 static bool is_word_byte(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '#' || (c & 0x80);
+    return char_is_word(c) || c == '#';
 }
 
 static void skip_space(struct lexer *l)
@@ -137,7 +135,7 @@ static struct token pattern(struct lexer *l)
 static struct token lex_word(struct lexer *l)
 {
     size_t n = 1;
-    bool number = isdigit((unsigned char)l->rest.at[0]);
+    bool number = char_is_digit(l->rest.at[0]);
     while (n < l->rest.n &&
            (is_word_byte(l->rest.at[n]) || (number && l->rest.at[n] == '.')))
         n++;

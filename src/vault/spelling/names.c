@@ -327,7 +327,7 @@ struct freedom {
     const void *arg;
 };
 
-static bool is_free(const struct freedom *f, const char *name)
+static bool name_is_free(const struct freedom *f, const char *name)
 {
     return name_look(str_of(name), f->taken) == NAME_FINE &&
            !(f->is_used && f->is_used(f->arg, str_of(name)));
@@ -360,13 +360,13 @@ void name_suggest(struct str name, const struct name_words *taken, name_used_fn 
     if (!n)
         (void)snprintf(base, sizeof base, "myFunction");
     (void)snprintf(out, NAME_SUGGESTION_MAX, "%s", base);
-    if (is_free(&f, out))
+    if (name_is_free(&f, out))
         return;
     if (name_look(str_of(base), taken) != NAME_FINE) {
         (void)snprintf(out, NAME_SUGGESTION_MAX, "my%c%s",
                        toupper((unsigned char)base[0]), base + 1);
         (void)snprintf(base, sizeof base, "%s", out);
     }
-    for (unsigned i = 2; !is_free(&f, out) && i < 10000; i++)
+    for (unsigned i = 2; !name_is_free(&f, out) && i < 10000; i++)
         (void)snprintf(out, NAME_SUGGESTION_MAX, "%s%u", base, i);
 }

@@ -1,4 +1,4 @@
-/* Names and types, as they are spelt. */
+/* Names and types: lexical rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -208,7 +208,7 @@ static void what_could_be_taken_for_another_name_is_told(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *like; /* NULL: it is fine */
+        const char *name, *like; /* NULL: valid */
     } names[] = {
         {"notes", NULL},
         {"gr\u00f6\u00dfe", NULL},

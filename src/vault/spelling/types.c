@@ -12,14 +12,14 @@ static const char *fault_of(const struct lexer *l, struct token t)
                                         "var",      "return", "await", "import",
                                         "export",   "declare"};
     if (t.kind == TOKEN_COMMENT)
-        return "a comment stands in it";
+        return "it contains a comment";
     if (t.kind == TOKEN_PATTERN || t.kind == TOKEN_BAD)
         return "its brackets or quotes do not come in pairs";
     if (t.kind == TOKEN_SIGN && !l->depth && t.text.n == 1 && strchr(";,=", t.text.at[0]))
-        return "something stands behind the type";
+        return "there is text after the type";
     for (size_t i = 0; t.kind == TOKEN_WORD && i < LENGTH(words); i++)
         if (str_is(t.text, words[i]) && (!l->depth || str_is(t.text, "import")))
-            return "it is no type";
+            return "it is not a type";
     return NULL;
 }
 
@@ -82,7 +82,7 @@ static bool holds_word(struct str type, const struct json *v, bool *known)
 }
 
 /* The parts of a union, as far as it is one: "a" | "b". */
-static bool next_part(struct lexer *l, struct str *part, bool *more)
+static bool types_next_part(struct lexer *l, struct str *part, bool *more)
 {
     const char *begin = NULL, *end = NULL;
     for (;;) {
@@ -142,7 +142,7 @@ bool type_may_hold(struct str type, const struct json *v)
     struct str part, item;
     bool more = true, known;
     while (more) {
-        if (!next_part(&l, &part, &more))
+        if (!types_next_part(&l, &part, &more))
             continue;
         if (is_plain_array(part, &item) ? holds_array(item, v)
                                         : holds_word(part, v, &known))

@@ -107,8 +107,8 @@ static void advise_failing(struct advising *a, const struct usage_subject *s)
         return;
     const struct usage_kind *worst = x->kind_count ? &x->kinds[0] : NULL;
     if (!suggest(a, "failing", s->fn,
-                 "many of its calls fail; run it with test_custom_function, and let an "
-                 "example show what it does with such arguments"))
+                 "many of its calls fail; run it with test_custom_function, and add "
+                 "an example with such arguments"))
         return;
     json_pair_int(a->w, "calls", (int64_t)x->calls);
     json_pair_int(a->w, "failed", (int64_t)x->failed);

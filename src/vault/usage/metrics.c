@@ -89,8 +89,8 @@ static void put_system(const struct usage_totals *t, const struct usage_subject 
 {
     open_metric(
         w, "functionExecutionTime",
-        "(time in functions + time to load them) / time in functions: what a call "
-        "costs beside the same code written out; p50 and p95 in ms, within 10 %");
+        "(time in functions + time to load them) / time in functions: the cost of a "
+        "call relative to the same code inline; p50 and p95 in ms, within 10 %");
     put_ratio(w, "value", t->ms + t->load_ms, t->ms);
     json_pair_number(w, "p50", usage_quantile(t->times, 0.5));
     json_pair_number(w, "p95", usage_quantile(t->times, 0.95));

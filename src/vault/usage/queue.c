@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "crypto/crypto.h"
@@ -131,19 +130,6 @@ static enum written write_deeds(struct usage *u, const struct deed *deeds)
     return damaged && usage_discard(u->vault) ? LATER : NEVER;
 }
 
-static void wait_ms(pthread_cond_t *cond, pthread_mutex_t *lock, unsigned ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    (void)pthread_cond_timedwait(cond, lock, &until);
-}
-
 /* Under the lock: before what has come since. */
 static void put_back(struct usage *u, struct deed *deeds)
 {
@@ -189,7 +175,7 @@ static void *writer_main(void *arg)
         if (!u->first)
             pthread_cond_wait(&u->wake, &u->lock);
         else if (!u->hurry && !u->stop)
-            wait_ms(&u->wake, &u->lock, TOGETHER_MS);
+            (void)os_cond_wait(&u->wake, &u->lock, os_in_ms(TOGETHER_MS));
         if (u->first)
             write_waiting(u);
     }
@@ -203,11 +189,7 @@ static bool start_writer(struct usage *u)
 {
     if (u->running)
         return true;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, THREAD_STACK);
-    u->running = pthread_create(&u->thread, &attr, writer_main, u) == 0;
-    pthread_attr_destroy(&attr);
+    u->running = os_thread_start(&u->thread, "fn-usage", THREAD_STACK, writer_main, u);
     return u->running;
 }
 
@@ -218,12 +200,8 @@ struct usage *usage_open(int vault)
     u->last = &u->first;
     pthread_mutex_init(&u->lock, NULL);
     pthread_mutex_init(&u->read_lock, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&u->wake, &attr);
-    pthread_cond_init(&u->idle, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&u->wake, NULL);
+    pthread_cond_init(&u->idle, NULL);
     return u;
 }
 
@@ -401,12 +379,12 @@ void usage_tried(struct usage *u, enum usage_trial how, double ms)
 
 static void queue_settle(struct usage *u)
 {
-    uint64_t until = os_mono_ns() + (uint64_t)SETTLE_MS * 1000000;
+    uint64_t until = os_in_ms(SETTLE_MS);
     pthread_mutex_lock(&u->lock);
     while ((u->first || u->busy) && os_mono_ns() < until) {
         u->hurry = true;
         pthread_cond_signal(&u->wake);
-        wait_ms(&u->idle, &u->lock, SETTLE_MS);
+        (void)os_cond_wait(&u->idle, &u->lock, until);
     }
     pthread_mutex_unlock(&u->lock);
 }

@@ -81,15 +81,6 @@ struct usage_count usage_count_of(const struct usage_counts *c, struct str id)
 
 /* ---- figures ---------------------------------------------------------------- */
 
-static void usage_put_date(struct json_writer *w, const char *key, int64_t ms)
-{
-    char text[25];
-    if (!ms)
-        return;
-    os_format_utc(ms, text);
-    json_pair_cstr(w, key, text);
-}
-
 /* To a millionth: what is behind it was never measured. */
 static void put_ms(struct json_writer *w, const char *key, double ms)
 {
@@ -117,7 +108,7 @@ static void put_figures(const struct usage_figures *x, struct json_writer *w)
         json_open_object(w);
         json_pair_cstr(w, "kind", x->kinds[i].kind);
         json_pair_int(w, "count", (int64_t)x->kinds[i].count);
-        usage_put_date(w, "last", x->kinds[i].last_ms);
+        json_pair_time_known(w, "last", x->kinds[i].last_ms);
         json_close(w);
     }
     json_close(w);
@@ -129,7 +120,7 @@ static void usage_put_head(const struct usage_function *fn, const struct usage_d
     json_pair_str(w, "name", fn->name);
     json_pair_str(w, "id", fn->id);
     json_pair_int(w, "version", fn->version);
-    usage_put_date(w, "lastUsed", x->all.last_ms);
+    json_pair_time_known(w, "lastUsed", x->all.last_ms);
     put_figures(&x->all, w);
     json_pair_int(w, "callsThisMonth", (int64_t)x->month_calls);
     json_pair_int(w, "failedThisMonth", (int64_t)x->month_failed);
@@ -148,8 +139,8 @@ static void usage_put_versions(const struct usage_detail *x, struct json_writer 
         else
             json_put_cstr(w, "older");
         json_pair_int(w, "lines", v->lines);
-        usage_put_date(w, "firstUsed", v->first_ms);
-        usage_put_date(w, "lastUsed", v->last_ms);
+        json_pair_time_known(w, "firstUsed", v->first_ms);
+        json_pair_time_known(w, "lastUsed", v->last_ms);
         put_figures(v, w);
         json_close(w);
     }
@@ -163,7 +154,7 @@ static void put_days(const struct usage_day *days, size_t count, struct json_wri
     json_open_array(w);
     for (size_t i = 0; i < count; i++) {
         char text[25];
-        os_format_utc(days[i].day * USAGE_DAY_MS, text);
+        date_format(days[i].day * USAGE_DAY_MS, text);
         json_open_object(w);
         json_pair_str(w, "day", str_cut(str_of(text), 10));
         json_pair_int(w, "calls", (int64_t)days[i].calls);
@@ -180,7 +171,7 @@ static void put_runs(const struct usage_detail *x, struct json_writer *w)
     for (size_t i = 0; i < x->run_count; i++) {
         const struct usage_run *r = &x->runs[i];
         json_open_object(w);
-        usage_put_date(w, "at", r->at_ms);
+        json_pair_time_known(w, "at", r->at_ms);
         json_pair_int(w, "version", r->version);
         json_pair_int(w, "calls", r->calls);
         json_pair_int(w, "failed", r->failed);
@@ -251,7 +242,7 @@ static void usage_put_totals(const struct reading *r, struct json_writer *w)
     json_pair_int(w, "evaluations", (int64_t)t->evaluations);
     json_pair_int(w, "callsThisMonth", (int64_t)t->month_calls);
     json_pair_int(w, "sessionsThisMonth", (int64_t)t->month_sessions);
-    usage_put_date(w, "since", t->since_ms);
+    json_pair_time_known(w, "since", t->since_ms);
     json_close(w);
 }
 

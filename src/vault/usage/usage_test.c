@@ -1,5 +1,5 @@
-/* How functions are used: noted behind, counted by any number of processes, told with
- * figures. */
+/* Usage of functions: recorded in the background, counted by any number of processes,
+ * reported with statistics. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -211,7 +211,7 @@ static void a_vault_that_cannot_be_written_keeps_nothing_and_fails_nothing(void 
     (void)state;
     char own[96];
     (void)snprintf(own, sizeof own, "%s/.cloche", folder);
-    /* Root may write everywhere: for it a file stands where the database would be. */
+    /* Root may write everywhere: for it a file is put in place of the database. */
     (void)snprintf(own, sizeof own, "%s/.cloche/functions-usage.db", folder);
     assert_int_equal(mkdir(own, 0700), 0);
     struct usage *u = open_usage();

@@ -34,7 +34,7 @@ static void put_nearest(const struct function_set *among, struct str name,
     }
     for (size_t i = 0; i < found; i++)
         buf_printf(out, "%s'%.*s'", i ? ", " : "Did you mean ", STR_ARGS(near[i].name));
-    buf_cstr(out, found ? "?" : "list_custom_functions tells which there are.");
+    buf_cstr(out, found ? "?" : "list_custom_functions lists them.");
 }
 
 void function_missing(const struct function *fn, const struct function_uses *uses,

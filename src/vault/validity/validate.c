@@ -54,12 +54,12 @@ static const struct fault_words faults[] = {
     [NAME_EMPTY] = {"MISSING_FIELD", "the name is empty"},
     [NAME_LONG] = {"NAME_TOO_LONG", "the name has more than 64 characters"},
     [NAME_NO_WORD] = {"INVALID_NAME",
-                      "it is no identifier of TypeScript: letters, digits, "
-                      "_ and $, and no digit first"},
-    [NAME_INVISIBLE] = {"INVALID_NAME", "it has signs that nobody sees"},
+                      "it is not a TypeScript identifier: letters, digits, _ and $, "
+                      "and no digit first"},
+    [NAME_INVISIBLE] = {"INVALID_NAME", "it has invisible characters"},
     [NAME_CONFUSING] = {"CONFUSING_NAME", "its letters are of several scripts, or look "
                                           "like those of another"},
-    [NAME_RESERVED] = {"RESERVED_NAME", "it is a word of the language"},
+    [NAME_RESERVED] = {"RESERVED_NAME", "it is a reserved word"},
     [NAME_OBJECTS] = {"RESERVED_NAME",
                       "every object has this name already, or is known by "
                       "it"},
@@ -80,7 +80,7 @@ static void check_other(struct validation *v, const struct function *other)
     if (str_eq(other->name, fn->name)) {
         name_suggest(fn->name, v->taken, name_is_used, v->among, free_name);
         (void)snprintf(text, sizeof text,
-                       "Update the one that is there, or call this one '%s'.", free_name);
+                       "Update the existing one, or name this one '%s'.", free_name);
         if (other->origin.n)
             finding_put(v, false, "name", "HIDES_SHARED", "",
                         "'%.*s' of the library '%.*s' is hidden by this one",
@@ -137,7 +137,7 @@ static void validate_type(struct validation *v, const char *field, struct str ty
         finding_put(
             v, true, field, str_trim(type).n ? "INVALID_TYPE" : "MISSING_FIELD",
             "A type of TypeScript on one line, as \"string\" or \"Promise<Note[]>\".",
-            "'%.*s' is no type: %s", STR_ARGS(str_cut(type, 80)), why);
+            "'%.*s' is not a type: %s", STR_ARGS(str_cut(type, 80)), why);
 }
 
 static void check_parameter_name(struct validation *v, struct str name)
@@ -162,7 +162,7 @@ static void validate_default(struct validation *v, const struct function_paramet
     if (!type_may_hold(p->type, p->fallback))
         finding_put(v, true, finding_field(v, "parameters", p->name, "default"),
                     "DEFAULT_TYPE", "A value of the parameter's type.",
-                    "the default of '%.*s' is of type %s, not %.*s", STR_ARGS(p->name),
+                    "the default of '%.*s' has type %s, not %.*s", STR_ARGS(p->name),
                     json_type_name(json_type(p->fallback)),
                     STR_ARGS(str_cut(p->type, 80)));
 }
@@ -188,7 +188,7 @@ static void check_rest(struct validation *v, size_t i)
         return;
     if (i + 1 < v->fn->parameter_count)
         finding_put(v, true, field, "REST_NOT_LAST", "Put it last, in the code too.",
-                    "'%.*s' takes all further arguments, and others stand behind it",
+                    "'%.*s' takes all further arguments, but is not the last parameter",
                     STR_ARGS(str_cut(p->name, 80)));
     if (p->fallback)
         finding_put(v, true, field, "REST_DEFAULT", "Leave default out.",
@@ -222,12 +222,11 @@ static void validate_parameters(struct validation *v)
                         "two parameters are called '%.*s'",
                         STR_ARGS(str_cut(p->name, 80)));
         if (left_out && !may_be_left_out(p))
-            finding_put(
-                v, true, finding_field(v, "parameters", p->name, ""),
-                "REQUIRED_AFTER_OPTIONAL",
-                "Put it before those that may be left out, in the code too.",
-                "'%.*s' is required, but stands behind '%.*s', which may be left out",
-                STR_ARGS(p->name), STR_ARGS(left_out->name));
+            finding_put(v, true, finding_field(v, "parameters", p->name, ""),
+                        "REQUIRED_AFTER_OPTIONAL",
+                        "Put it before those that may be left out, in the code too.",
+                        "'%.*s' is required, but follows the optional '%.*s'",
+                        STR_ARGS(p->name), STR_ARGS(left_out->name));
         if (may_be_left_out(p))
             left_out = p;
     }
@@ -247,7 +246,7 @@ static void check_tags(struct validation *v)
         for (size_t k = 0; k < i; k++)
             if (str_eq(fn->tags[i], fn->tags[k])) {
                 finding_put(v, false, "tags", "DUPLICATE_TAG", "",
-                            "the tag '%.*s' stands twice",
+                            "the tag '%.*s' is repeated",
                             STR_ARGS(str_cut(fn->tags[i], 80)));
                 k = i;
             }

@@ -8,45 +8,9 @@
 
 #include <cmocka.h>
 
-#include "base/home_test.h"
+#include "functions/fixture_test.h"
 #include "validity/validity.h"
 #include "json/json.h"
-
-/* A vault with nothing but functions. */
-struct fixture {
-    char path[HOME_SIZE];
-    struct functions *f;
-    struct arena *arena;
-    struct err e;
-};
-
-static const struct function_author tester = {.by = {"tester", 6}};
-
-#define assert_fine(x, ok)                       \
-    do {                                         \
-        if (!(ok))                               \
-            fail_msg("%s: %s", #ok, (x)->e.msg); \
-    } while (0)
-
-static int set_up(void **state)
-{
-    struct fixture *x = mem_new(sizeof *x);
-    x->arena = arena_new((size_t)64 << 20);
-    x->f = folder_make(x->path) ? functions_open(x->path, &x->e) : NULL;
-    *state = x;
-    return x->f ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *x = *state;
-    functions_close(x->f);
-    arena_free(x->arena);
-    int failed = folder_remove(x->path);
-    free(x);
-    return failed;
-}
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 static const char *const table[] = {"notes.get", "utils.formatDate"};
 static const struct name_words taken = {table, LENGTH(table)};
@@ -201,7 +165,7 @@ static void a_name_that_is_taken_is_told_with_a_free_one(void **state)
     scoped_findings struct findings f;
     findings_init(&f);
     function_validate(definition(x, sound, &f), s, &taken, &f);
-    assert_non_null(strstr(buf_cz(&f.errors), "call this one 'greet3'"));
+    assert_non_null(strstr(buf_cz(&f.errors), "name this one 'greet3'"));
 
     /* Its own next version has the same name. */
     struct function next = *function_named(s, STR("greet"));
@@ -297,12 +261,12 @@ static void what_is_missing_is_named_with_the_nearest(void **state)
     assert_int_equal(f.error_count, 2);
     assert_string_equal(
         buf_cz(&f.errors),
-        "{\"field\":\"code\",\"line\":3,\"column\":5,\"code\":\"MISSING_FUNCTION\","
-        "\"message\":\"there is no function customFunctions.dailyNotes\","
-        "\"suggestion\":\"Did you mean 'dailyNote'?\"},"
-        "{\"field\":\"code\",\"line\":6,\"column\":1,\"code\":\"MISSING_FUNCTION\","
-        "\"message\":\"there is no function customFunctions.zzzzzz\","
-        "\"suggestion\":\"list_custom_functions tells which there are.\"}");
+        "{\"field\":\"code\",\"line\":3,\"column\":5,\"code\":\"MISSING_FUNCTION\",\"message\":\"there "
+        "is no function customFunctions.dailyNotes\",\"suggestion\":\"Did you mean "
+        "'dailyNote'?\"},{\"field\":\"code\",\"line\":6,\"column\":1,\"code\":\"MISSING_FUNCTION\",\"message\":\"there "
+        "is no function "
+        "customFunctions.zzzzzz\",\"suggestion\":\"list_custom_functions lists "
+        "them.\"}");
 }
 
 int main(void)

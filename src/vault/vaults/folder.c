@@ -42,8 +42,8 @@ void vaults_id_of(const char *path, char out[static VAULT_ID_MAX + 1])
     const char *slash = strrchr(path, '/');
     size_t n = 0;
     for (const char *c = slash ? slash + 1 : path; *c && n < VAULT_ID_MAX; c++) {
-        char lower = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
-        if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9'))
+        char lower = char_lower(*c);
+        if (char_is_letter(lower) || char_is_digit(lower))
             out[n++] = lower;
         else if (n && out[n - 1] != '-')
             out[n++] = '-';
@@ -92,7 +92,7 @@ static char *folder_beneath(int root, struct str path, bool make, struct err *e)
     name[path.n] = '\0';
     struct err why = {0};
     if (make && !os_make_dirs(root, name, &why)) {
-        err_set(e, why.code, "%s", why.msg);
+        err_pass(e, &why);
         return NULL;
     }
     scoped_fd int fd =

@@ -27,7 +27,7 @@ static bool check_entry(const struct vault_entry *v, struct err *e)
     if (!str_is_name(v->id, "._-", VAULT_ID_MAX))
         return err_set(
             e, ERR_INVALID,
-            "id \"%.*s\" is none for a vault: 1 to %u letters, digits, '.', '_' "
+            "id \"%.*s\" is not valid for a vault: 1 to %u letters, digits, '.', '_' "
             "and '-', the first a letter or digit",
             STR_ARGS(str_cut(v->id, 80)), VAULT_ID_MAX);
     if (str_trim(v->name).n == 0 || !is_line(v->name, VAULT_NAME_MAX))
@@ -45,8 +45,8 @@ static bool vaults_are_damaged(const char *why, struct err *e)
 {
     return err_set(e, ERR_INVALID,
                    "the list of vaults, " FILE_NAME
-                   " in the configuration folder, is damaged (%.150s); mend it by hand "
-                   "or remove it",
+                   " in the configuration folder, is damaged (%.150s); repair it by "
+                   "hand or remove it",
                    why);
 }
 
@@ -101,7 +101,7 @@ static bool read_beneath(int dir, struct arena *a, struct vaults *out, struct er
     scoped_buf struct buf text = buf_of(FILE_MAX);
     struct err why = {0};
     if (!os_read_file(dir, FILE_NAME, &text, NULL, &why))
-        return why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
+        return why.code == ERR_NOT_FOUND || err_pass(e, &why);
     const struct json *file = json_read(buf_view(&text), a, &why);
     return file ? vaults_read_list(file, a, out, e) : vaults_are_damaged(why.msg, e);
 }
@@ -143,7 +143,7 @@ static void vaults_change_done(struct change *c)
 static bool vaults_change_begin(struct change *c, struct err *e)
 {
     *c = (struct change){.dir = -1, .lock = -1, .arena = arena_new(2 * FILE_MAX)};
-    os_format_utc(os_real_ms(), c->now);
+    date_format(os_real_ms(), c->now);
     c->dir = os_config_dir(NULL, e);
     if (c->dir >= 0)
         c->lock = os_lock(c->dir, LOCK_NAME, 0, LOCK_WAIT_MS, e);
@@ -274,7 +274,7 @@ bool vaults_remove(struct str id, struct err *e)
 static bool is_fresh(const struct vault_entry *v)
 {
     char then[25];
-    os_format_utc(os_real_ms() - TOUCH_MS, then);
+    date_format(os_real_ms() - TOUCH_MS, then);
     return str_cmp(v->last_accessed, str_of(then)) > 0;
 }
 

@@ -181,7 +181,7 @@ static void a_damaged_file_is_named_and_stays(void **state)
     add("a", "/x/a", false, ERR_CONFLICT);
 }
 
-/* Twelve processes, each of which adds five. */
+/* Twelve processes, each adding five. */
 static void processes_do_not_lose_each_others_changes(void **state)
 {
     (void)state;

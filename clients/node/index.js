@@ -1,0 +1,3 @@
+export { AgentVM } from './lib/agentvm.js';
+export { Cloche } from './lib/cloche.js';
+export { ClocheError } from './lib/errors.js';

@@ -1,0 +1,259 @@
+// The machine by its interface: what the AgentVM specification says, and what its predecessors got wrong.
+import assert from 'node:assert/strict';
+import { mkdtemp, mkdir, readFile, symlink, writeFile, chmod } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { AgentVM, ClocheError } from 'agentvm';
+
+const IMAGE = process.env.CLOCHE_IMAGE;
+const named = (name, says = '') => (error) => {
+  assert.ok(error instanceof ClocheError, error);
+  assert.equal(error.name, name, error.message);
+  assert.ok(error.message.includes(says), error.message);
+  return true;
+};
+
+describe('a machine that runs', () => {
+  const vm = new AgentVM({ wasmPath: IMAGE });
+  before(() => vm.start());
+  after(() => vm.stop());
+
+  test('a result is stdout, stderr and exitCode', async () => {
+    const result = await vm.exec('echo hello; echo why >&2; (exit 3)');
+    assert.deepEqual(result, { stdout: 'hello\n', stderr: 'why\n', exitCode: 3 });
+  });
+
+  test('python3 is there', async () => {
+    assert.equal((await vm.exec("python3 -c 'print(100 + 200)'")).stdout, '300\n');
+  });
+
+  test('a command that fails has an exit code and says why', async () => {
+    const { exitCode, stderr } = await vm.exec('ls /nonexistent');
+    assert.notEqual(exitCode, 0);
+    assert.match(stderr, /nonexistent/);
+  });
+
+  test('the shell stays', async () => {
+    await vm.exec('export MYVAR=foobar; cd /tmp');
+    assert.equal((await vm.exec('echo $MYVAR in $PWD')).stdout, 'foobar in /tmp\n');
+    assert.equal((await vm.exec('echo -$MYVAR-', { session: 'another' })).stdout, '--\n');
+  });
+
+  test('words are run without a shell', async () => {
+    assert.equal((await vm.exec(['printf', '%s|', '$HOME', 'a b', "it's"])).stdout, "$HOME|a b|it's|");
+  });
+
+  test('bytes come as they are', async () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+    const result = await vm.exec('cat; printf "\\377" >&2', { stdin: bytes });
+    assert.deepEqual(result.stdoutBytes, bytes);
+    assert.deepEqual(result.stderrBytes, Buffer.from([255]));
+    assert.equal(result.stderr, '\ufffd');
+    assert.equal((await vm.exec("printf '  a\\r\\n\\n  '")).stdout, '  a\r\n\n  ');
+  });
+
+  test('what looks like a mark of the end is output like any other', async () => {
+    const text = 'EXIT_CODE:0_END:abc\n__AVM_DONE:x:0\n';
+    assert.deepEqual(await vm.exec('cat; false', { stdin: text }), { stdout: text, stderr: '', exitCode: 1 });
+  });
+
+  test('a quote that is not closed, a program that reads and exit hold nothing up', async () => {
+    assert.notEqual((await vm.exec("echo 'open")).exitCode, 0);
+    assert.equal((await vm.exec('cat')).stdout, '');
+    const ended = await vm.exec('exit 7', { session: 'short' });
+    assert.equal(ended.exitCode, 7);
+    assert.equal(ended.shellEnded, true);
+    assert.equal((await vm.exec('echo on', { session: 'short' })).stdout, 'on\n');
+  });
+
+  test('stdin, cwd and env are for one command', async () => {
+    const { stdout } = await vm.exec('cat; echo $PWD $WHO', { stdin: 'in\n', cwd: '/usr', env: { WHO: 'me' } });
+    assert.equal(stdout, 'in\n/usr me\n');
+  });
+
+  test('output is heard in order, whole, and no character is split', async () => {
+    const heard = { stdout: [], stderr: [] };
+    const listener = ({ stream, data }) => heard[stream].push(data);
+    const own = [];
+    vm.on('output', listener);
+    const result = await vm.exec('for i in $(seq 1000); do echo "läuft $i"; done; printf "\\377" >&2', {
+      onOutput: ({ data }) => own.push(data),
+    });
+    vm.off('output', listener);
+    assert.deepEqual(Buffer.concat(heard.stdout), result.stdoutBytes);
+    assert.deepEqual(Buffer.concat(heard.stderr), Buffer.from([255]));
+    assert.equal(heard.stdout.map(String).join(''), result.stdout);
+    assert.equal(own.length, heard.stdout.length + heard.stderr.length);
+  });
+
+  test('output is heard while the command runs, each of its own command', async () => {
+    const go = (name) =>
+      new Promise((resolve, reject) => {
+        const heard = [];
+        const ended = vm.exec(`echo ${name}; until [ -e /tmp/go ]; do sleep .05; done; echo end of ${name}`, {
+          session: name,
+          onOutput: ({ data }) => {
+            heard.push(String(data));
+            if (heard.length === 1) resolve({ heard, ended });
+          },
+        });
+        ended.catch(reject);
+      });
+    const both = await Promise.all([go('first'), go('second')]);
+    assert.deepEqual(both.map(({ heard }) => heard), [['first\n'], ['second\n']]);
+    await vm.exec('touch /tmp/go', { session: 'third' });
+    await Promise.all(both.map(({ ended }) => ended));
+    assert.deepEqual(both.map(({ heard }) => heard[1]), ['end of first\n', 'end of second\n']);
+  });
+
+  test('an answer of some megabytes is whole', async () => {
+    const { stdout } = await vm.exec('seq 300000');
+    assert.equal(stdout.length, 1988895);
+    assert.ok(stdout.endsWith('\n300000\n'));
+  });
+
+  test('more output than is kept is an error with its beginning and end', async () => {
+    let heard = '';
+    const seq = vm.exec('seq 1000', { maxOutput: 100, onOutput: ({ data }) => (heard += data) });
+    await assert.rejects(seq, (error) => {
+      named('OutputTooLarge')(error);
+      assert.ok(error.result.stdout.startsWith('1\n2\n') && error.result.stdout.endsWith('1000\n'));
+      return error.result.exitCode === 0;
+    });
+    const { stdout } = await vm.exec('seq 1000');
+    assert.ok(stdout.startsWith(heard), heard.slice(-100));
+    // Six bytes of JSON each.
+    await assert.rejects(vm.exec('head -c 7000000 /dev/zero; exit 3', { session: 'much' }), (error) => {
+      named('OutputTooLarge', 'exit code 3')(error);
+      return error.result.exitCode === 3;
+    });
+  });
+
+  test('a command that is out of time rejects with its output', async () => {
+    await assert.rejects(vm.exec('echo begun; sleep 100', { timeoutMs: 3000 }), (error) => {
+      named('Timeout', '3000 ms')(error);
+      return 'begun\n'.startsWith(error.result.stdout);
+    });
+  });
+
+  test('an aborted command ends with all its processes', async () => {
+    const abort = new AbortController();
+    const ended = vm.exec('sleep 1000 & echo $! >/tmp/pid; echo ready; wait', {
+      signal: abort.signal,
+      session: 'aborted',
+      onOutput: () => abort.abort(),
+    });
+    await assert.rejects(ended, { name: 'AbortError' });
+    const gone = 'while kill -0 $(cat /tmp/pid) 2>/dev/null; do sleep .05; done; echo gone';
+    assert.equal((await vm.exec(gone, { session: 'eye' })).stdout, 'gone\n');
+    await assert.rejects(vm.exec('true', { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  });
+
+  test('files go in and come out', async () => {
+    const place = await mkdtemp(join(tmpdir(), 'agentvm-'));
+    const bytes = Buffer.alloc(5_000_001, Buffer.from(Array.from({ length: 251 }, (_, i) => i)));
+    await vm.upload(bytes, '/root/bytes');
+    assert.deepEqual(await vm.download('/root/bytes'), bytes);
+    await mkdir(join(place, 'folder', 'inner'), { recursive: true });
+    await writeFile(join(place, 'folder', 'run'), '#!/bin/sh\necho ran\n');
+    await chmod(join(place, 'folder', 'run'), 0o755);
+    await writeFile(join(place, 'folder', 'inner', "it's"), '');
+    await vm.upload(join(place, 'folder'), '/root/a b');
+    assert.equal((await vm.exec("'/root/a b/run'; ls '/root/a b/inner'")).stdout, "ran\nit's\n");
+    await vm.download('/root/a b/run', join(place, 'back'));
+    assert.equal(await readFile(join(place, 'back'), 'utf8'), '#!/bin/sh\necho ran\n');
+    assert.deepEqual(await vm.download("/root/a b/inner/it's"), Buffer.alloc(0));
+    await assert.rejects(vm.download('/root/none'), named('FileError', 'No such file'));
+    await assert.rejects(vm.upload(bytes.subarray(0, 1), '/proc/none/x'), named('FileError'));
+  });
+
+  test('what this version has not says so', async () => {
+    for (const method of ['fork', 'snapshot', 'expose']) await assert.rejects(vm[method](), named('NotSupported'));
+    await assert.rejects(vm.exec('true', { shell: 'zsh' }), named('InvalidInput', 'shell'));
+  });
+});
+
+test('a command before the start, and after the end, is rejected', async () => {
+  const vm = new AgentVM({ wasmPath: IMAGE });
+  await assert.rejects(vm.exec('true'), named('NotStarted', 'start()'));
+  await vm.stop();
+  await vm.start();
+  await vm.stop();
+  await vm.stop();
+  await assert.rejects(vm.exec('true'), named('NotStarted'));
+});
+
+test('a machine that is stopped rejects what runs, and starts again as another', async () => {
+  const vm = new AgentVM({ wasmPath: IMAGE });
+  await Promise.all([vm.start(), vm.start()]);
+  await vm.exec('touch /root/mine');
+  let ended;
+  await new Promise((resolve) => {
+    ended = vm.exec('echo up; sleep 1000', { onOutput: resolve }).catch((error) => error);
+  });
+  await vm.stop();
+  assert.ok((await ended) instanceof ClocheError);
+  await vm.start();
+  assert.notEqual((await vm.exec('ls /root/mine')).exitCode, 0);
+  await vm.stop();
+});
+
+// Not by `await using`, which not every node that this runs on can parse.
+test('disposing of a machine ends it', async () => {
+  const vm = new AgentVM({ wasmPath: IMAGE });
+  await vm.start();
+  await vm[Symbol.asyncDispose]();
+  await assert.rejects(vm.exec('true'), named('NotStarted'));
+});
+
+test('the image may be named by a link, as in the specification', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'agentvm-'));
+  const wasmPath = join(place, 'agentvm-alpine-python.wasm');
+  await symlink(IMAGE, wasmPath);
+  const vm = new AgentVM({ wasmPath });
+  await vm.start();
+  assert.equal((await vm.exec('echo 1')).stdout, '1\n');
+  await vm.stop();
+});
+
+test('what is no image, no program or no option is an error that says what to do', async () => {
+  await assert.rejects(new AgentVM({ wasmPath: './none.wasm' }).start(), named('ImageNotFound', 'make vm'));
+  await assert.rejects(new AgentVM({ wasmPath: import.meta.dirname }).start(), named('ImageNotFound', 'make vm'));
+  await assert.rejects(new AgentVM({ program: '/none/cloche' }).start(), named('ProgramNotFound', '/none/cloche'));
+  assert.throws(() => new AgentVM({ wasm: './x' }), named('InvalidInput', 'wasmPath'));
+  assert.throws(() => new AgentVM({ mac: '02:00' }), named('InvalidInput', '02:00:00:00:00:01'));
+});
+
+// Each of these is either done or refused by name: nothing is left out silently.
+for (const [name, value] of Object.entries({ mounts: { '/mnt/data': '/tmp' }, mac: '02:00:00:00:00:09', network: true }))
+  test(`${name}: as asked for, or refused by name`, async () => {
+    const vm = new AgentVM({ wasmPath: IMAGE, [name]: value });
+    await vm.start().then(
+      () => vm.stop(),
+      (error) => assert.ok(['NotSupported', 'PermissionDenied'].includes(error.name) && error.message.length > 20, error),
+    );
+  });
+
+test('a process that ends by itself says so', async () => {
+  const vm = new AgentVM({ program: '/bin/false' });
+  await assert.rejects(vm.start(), named('Disconnected', 'exit code 1'));
+});
+
+test('a process that is killed rejects what runs, and what comes after', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'agentvm-'));
+  const program = join(place, 'cloche');
+  await writeFile(program, `#!/bin/sh\necho $$ >${place}/pid\nexec ${process.env.CLOCHE_BIN} "$@"\n`);
+  await chmod(program, 0o755);
+  const vm = new AgentVM({ program });
+  await vm.start();
+  const pid = Number(await readFile(join(place, 'pid'), 'utf8'));
+  const running = vm.exec('sleep 1000', { onOutput: () => {} }).catch((error) => error);
+  process.kill(pid, 'SIGKILL');
+  assert.equal((await running).name, 'Disconnected');
+  await assert.rejects(vm.exec('true'), named('Disconnected', 'SIGKILL'));
+  await vm.stop();
+  await vm.start();
+  assert.equal((await vm.exec('echo again')).stdout, 'again\n');
+  await vm.stop();
+});

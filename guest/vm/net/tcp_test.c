@@ -1,0 +1,185 @@
+/* Connections of TCP, segment by segment. */
+#include "vm/net/double_test.h"
+
+static void a_connection_is_there_when_the_host_has_it(void **state)
+{
+    (void)state;
+    set_up();
+    static const uint8_t reply[] = "hello";
+    host.ends[0].has = reply;
+    host.ends[0].has_n = 5;
+    uint32_t seq = open_connection();
+    assert_memory_equal(host.ends[0].address, server.at, 16);
+    assert_int_equal(host.ends[0].port, 80);
+    struct segment s = next_segment();
+    assert_int_equal(s.n, 5);
+    assert_memory_equal(s.data, "hello", 5);
+    send_segment((struct segment){.seq = 1001,
+                                  .ack = seq + 5,
+                                  .flags = ACK | PSH,
+                                  .data = (const uint8_t *)"GET",
+                                  .n = 3});
+    assert_int_equal(host.ends[0].got_n, 3);
+    assert_memory_equal(host.ends[0].got, "GET", 3);
+}
+
+static void each_side_ends_by_itself(void **state)
+{
+    (void)state;
+    set_up();
+    uint32_t seq = open_connection();
+    send_segment((struct segment){.seq = 1001, .ack = seq, .flags = ACK | FIN});
+    assert_true(host.ends[0].shut);
+    assert_true(host.ends[0].there);
+    struct segment s = next_segment();
+    assert_int_equal(s.ack, 1002);
+    static const uint8_t late[] = "late";
+    host.ends[0].has = late;
+    host.ends[0].has_n = 4;
+    host.ends[0].ends = true;
+    happens(0, VM_NET_READABLE);
+    s = next_segment();
+    assert_int_equal(s.n, 4);
+    bool fin = s.flags & FIN;
+    if (!fin)
+        fin = next_segment().flags & FIN;
+    assert_true(fin);
+    assert_false(host.ends[0].there);
+    assert_false(host.ends[0].reset);
+    send_segment((struct segment){.seq = 1002, .ack = seq + 5, .flags = ACK});
+    nothing_comes();
+    assert_true(tcp_due_ns() == UINT64_MAX);
+}
+
+static void what_cannot_be_connected_is_told(void **state)
+{
+    (void)state;
+    uint32_t n;
+    set_up();
+    send_segment((struct segment){.seq = 1000, .flags = SYN});
+    happens(0, VM_NET_FAILED);
+    struct segment s = next_segment();
+    assert_int_equal(s.flags, RST | ACK);
+    assert_int_equal(s.ack, 1001);
+    send_segment((struct segment){.seq = 1000, .flags = SYN});
+    happens(0, VM_NET_LOST);
+    uint8_t *f = received(&n);
+    assert_non_null(f);
+    assert_int_equal(f[23], PROTOCOL_ICMP);
+    assert_int_equal(be16(f + 34), 0x0301); /* host unreachable */
+    assert_int_equal(be16(f + 62), 40000);
+    assert_int_equal(host.closes, 2);
+    host.answer = VM_NET_DENIED;
+    send_segment((struct segment){.seq = 1000, .flags = SYN});
+    f = received(&n);
+    assert_non_null(f);
+    assert_int_equal(be16(f + 34), 0x030d); /* administratively prohibited */
+    host.answer = VM_NET_FULL;
+    send_segment((struct segment){.seq = 1000, .flags = SYN});
+    assert_int_equal(next_segment().flags, RST | ACK);
+    nothing_comes();
+    assert_int_equal(host.closes, 2); /* of these two there is nothing */
+}
+
+static void who_asks_again_is_asked_for_once(void **state)
+{
+    (void)state;
+    set_up();
+    for (int i = 0; i < 5; i++)
+        send_segment((struct segment){.seq = 1000, .flags = SYN});
+    assert_false(host.ends[1].there);
+    open_connection();
+}
+
+static void a_reset_is_passed_on(void **state)
+{
+    (void)state;
+    set_up();
+    uint32_t seq = open_connection();
+    send_segment((struct segment){.seq = 1001, .ack = seq, .flags = RST});
+    assert_false(host.ends[0].there);
+    assert_true(host.ends[0].reset);
+    nothing_comes();
+}
+
+static void a_host_that_takes_nothing_closes_the_window(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1400];
+    set_up();
+    host.ends[0].takes = 0;
+    uint32_t seq = open_connection(), sent = 0;
+    uint32_t end = 0;
+    for (int i = 0; i < 2000; i++) {
+        struct segment s;
+        uint32_t n;
+        memset(bytes, i, sizeof bytes);
+        send_segment((struct segment){.seq = 1001 + sent,
+                                      .ack = seq,
+                                      .flags = ACK,
+                                      .data = bytes,
+                                      .n = sizeof bytes});
+        sent += sizeof bytes;
+        for (const uint8_t *f; (f = received(&n));)
+            if (read_segment(f, n, &s))
+                end = s.ack - 1001 + s.window;
+        if (end && sent > end)
+            break;
+    }
+    assert_in_range(end, 5000, 65535 + 1400);
+    assert_int_equal(host.ends[0].got_n, 0);
+    host.ends[0].takes = UINT32_MAX;
+    happens(0, VM_NET_WRITABLE);
+    assert_in_range(host.ends[0].got_n, end - 1400, sent);
+    for (uint32_t i = 0; i < host.ends[0].got_n; i++)
+        assert_int_equal(host.ends[0].got[i], (uint8_t)(i / 1400));
+}
+
+static void a_card_without_room_loses_nothing(void **state)
+{
+    (void)state;
+    set_up();
+    static const uint8_t reply[] = "after a while";
+    uint32_t seq = open_connection();
+    card.full = true;
+    host.ends[0].has = reply;
+    host.ends[0].has_n = 13;
+    happens(0, VM_NET_READABLE);
+    nothing_comes();
+    card.full = false;
+    lan_room();
+    struct segment s = next_segment();
+    assert_int_equal(s.seq, seq);
+    assert_int_equal(s.n, 13);
+}
+
+static void connections_of_the_past_are_reset(void **state)
+{
+    (void)state;
+    set_up();
+    uint32_t seq = open_connection();
+    host.ends[0].there = false; /* another process' */
+    lan_switch(true, mac);
+    struct segment s = next_segment();
+    assert_int_equal(s.flags & RST, RST);
+    send_segment((struct segment){
+        .seq = 1001, .ack = seq, .flags = ACK, .n = 3, .data = (const uint8_t *)"abc"});
+    assert_int_equal(next_segment().flags & RST, RST);
+    assert_int_equal(host.closes, 0);
+    assert_true(tcp_due_ns() == UINT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_connection_is_there_when_the_host_has_it),
+        cmocka_unit_test(each_side_ends_by_itself),
+        cmocka_unit_test(what_cannot_be_connected_is_told),
+        cmocka_unit_test(who_asks_again_is_asked_for_once),
+        cmocka_unit_test(a_reset_is_passed_on),
+        cmocka_unit_test(a_host_that_takes_nothing_closes_the_window),
+        cmocka_unit_test(a_card_without_room_loses_nothing),
+        cmocka_unit_test(connections_of_the_past_are_reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* The routes of Linux machines: the caller's own, starting and stopping one, a command. */
+#include <stdio.h>
+
+#include "machines/internal.h"
+#include "machines/vm_routes.api.h"
+#include "routes/routes.h"
+
+/* Answers by the action; ?workspace= says whose policy is in force. */
+static bool answer_action(struct route_call *c, const char *action,
+                          const struct json *arguments, struct err *e)
+{
+    return route_action(c, action, arguments, route_text(c, "workspace"), NULL, e);
+}
+
+static bool route_machines(struct route_call *c, struct err *e)
+{
+    if (!answer_action(c, "vm_list", NULL, e))
+        return false;
+    const struct json *said = json_read(buf_view(&c->out->body), c->arena, e);
+    buf_clear(&c->out->body);
+    struct json_writer w = route_writer(c);
+    json_put(&w, json_get(said, "machines"));
+    return said != NULL;
+}
+
+static bool route_start_machine(struct route_call *c, struct err *e)
+{
+    if (!answer_action(c, "vm_start", c->body, e))
+        return false;
+    char path[80];
+    const struct json *said = json_read(buf_view(&c->out->body), c->arena, e);
+    (void)snprintf(path, sizeof path, "/vm/%.*s",
+                   STR_ARGS(str_cut(json_str(json_get(said, "machine")), 60)));
+    return said && route_header(c, "Location", str_of(path), e);
+}
+
+static bool route_exec(struct route_call *c, struct err *e)
+{
+    return answer_action(c, "vm_exec", c->body, e);
+}
+
+/* "default" is the one that a command runs in which names none. */
+static void put_machine_of(struct route_call *c, struct json_writer *w)
+{
+    if (!str_is(c->values[0], "default"))
+        json_pair_str(w, "machine", str_cut(c->values[0], 100));
+}
+
+static bool route_stop_machine(struct route_call *c, struct err *e)
+{
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    put_machine_of(c, &w);
+    json_close(&w);
+    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    return arguments && answer_action(c, "vm_stop", arguments, e);
+}
+
+static bool route_expose(struct route_call *c, struct err *e)
+{
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
+    struct json_writer w = json_writer(&text);
+    struct json_iter it = json_iter(c->body);
+    json_open_object(&w);
+    while (json_next(&it)) {
+        json_key_str(&w, it.key);
+        json_put(&w, it.value);
+    }
+    put_machine_of(c, &w);
+    json_close(&w);
+    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    if (!arguments || !answer_action(c, "vm_expose", arguments, e))
+        return false;
+    char path[100];
+    const struct json *said = json_read(buf_view(&c->out->body), c->arena, e);
+    (void)snprintf(path, sizeof path, "/vm/%.*s/ports/%lld",
+                   STR_ARGS(str_cut(json_str(json_get(said, "machine")), 60)),
+                   (long long)json_int(json_get(said, "port"), 0));
+    return said && route_header(c, "Location", str_of(path), e);
+}
+
+static bool route_unexpose(struct route_call *c, struct err *e)
+{
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
+    struct json_writer w = json_writer(&text);
+    struct err none = {0};
+    const struct json *port = json_read(str_cut(c->values[1], 20), c->arena, &none);
+    json_open_object(&w);
+    json_pair_int(&w, "port", port && json_is_int(port) ? json_int(port, 0) : 0);
+    json_pair_bool(&w, "close", true);
+    put_machine_of(c, &w);
+    json_close(&w);
+    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    return arguments && answer_action(c, "vm_expose", arguments, e);
+}
+
+#define MACHINES "/vm"
+
+static const struct route_schema schemas[] = {COMPONENTS};
+
+static const struct route rows[] = {
+    {ROUTE("GET", MACHINES), .operation = "listMachines",
+     .summary = "The caller's Linux machines",
+     TELLS("Those of this caller alone, also those that have ended, with the reason."),
+     .run = route_machines, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .answer = "Machine[]", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES), .operation = "startMachine",
+     .summary =
+         "Starts a Linux machine; the first is the one that commands use by themselves",
+     TELLS("Commands start one by themselves: this is for another size, or a further "
+           "one."),
+     .run = route_start_machine, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .status = 201, .body = "MachineOptions", .answer = "Machine",
+     .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/exec"), .operation = "execInMachine",
+     .summary =
+         "Runs a command in a Linux machine, which is started if there is none; with Accept: text/event-stream its output is streamed",
+     TELLS("The command's exit code is in the answer: also one that is not 0 is 200. "
+           "The shell and its files stay for the next command of the session."),
+     .run = route_exec, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE | ROUTE_EVENTS,
+     .body = "MachineCommand", .answer = "MachineResult",
+     .parameters = MACHINE_PARAMETERS},
+    {ROUTE("DELETE", MACHINES "/{machine}"), .operation = "stopMachine",
+     .summary =
+         "Stops a Linux machine, with all that is in it; \"default\" is the one that "
+         "commands use by themselves",
+     TELLS("What runs in it ends, and its files are gone."), .run = route_stop_machine,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .answer = "StoppedMachine",
+     .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/{machine}/ports"), .operation = "exposePort",
+     .summary =
+         "Exposes a port of a Linux machine on a loopback address of this computer",
+     TELLS("What listens at 0.0.0.0 in the machine at that port is at the url of the "
+           "answer, until the machine ends. The policy, or a person, has to allow it."),
+     .run = route_expose, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
+     .body = "PortOptions", .answer = "ExposedPort", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("DELETE", MACHINES "/{machine}/ports/{port}"), .operation = "closePort",
+     .summary = "Exposes it no more",
+     TELLS("Connections that are open stay until they end."), .run = route_unexpose,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .answer = "ClosedPort",
+     .parameters = MACHINE_PARAMETERS},
+};
+const struct route_group vm_routes = {.tag = "Machines",
+                                      .about = "Linux machines in WebAssembly.",
+                                      ROWS(rows),
+                                      .order = 80,
+                                      SCHEMAS(schemas),
+                                      .root = "/vm/"};

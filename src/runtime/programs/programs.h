@@ -1,0 +1,74 @@
+/* programs/programs.h - calls that run untrusted programs (command-line tools, commands in
+ * Linux machines), and who may run them: by the policy, or a person's approval. Source:
+ * docs/tools.md, "Permissions". Threads: safe, but for a tool_call, which belongs to one. */
+#pragma once
+#include "capability/capability.h"
+
+struct consent;
+struct permit_use;
+struct tool;
+struct tool_stage;
+
+/* The caller, place and limits of a tool's run. */
+struct tool_call {
+    struct actions *actions;
+    const struct caller *who;
+    const struct place *place;
+    struct account *account;
+    struct arena *arena;     /* of the call */
+    struct cancel *cancel;   /* NULL: it cannot be cancelled */
+    struct evaluation *code; /* whose code calls it; NULL: none */
+    struct consent *consent; /* to wait for a user; NULL: it blocks */
+    struct outcome *outcome; /* what it did */
+};
+
+/* For an action, which can be run again. */
+struct tool_call tool_call_of(const struct action_call *c);
+
+struct tool_request {
+    const struct tool *const *tools; /* one, or the stages of a pipeline */
+    size_t count;
+    const struct json *request;      /* the whole call, as the user sees it */
+    const struct tool_stage *stages; /* the same, for tools_check() */
+    /* What each is permitted by, where they stand for a Linux machine and its network; NULL:
+     * they are tools. */
+    const struct permit_use *uses;
+    bool sees;  /* mounts are shown, those that each tool may see; else no files */
+    bool vault; /* the vault is one of these */
+};
+
+/* Checks the policy and asks for what it does not allow by itself, once for all stages;
+ * before anything runs. The wait for a user counts for no evaluation, and occupies no
+ * worker. false with consent->waits: make the call again later (permits/permits.h). false and
+ * ERR_DENIED ("Permission denied: ..."), ERR_BUSY, ERR_CANCELLED, or ERR_INPUT, on which
+ * a plain call returns at once. A dry run asks nobody: what would need a decision is
+ * ERR_DENIED. */
+bool tools_permitted(const struct tool_call *c, const struct tool_request *wanted,
+                     struct err *e);
+
+/* ---- the policy of tools (tool_policy.c) ------------------------------------- */
+
+struct tools_policy {
+    enum exposure exposure;
+    struct policy_names listed, disabled;
+    struct policy_permissions permissions[2]; /* the user's, the vault's */
+    enum permission usual[2];                 /* of those that are not in these */
+    bool require_signature;
+};
+extern const struct policy_group tools_policy;
+struct action_exposure tools_exposure(const struct policy *p);
+bool tool_name_fits(struct str name); /* may a tool be called so? */
+
+/* How the policy stands to an agent's runs of a tool, shown all files that it may see. */
+struct tool_standing {
+    enum permission permission;
+    const char *from;     /* "default", "user", "vault": said so */
+    bool asks_for_files;  /* it is asked for only where a call shows it files */
+    bool is_disabled;     /* by tools.disabled */
+    bool lacks_signature; /* that the policy demands */
+};
+struct tool_standing tool_standing(const struct policy *p, const struct tool *t);
+
+/* What persons allowed for sessions: struct actions has it. */
+struct granted *granted_new(void);
+void granted_free(struct granted *g); /* NULL is fine */

@@ -1,0 +1,16 @@
+/* vm/peek.h - the server that the first bytes of a connection name: TLS's server name (RFC 6066), or
+ * Host of an HTTP/1 request. Private to the room vm. Threads: safe. */
+#pragma once
+#include "base/base.h"
+
+#define PEEK_MAX ((size_t)16 << 10) /* bytes that are looked at */
+#define PEEK_NAME 256u
+
+enum peek {
+    PEEK_MORE, /* is needed */
+    PEEK_FOUND,
+    PEEK_NOTHING, /* it is none of these, or names no server, or two */
+};
+/* `bytes` are all so far, PEEK_MAX at most. The name has no port, and any bytes but NUL. */
+enum peek peek_tls(struct str bytes, char name[static PEEK_NAME]);
+enum peek peek_http(struct str bytes, char name[static PEEK_NAME]);

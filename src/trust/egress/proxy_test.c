@@ -1,0 +1,243 @@
+/* The proxy: what a program says to it, and what a server then hears. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "egress/egress.h"
+
+/* A server of one connection that keeps what it hears, up to the empty line and `body` bytes. */
+struct server {
+    int fd;
+    unsigned port;
+    size_t body;
+    bool hasty; /* answers at the first byte */
+    const char *answer;
+    char heard[70000];
+    pthread_t thread;
+};
+
+static void *server_run(void *arg)
+{
+    struct server *s = arg;
+    size_t n = 0;
+    int fd = accept(s->fd, NULL, NULL);
+    for (ssize_t got = 1; fd >= 0 && got > 0 && n + 1 < sizeof s->heard;) {
+        const char *end = strstr(s->heard, "\r\n\r\n");
+        if (s->hasty ? n > 0 : end && n >= (size_t)(end - s->heard) + 4 + s->body)
+            break;
+        got = recv(fd, s->heard + n, sizeof s->heard - 1 - n, 0);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0) {
+        (void)send(fd, s->answer, strlen(s->answer), MSG_NOSIGNAL);
+        close(fd);
+    }
+    return NULL;
+}
+
+static void server_begin(struct server *s, size_t body, bool hasty, const char *answer)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof a;
+    *s = (struct server){.body = body, .hasty = hasty, .answer = answer};
+    s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(s->fd, 4), 0);
+    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &size), 0);
+    s->port = ntohs(a.sin_port);
+    assert_int_equal(pthread_create(&s->thread, NULL, server_run, s), 0);
+}
+
+static void server_end(struct server *s)
+{
+    shutdown(s->fd, SHUT_RDWR);
+    pthread_join(s->thread, NULL);
+    close(s->fd);
+}
+
+/* ---- a program ---------------------------------------------------------------------- */
+
+static struct asked {
+    char network[600];
+    bool reads_only;
+    char scheme[8], host[64];
+    int status;
+    unsigned hops;
+} asked;
+
+static struct egress_rules *rules(void *arg, bool *reads_only, struct err *why)
+{
+    (void)arg;
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    *reads_only = asked.reads_only;
+    const struct json *v = json_read(str_of(asked.network), a, why);
+    return v ? egress_rules_read(v, why) : NULL;
+}
+
+static void told(void *arg, const struct egress_hop *hop)
+{
+    (void)arg;
+    asked.hops++;
+    asked.status = hop->status;
+    (void)snprintf(asked.scheme, sizeof asked.scheme, "%s", hop->scheme);
+    (void)snprintf(asked.host, sizeof asked.host, "%s", hop->host);
+}
+
+static char answer[70000];
+
+/* What the proxy answers to these bytes. */
+static const char *say(const void *bytes, size_t n)
+{
+    int ends[2];
+    size_t got = 0;
+    static const struct egress_proxy_client c = {.rules = rules, .tell = told};
+    struct egress_proxy *p = egress_proxy_new();
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    assert_true(egress_proxy_take(p, ends[1], &c));
+    (void)send(ends[0], bytes, n, MSG_NOSIGNAL);
+    (void)shutdown(ends[0], SHUT_WR);
+    for (ssize_t more = 1; more > 0; got += more > 0 ? (size_t)more : 0)
+        more = recv(ends[0], answer + got, sizeof answer - 1 - got, 0);
+    answer[got] = '\0';
+    close(ends[0]);
+    egress_proxy_free(p);
+    return answer;
+}
+
+static void allow(unsigned port)
+{
+    asked = (struct asked){0};
+    (void)snprintf(asked.network, sizeof asked.network,
+                   "{\"allowPrivate\":[\"127.0.0.1:%u\"],\"secrets\":{\"KEY\":{\"value\":"
+                   "\"hidden-value\",\"hosts\":[\"http://127.0.0.1:%u\"]}}}",
+                   port, port);
+}
+
+static void a_secret_goes_to_its_server_alone(void **state)
+{
+    (void)state;
+    struct server s;
+    char request[400];
+    server_begin(&s, 4, false,
+                 "HTTP/1.1 201 Made\r\nX-Echo: hidden-value\r\nTransfer-Encoding: "
+                 "chunked\r\n\r\n4\r\nmade\r\n0\r\n\r\n");
+    allow(s.port);
+    (void)snprintf(request, sizeof request,
+                   "POST http://127.0.0.1:%u/a?b HTTP/1.1\r\nHost: x\r\nAuthorization: "
+                   "Bearer {{secret:KEY}}\r\nProxy-Connection: keep-alive\r\n"
+                   "Content-Length: 4\r\n\r\nbody",
+                   s.port);
+    say(request, strlen(request));
+    server_end(&s);
+    assert_memory_equal(answer, "HTTP/1.1 201 Made\r\n", 19);
+    assert_null(strstr(answer, "hidden-value"));
+    assert_null(strcasestr(answer, "transfer-encoding"));
+    assert_non_null(strstr(answer, "Content-Length: 4\r\nConnection: close\r\n\r\nmade"));
+    assert_memory_equal(s.heard, "POST /a?b HTTP/1.1\r\n", 20);
+    assert_non_null(strstr(s.heard, "Authorization: Bearer hidden-value\r\n"));
+    assert_null(strcasestr(s.heard, "proxy-connection"));
+    assert_string_equal(strstr(s.heard, "\r\n\r\n"), "\r\n\r\nbody");
+    assert_int_equal(asked.hops, 1);
+    assert_string_equal(asked.scheme, "http");
+    assert_int_equal(asked.status, 201);
+}
+
+static void a_name_of_the_rules_is_asked_over_tls(void **state)
+{
+    (void)state;
+    struct server s;
+    char request[200];
+    server_begin(&s, 0, true, "no TLS\r\n\r\n");
+    asked = (struct asked){0};
+    (void)snprintf(asked.network, sizeof asked.network,
+                   "{\"hosts\":[\"localhost:%u\"],\"allowPrivate\":[\"127.0.0.1:%u\"]}",
+                   s.port, s.port);
+    (void)snprintf(request, sizeof request, "GET http://localhost:%u/ HTTP/1.1\r\n\r\n",
+                   s.port);
+    say(request, strlen(request));
+    server_end(&s);
+    assert_memory_equal(answer, "HTTP/1.1 502 ", 13);
+    assert_string_equal(asked.scheme, "https");
+    assert_string_equal(asked.host, "localhost");
+}
+
+static void what_is_no_request_for_it_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request, *status;
+    } rows[] = {
+        {"CONNECT a.test:443 HTTP/1.1\r\n\r\n", "400"},
+        {"GET https://a.test/ HTTP/1.1\r\n\r\n", "400"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", "400"},
+        {"GET http://a.test/ HTTP/2\r\n\r\n", "400"},
+        {"GET\r\n\r\n", "400"},
+        {"\r\n\r\n", "400"},
+        {"GET http://a.test/ HTTP/1.1\r\n", "400"},
+        {"GET http://a.test/ HTTP/1.1\nX: y\n\n", "400"},
+        {"GET http://a.test/ HTTP/1.1\r\nno header\r\n\r\n", "400"},
+        {"GET http://a.test/\xff HTTP/1.1\r\n\r\n", "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+         "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+         "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 9\r\n\r\nshort", "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 4194305\r\n\r\n", "413"},
+        {"TRACE http://a.test/ HTTP/1.1\r\n\r\n", "400"},
+        {"GET http://a.test/ HTTP/1.1\r\n\r\n", "403"},
+        {"GET http://169.254.169.254/ HTTP/1.1\r\n\r\n", "403"},
+    };
+    allow(9);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        say(rows[i].request, strlen(rows[i].request));
+        if (strncmp(answer, "HTTP/1.1 ", 9) != 0 ||
+            strncmp(answer + 9, rows[i].status, 3) != 0)
+            fail_msg("%s: %s", rows[i].request, answer);
+        assert_non_null(strstr(answer, "\r\n\r\ncloche: "));
+        assert_int_equal(asked.status, 0);
+    }
+    static char large[70000];
+    memset(large, 'x', sizeof large);
+    assert_non_null(strstr(say(large, sizeof large), "cloche: "));
+    assert_non_null(strstr(say("GET http://a.test/\0 HTTP/1.1\r\n\r\n", 31), " 400 "));
+    asked.reads_only = true;
+    static const char put[] =
+        "PUT http://127.0.0.1:9/ HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+    assert_non_null(strstr(say(put, strlen(put)), " 403 "));
+}
+
+static void a_proxy_that_ends_lets_go_of_all(void **state)
+{
+    (void)state;
+    int ends[2];
+    static const struct egress_proxy_client c = {.rules = rules, .tell = told};
+    struct egress_proxy *p = egress_proxy_new();
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        assert_true(egress_proxy_take(p, ends[1], &c));
+    }
+    egress_proxy_free(p); /* they have said nothing yet, and never will */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_secret_goes_to_its_server_alone),
+        cmocka_unit_test(a_name_of_the_rules_is_asked_over_tls),
+        cmocka_unit_test(what_is_no_request_for_it_is_refused),
+        cmocka_unit_test(a_proxy_that_ends_lets_go_of_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+"""clients/python, the package cloche: the machine and the rest from plain code and from asyncio, its types,
+its README, and the wheel, installed into an empty environment."""
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import needs
+from conftest import ROOT
+from machine_doors import needs_image
+
+PACKAGE = ROOT / "clients" / "python"
+VENV = ROOT / "build" / "deps" / "venv-clients" / "bin"
+IMAGE = ROOT / "build" / "vm"
+TIMEOUT_S = 600
+sys.path.insert(0, str(PACKAGE))
+
+from cloche import (AgentVM, AsyncAgentVM, AsyncCloche, Cloche, ClocheError, Disconnected,  # noqa: E402
+                    FileError, ImageNotFound, NotStarted, NotSupported, OutputTooLarge,
+                    ProgramNotFound, Timeout)
+
+pytestmark = [needs_image, needs.installed(VENV / "mypy", by="deps/fetch test"),
+              needs.installed(ROOT / "build/guest/tools/jq", by="make tools")]
+
+
+@pytest.fixture(autouse=True)
+def program(cloche, monkeypatch):
+    monkeypatch.setenv("CLOCHE_BIN", cloche)
+
+
+@pytest.fixture
+def vm():
+    with AgentVM(wasm_path=IMAGE) as machine:
+        yield machine
+
+
+@pytest.fixture
+def library(vault):
+    with Cloche(vaults=vault) as c:
+        yield c
+
+
+def run(*command, **how):
+    done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
+                          timeout=TIMEOUT_S, **how)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+# ---- a machine -----------------------------------------------------------------------
+
+
+def test_a_result_is_text_bytes_and_the_exit_code(vm):
+    got = vm.exec("echo hello; printf '\\377' >&2; (exit 3)")
+    assert (got.stdout, got.stderr, got.exit_code) == ("hello\n", "\ufffd", 3)
+    assert (got.stdout_bytes, got.stderr_bytes) == (b"hello\n", b"\xff")
+    assert vm.exec("cat", stdin=bytes(range(256))).stdout_bytes == bytes(range(256))
+    assert vm.exec(["printf", "%s|", "$HOME", "it's"]).stdout == "$HOME|it's|"
+    assert vm.exec("python3 -c 'print(100 + 200)'").stdout == "300\n"
+
+
+def test_the_shell_stays_and_stdin_cwd_and_env_do_not(vm):
+    vm.exec("export MYVAR=foobar; cd /tmp")
+    assert vm.exec("cat; echo $PWD $MYVAR $WHO", stdin="in\n", cwd="/usr",
+                   env={"WHO": "me"}).stdout == "in\n/usr foobar me\n"
+    assert vm.exec("echo $PWD -$WHO-").stdout == "/tmp --\n"
+    assert vm.exec("echo -$MYVAR-", session="another").stdout == "--\n"
+    assert vm.exec("exit 7", session="short").shell_ended
+
+
+def test_output_is_heard_in_order_and_whole(vm):
+    heard, own = [], []
+    vm.on("output", heard.append)
+    got = vm.exec("for i in $(seq 1000); do echo läuft $i; done; printf '\\377' >&2", on_output=own.append)
+    assert b"".join(o.data for o in heard if o.stream == "stdout") == got.stdout_bytes
+    assert "".join(o.data.decode() for o in heard if o.stream == "stdout") == got.stdout
+    assert [o.data for o in heard if o.stream == "stderr"] == [b"\xff"]
+    assert own == heard
+
+
+def test_output_is_heard_while_the_command_runs(vm):
+    def go(output):
+        if output.data == b"up\n":
+            vm.exec("touch /tmp/go", session="other")
+
+    got = vm.exec("echo up; until [ -e /tmp/go ]; do sleep .05; done; echo end", on_output=go)
+    assert got.stdout == "up\nend\n"
+
+
+def test_what_stopped_a_command_is_an_error_with_its_output(vm):
+    with pytest.raises(Timeout, match="3000 ms") as timeout:
+        vm.exec("echo begun; sleep 100", timeout_ms=3000)
+    assert "begun\n".startswith(timeout.value.result.stdout)
+    heard = []
+    with pytest.raises(OutputTooLarge) as large:
+        vm.exec("seq 1000", max_output=100, on_output=heard.append)
+    assert vm.exec("seq 1000").stdout_bytes.startswith(b"".join(o.data for o in heard))
+    assert large.value.result.stdout.startswith("1\n2\n") and large.value.result.exit_code == 0
+    with pytest.raises(OutputTooLarge, match="exit code 3"):
+        vm.exec("head -c 7000000 /dev/zero; exit 3", session="much")  # six bytes of JSON each
+    assert len(vm.exec("seq 300000").stdout) == 1988895
+    with pytest.raises(ClocheError, match="40 characters") as refused:
+        vm.exec("true", session="x" * 41)
+    assert refused.value.name == "InvalidInput"
+
+
+def test_files_go_in_and_come_out(vm, tmp_path):
+    data = bytes(range(251)) * 20000
+    vm.upload(data, "/root/data")
+    assert vm.download("/root/data") == data
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    (tmp_path / "folder" / "run").write_text("#!/bin/sh\necho ran\n")
+    (tmp_path / "folder" / "run").chmod(0o755)
+    (tmp_path / "folder" / "inner" / "it's").touch()
+    vm.upload(tmp_path / "folder", "/root/a b")
+    assert vm.exec("'/root/a b/run'; ls '/root/a b/inner'").stdout == "ran\nit's\n"
+    assert vm.download("/root/a b/inner/it's", tmp_path / "back") == b""
+    assert (tmp_path / "back").read_bytes() == b""
+    with pytest.raises(FileError, match="No such file"):
+        vm.download("/root/none")
+
+
+def test_a_machine_that_is_not_running_says_so():
+    vm = AgentVM(wasm_path=IMAGE)
+    for _ in range(2):
+        with pytest.raises(NotStarted, match=r"start\(\)"):
+            vm.exec("true")
+        vm.start()
+        vm.start()
+        assert vm.exec("ls /root").stdout == ""
+        vm.exec("touch /root/mine")
+        vm.stop()
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(ImageNotFound, match="make vm"):
+        AgentVM(wasm_path="./none.wasm").start()
+    with pytest.raises(ProgramNotFound, match="/none/cloche"):
+        AgentVM(program="/none/cloche").start()
+    with pytest.raises(Disconnected, match="exit code 1"):
+        AgentVM(program="/bin/false").start()
+    with pytest.raises(ClocheError, match="02:00:00:00:00:01"):
+        AgentVM(mac="02:00")
+
+
+@pytest.mark.parametrize("option", [{"mounts": {"/mnt": "/tmp"}}, {"mac": "02:00:00:00:00:09"},
+                                    {"network": True}], ids=str)
+def test_an_option_is_taken_or_refused_by_name(option):
+    vm = AgentVM(wasm_path=IMAGE, **option)
+    try:
+        vm.start()
+    except ClocheError as error:
+        assert error.name in ("NotSupported", "PermissionDenied") and len(str(error)) > 20
+    else:
+        vm.stop()
+
+
+def test_what_this_version_has_not_says_so(vm):
+    for call in (vm.fork, vm.snapshot, lambda: vm.expose(80)):
+        with pytest.raises(NotSupported):
+            call()
+
+
+def test_threads_share_a_machine(vm):
+    results = {}
+    threads = [threading.Thread(target=lambda n=n: results.update(
+        {n: vm.exec(f"echo {n}", session=f"s{n}").stdout})) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {n: f"{n}\n" for n in range(4)}
+
+
+# ---- asyncio -------------------------------------------------------------------------
+
+
+def test_a_cancelled_task_ends_its_command_and_all_its_processes():
+    async def main():
+        async with AsyncAgentVM(wasm_path=IMAGE) as vm:
+            up = asyncio.Event()
+            task = asyncio.create_task(vm.exec("sleep 1000 & echo $! >/tmp/pid; echo ready; wait",
+                                               on_output=lambda output: up.set()))
+            await up.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            gone = "while kill -0 $(cat /tmp/pid) 2>/dev/null; do sleep .05; done; echo gone"
+            assert (await vm.exec(gone, session="eye")).stdout == "gone\n"
+
+    asyncio.run(main())
+
+
+def test_commands_run_at_once_and_files_are_carried():
+    async def main():
+        async with AsyncAgentVM(wasm_path=IMAGE) as vm:
+            wait = "touch /tmp/{0}; until [ -e /tmp/{1} ]; do sleep .05; done; echo {0}"
+            got = await asyncio.gather(vm.exec(wait.format("a", "b"), session="a"),
+                                       vm.exec(wait.format("b", "a"), session="b"))
+            assert [r.stdout for r in got] == ["a\n", "b\n"]
+            await vm.upload(b"\0\xff", "/root/x")
+            assert await vm.download("/root/x") == b"\0\xff"
+            for call in (vm.fork(), vm.snapshot(), vm.expose(80)):
+                with pytest.raises(NotSupported):
+                    await call
+        with pytest.raises(NotStarted):
+            await vm.exec("true")
+
+    asyncio.run(main())
+
+
+def test_asyncio_has_the_rest_too(vault):
+    async def main():
+        async with AsyncCloche(vaults=vault) as c:
+            assert await c.evaluate("return n + 1", context={"n": 1}) == 2
+            assert len(await c.notes.list(limit=2)) == 2
+            assert (await c.tools.run("jq", {"filter": ".a"}, stdin=b'{"a":2}')).stdout == "2\n"
+            assert (await c.functions.list())["functions"] == []
+            async with c.machine() as vm:
+                assert (await vm.exec("echo 1")).stdout == "1\n"
+            assert await c.evaluate("return 1") == 1
+
+    asyncio.run(main())
+
+
+# ---- the rest of Cloche --------------------------------------------------------------
+
+
+def test_code_is_evaluated_and_its_console_is_heard(library):
+    heard = []
+    assert library.evaluate("console.log('so', n); return {n: n + 1}", context={"n": 1},
+                            on_log=lambda m: heard.append((m["level"], m["data"]))) == {"n": 2}
+    assert heard == [("info", "so 1")]
+    assert len(library.evaluate("return 'x'.repeat(3_000_000)")) == 3_000_000
+    with pytest.raises(ClocheError, match="far") as failed:
+        library.evaluate("\nthrow new RangeError('far')")
+    assert failed.value.name == "ExecutionError" and failed.value.details["line"] == 2
+
+
+def test_notes_tools_and_functions_are_called(library):
+    made = library.notes.create(type="project", title="Three", content="Beside [[Start here]].")
+    assert "Beside" in library.notes.get(made["id"])["content"]
+    assert "project/Three" in str(library.links.getBacklinks("note/Start here"))
+    with pytest.raises(ClocheError, match="titel"):
+        library.notes.create(titel="x")
+    with pytest.raises(AttributeError, match="noteTypes"):
+        library.node
+    ran = library.tools.run("jq", {"filter": ".a"}, stdin='{"a": [1]}')
+    assert ran.exit_code == 0 and ran.stdout.split() == ["[", "1", "]"]
+    assert not library.tools.run("jq", {"filter": ".a"}, stdin="no").success
+    library.functions.register(
+        name="twice", description="Twice a number", returnType="number",
+        parameters={"n": {"type": "number", "description": "it"}},
+        code="async function twice(n: number): Promise<number> { return 2 * n; }")
+    assert library.functions.call("twice", 21) == 42
+    with library.machine() as vm:
+        assert vm.exec("echo 1").stdout == "1\n"
+
+
+def test_what_is_closed_is_not_started_again():
+    library = Cloche()
+    vm = library.machine()
+    vm.start()
+    library.close()
+    for call in (lambda: library.evaluate("return 1"), lambda: vm.exec("true")):
+        with pytest.raises(Disconnected):
+            call()
+    vm.stop()
+
+
+# ---- the package ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Python of an empty environment with the wheel in it."""
+    place = tmp_path_factory.mktemp("wheel")
+    run(VENV / "python", "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
+        "--wheel-dir", place, PACKAGE, env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000"})
+    wheel, = place.glob("cloche-*-py3-none-any.whl")
+    run(VENV / "python", "-m", "venv", place / "venv")
+    run(place / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-index", wheel)
+    return place / "venv" / "bin" / "python"
+
+
+SEED_EXAMPLE = """\
+from cloche import AgentVM
+
+vm = AgentVM(wasm_path="./agentvm-alpine-python.wasm")
+vm.start()
+result = vm.exec('python3 -c "print(1+1)"')
+print(result.stdout)  # "2\\n"
+vm.stop()
+"""
+
+
+def test_the_wheel_runs_the_specification_s_example(installed, tmp_path, monkeypatch):
+    (tmp_path / "agentvm-alpine-python.wasm").symlink_to(IMAGE)
+    (tmp_path / "main.py").write_text(SEED_EXAMPLE)
+    assert run(installed, "main.py", cwd=tmp_path) == "2\n\n"
+    monkeypatch.delenv("CLOCHE_BIN")  # the image's own program is found as well
+    assert run(installed, "main.py", cwd=tmp_path) == "2\n\n"
+
+
+def test_the_readme_s_example_runs(installed, tmp_path):
+    readme = (PACKAGE / "README.md").read_text()
+    assert len(readme.splitlines()) <= 50, "one screen"
+    example, = re.findall(r"```python\n(.*?)```", readme, re.S)
+    (tmp_path / "main.py").write_text(example)
+    assert run(installed, "main.py", cwd=tmp_path) == "stdout b'4\\n2\\n'\n0 '4\\n2\\n'\n6\n"
+
+
+TYPED = """\
+import asyncio
+from cloche import AgentVM, AsyncAgentVM, Cloche, ExecResult
+
+with AgentVM(wasm_path="x", mounts={"/mnt": "/tmp"}, network=True, mac="02:00:00:00:00:01") as vm:
+    result: ExecResult = vm.exec(["ls"], stdin=b"x", env={"A": "b"}, timeout_ms=5)
+    texts: list[str] = [result.stdout, result.stderr]
+    data: bytes = vm.download("/etc/passwd")
+    vm.exec(5)  # type: ignore[arg-type]
+
+async def main() -> int:
+    async with AsyncAgentVM() as vm:
+        return (await vm.exec("true")).exit_code
+
+with Cloche(vaults=["a", "b"]) as cloche:
+    code: int = cloche.tools.run("jq", {"filter": "."}).exit_code
+"""
+
+
+def test_its_types_are_what_it_takes_and_gives(installed, tmp_path):
+    (tmp_path / "main.py").write_text(TYPED)
+    run(VENV / "mypy", "--strict", "--cache-dir", tmp_path / "cache", "--python-executable", installed,
+        "main.py", cwd=tmp_path)
+    run(VENV / "mypy", "--strict", "--cache-dir", tmp_path / "cache", PACKAGE / "cloche")

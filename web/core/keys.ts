@@ -1,0 +1,34 @@
+// Keys: a view says what each does while it is shown. Nothing happens while one is typing.
+import { useEffect, useRef } from "preact/hooks";
+
+type Keys = Record<string, (event: KeyboardEvent) => void>;
+const layers: { current: Keys }[] = [];
+let prefix = "";
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+addEventListener("keydown", (event) => {
+  const chord = (event.ctrlKey || event.metaKey ? "ctrl " : "") + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+  if (isTyping(event.target) && event.key !== "Escape" && chord !== "ctrl k") return;
+  if (event.altKey) return;
+  const word = prefix ? `${prefix} ${chord}` : chord;
+  prefix = "";
+  for (let i = layers.length - 1; i >= 0; i--) {
+    const deed = layers[i].current[word];
+    if (!deed) continue;
+    event.preventDefault();
+    deed(event);
+    return;
+  }
+  if (chord === "g") prefix = "g";
+});
+
+export function useKeys(keys: Keys): void {
+  const layer = useRef({ current: keys }).current;
+  layer.current = keys; // as soon as it is rendered: the next key may be quick
+  useEffect(() => {
+    layers.push(layer);
+    return () => { layers.splice(layers.indexOf(layer), 1); };
+  }, []);
+}

@@ -1,0 +1,86 @@
+// Notes of a vault, by its REST routes and, for links, by the calls of evaluated code.
+import { getActivity, query, request, Refusal } from "./api";
+import { evaluate } from "./code";
+
+export interface NoteRow { id: string; title: string; class: string; path: string; updated_at: string }
+export interface Hit { id: string; title: string; class: string; excerpt: string; score: number }
+export interface Note extends NoteRow { markdown: string; content_hash: string; created_at?: string; tags: string[]; size?: number; properties: Record<string, unknown> }
+export interface Link { source_note_id: string; target_note_id: string | null; target: string; link_text: string; link_type: string; line: number; file?: true; ambiguous?: true; reason?: string }
+export interface Revision { revision: number; updated_at: string; author: string; action: string; summary: string; path: string; content_hash: string; markdown?: string }
+export interface Trashed { backup_path: string; id: string; path: string; deleted_at?: string; size: number }
+
+const at = (vault: string, rest: string): string => `/workspaces/${encodeURIComponent(vault)}/${rest}`;
+const one = (vault: string, id: string, rest = ""): string => at(vault, `notes/${encodeURIComponent(id)}${rest}`);
+/** The address of a note on the page. */
+export const noteHref = (id: string): string => `/notes/${id.split("/").map(encodeURIComponent).join("/")}`;
+
+export const getNotes = (vault: string, signal?: AbortSignal): Promise<NoteRow[]> => request("GET", at(vault, "notes?fields=id,title,class,path,updated_at"), undefined, signal);
+export const searchNotes = (vault: string, q: string, signal?: AbortSignal): Promise<Hit[]> => request("GET", at(vault, `search${query({ q, limit: 60 })}`), undefined, signal);
+export const getNote = (vault: string, id: string): Promise<Note> => request("GET", one(vault, id));
+export const getHistory = (vault: string, id: string): Promise<Revision[]> => request("GET", one(vault, id, "/history?limit=200"));
+export const getOld = (vault: string, id: string, revision: number): Promise<Revision> => request("GET", one(vault, id, `/history/${revision}`));
+export const getTrash = (vault: string): Promise<Trashed[]> => request("GET", at(vault, "trash?limit=200"));
+export const restoreRevision = (vault: string, id: string, revision: number, hash: string): Promise<Note> =>
+  request("POST", one(vault, id, `/history/${revision}/restore`), undefined, undefined, { "If-Match": `"${hash}"` });
+
+/** null: it was changed since it had this hash, and nothing was written. */
+export async function saveNote(vault: string, id: string, markdown: string, hash: string): Promise<Note | null> {
+  try {
+    return await request<Note>("PUT", one(vault, id), { markdown }, undefined, { "If-Match": `"${hash}"` });
+  } catch (e) {
+    if (e instanceof Refusal && e.status === 412) return null;
+    throw e;
+  }
+}
+export const patchNote = (vault: string, id: string, change: object, hash: string): Promise<Note> => request("PATCH", one(vault, id), change, undefined, { "If-Match": `"${hash}"` });
+export const createNote = (vault: string, note: { title: string; class?: string }): Promise<Note> => request("POST", at(vault, "notes"), { ...note, content: "" });
+/** false: other notes link to it, and it is still there. */
+export async function deleteNote(vault: string, id: string, sure: boolean): Promise<boolean> {
+  try {
+    await request("DELETE", one(vault, id, sure ? "?confirm=true" : ""));
+    return true;
+  } catch (e) {
+    if (e instanceof Refusal && e.status === 409 && !sure) return false;
+    throw e;
+  }
+}
+
+async function run<T>(vault: string, code: string, context: object): Promise<T> {
+  const said = await evaluate(vault, "full", { code, context });
+  if (!said.success) throw new Refusal(422, said.error ?? "");
+  return said.result as T;
+}
+export const getLinks = (vault: string, note: string): Promise<{ out: Link[]; back: Link[] }> =>
+  run(vault, "const found = await links.getForNote(note);\nreturn {out: found.outgoing_internal, back: found.incoming};", { note });
+export const getBroken = (vault: string): Promise<Link[]> => run(vault, "return await links.findBroken({limit: 1000});", {});
+export const restoreTrashed = (vault: string, trashed: string): Promise<{ id: string }> => run(vault, "return await notes.restore({backup_path: trashed});", { trashed });
+
+/** What the page has changed last, since a time: the call that undoes it. */
+export async function lastChange(vault: string, since: string): Promise<string> {
+  const { records } = await getActivity(vault, { caller: "page", result: "changed", since }, "", 1);
+  return records[0]?.intent ?? "";
+}
+
+/** The text with a link's target replaced, where it first stands; null: it is not there. */
+export function relink(markdown: string, target: string, to: string): string | null {
+  let found = markdown.indexOf(`[[${target}`);
+  while (found >= 0 && !/^[\]|#^]/.test(markdown.slice(found + 2 + target.length))) found = markdown.indexOf(`[[${target}`, found + 1);
+  if (found < 0) return null;
+  return `${markdown.slice(0, found)}[[${to}${markdown.slice(found + 2 + target.length)}`;
+}
+
+/** Names that are much like a target, the likeliest first. */
+export function alike(target: string, all: readonly NoteRow[], max = 4): NoteRow[] {
+  const pairs = (text: string): Set<string> => {
+    const plain = text.toLowerCase().replace(/\.md$/, "").replace(/^.*\//, "");
+    return new Set(Array.from({ length: Math.max(plain.length - 1, 0) }, (_, i) => plain.slice(i, i + 2)));
+  };
+  const wanted = pairs(target);
+  const worth = (row: NoteRow): number => {
+    const has = pairs(row.title);
+    let same = 0;
+    for (const pair of has) if (wanted.has(pair)) same++;
+    return has.size + wanted.size ? (2 * same) / (has.size + wanted.size) : 0;
+  };
+  return all.map((row) => ({ row, worth: worth(row) })).filter((x) => x.worth > 0.4).sort((a, b) => b.worth - a.worth).slice(0, max).map((x) => x.row);
+}

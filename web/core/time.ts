@@ -1,0 +1,26 @@
+// Times as the person reads them: relative when recent, exact on hover.
+import { signal } from "@preact/signals";
+import { t } from "./texts";
+
+export const now = signal(Date.now());
+setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 5000);
+addEventListener("visibilitychange", () => { if (!document.hidden) now.value = Date.now(); });
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+export function relative(time: string, at: number = now.value): string {
+  const ms = Date.parse(time);
+  const s = Math.max(0, Math.round((at - ms) / 1000));
+  if (s < 10) return t.justNow;
+  if (s < 60) return t.secondsAgo(s);
+  if (s < 3600) return t.minutesAgo(Math.floor(s / 60));
+  if (new Date(ms).toDateString() === new Date(at).toDateString()) return clock.format(ms);
+  return day.format(ms);
+}
+export const exactly = (time: string): string => exact.format(Date.parse(time));
+export const duration = (ms: number): string =>
+  ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${Math.round(ms)} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60000)} min ${Math.round((ms % 60000) / 1000)} s`;
+export const bytes = (n: number): string =>
+  n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(0)} KB` : `${(n / (1 << 20)).toFixed(1)} MB`;

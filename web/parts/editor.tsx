@@ -1,0 +1,69 @@
+// An editor of code: a text area until the real one has been loaded, which takes its text over.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { checkCode, getDeclared, type Mark } from "../core/code";
+import type { Editor as Made } from "./codemirror";
+
+const CALM_MS = 300; // after the last key: then it is checked
+
+/** What the editor begins with: another object, and it begins anew. What is typed comes by onChange alone, so that no
+ * keystroke is overtaken by the rendering of an older one. */
+export interface Beginning { readonly text: string }
+interface EditorProps { from: Beginning; text: string; label: string; vault: string; language: string; context: object | null; onChange: (text: string) => void; onRun: (shift: boolean) => void; onMarks: (marks: Mark[]) => void }
+
+export function CodeEditor({ from, text, label, vault, language, context, onChange, onRun, onMarks }: EditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const made = useRef<Made | null>(null);
+  const latest = useRef({ text, onChange, onRun });
+  latest.current = { text, onChange, onRun };
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    let over = false;
+    void import("./codemirror").then(({ makeEditor }) => {
+      if (over || !host.current) return;
+      made.current = makeEditor(host.current, { text: latest.current.text, label, onChange: (now) => latest.current.onChange(now), onRun: (shift) => latest.current.onRun(shift) });
+      setReady(true);
+      void getDeclared().then((all) => made.current?.declare(all), () => {});
+    });
+    return () => { over = true; made.current?.end(); made.current = null; };
+  }, []);
+  useEffect(() => made.current?.set(from.text), [from]);
+  useEffect(() => { // nothing that is typed waits for this
+    const mine = new AbortController();
+    const timer = setTimeout(() => {
+      if (!text.trim() || !vault) { made.current?.mark([]); onMarks([]); return; }
+      checkCode(vault, text, language, context, mine.signal).then((found) => {
+        const marks = [...found.findings, ...(found.types ?? [])].filter((m) => m.line);
+        made.current?.mark(marks);
+        onMarks(marks);
+      }, () => {});
+    }, CALM_MS);
+    return () => { clearTimeout(timer); mine.abort(); };
+  }, [text, language, vault, context, ready]);
+  return (
+    <div class="editor">
+      <div class="editor-host" ref={host} />
+      {!ready && <textarea aria-label={label} value={text} spellcheck={false} onInput={(e) => onChange(e.currentTarget.value)} />}
+    </div>
+  );
+}
+
+/** The same for a note's text; `onSave`: Ctrl-S, or Ctrl-Enter. */
+export function NoteEditor({ from, label, onChange, onSave }: { from: Beginning; label: string; onChange: (text: string) => void; onSave: () => void }) {
+  const host = useRef<HTMLDivElement>(null);
+  const made = useRef<Made | null>(null);
+  const latest = useRef({ from, onChange, onSave });
+  latest.current = { from, onChange, onSave };
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    let over = false;
+    void import("./codemirror").then(({ makeEditor }) => {
+      if (over || !host.current) return;
+      made.current = makeEditor(host.current, { text: latest.current.from.text, label, markdown: true, onChange: (now) => latest.current.onChange(now), onRun: () => latest.current.onSave() });
+      setReady(true);
+      made.current.focus();
+    });
+    return () => { over = true; made.current?.end(); made.current = null; };
+  }, []);
+  useEffect(() => made.current?.set(from.text), [from]);
+  return <div class="editor"><div class="editor-host" ref={host} />{!ready && <textarea aria-label={label} value={from.text} readOnly />}</div>;
+}

@@ -1,0 +1,53 @@
+// A long list of rows of one height, of which only those in sight are in the document.
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+interface RowsProps<T> {
+  items: readonly T[]; height: number; id: (item: T) => string; row: (item: T, at: number) => ComponentChildren;
+  label: string; selected?: number; onEnd?: () => void;
+  version: unknown; // another one: what `row` makes of the same item is another
+}
+const BEYOND = 12; // rows above and below those in sight
+const STEP = 6; // scrolled by fewer rows, nothing is made anew
+
+export function Rows<T>({ items, height, id, row, label, selected = -1, onEnd, version }: RowsProps<T>) {
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ from: 0, to: 60 });
+  const made = useRef({ version, height, rows: new Map<T, VNode>() });
+  if (made.current.version !== version || made.current.height !== height) made.current = { version, height, rows: new Map() };
+  const look = () => {
+    const b = box.current;
+    if (!b) return;
+    const from = Math.max(0, Math.floor(b.scrollTop / height / STEP) * STEP - BEYOND);
+    const to = from + Math.ceil(b.clientHeight / height) + STEP + 2 * BEYOND;
+    setView((was) => (was.from === from && was.to === to ? was : { from, to }));
+    if (onEnd && to >= items.length) onEnd();
+  };
+  useLayoutEffect(look, [items.length, height]);
+  useEffect(() => {
+    const watch = new ResizeObserver(look);
+    if (box.current) watch.observe(box.current);
+    return () => watch.disconnect();
+  });
+  useEffect(() => {
+    const b = box.current;
+    if (!b || selected < 0) return;
+    const top = selected * height;
+    if (top < b.scrollTop) b.scrollTop = top;
+    else if (top + height > b.scrollTop + b.clientHeight) b.scrollTop = top + height - b.clientHeight;
+  }, [selected]);
+  const shown = items.slice(view.from, view.to);
+  const rows = new Map<T, VNode>(); // an element that is the same is not compared again
+  shown.forEach((item, i) => rows.set(item, made.current.rows.get(item) ??
+    <div key={id(item)} class="row-slot" role="listitem" style={{ height: `${height}px` }}>{row(item, view.from + i)}</div>));
+  made.current.rows = rows;
+  return (
+    <div class="rows" ref={box} onScroll={look} role="list" aria-label={label} tabIndex={-1}>
+      <div class="rows-all" style={{ height: `${items.length * height}px` }}>
+        <div class="rows-shown" style={{ transform: `translateY(${view.from * height}px)` }}>
+          {[...rows.values()]}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+// What stands around every view: places, vault, health, what was said last, the palette.
+import { signal, useSignalEffect } from "@preact/signals";
+import { lazy } from "./lazy";
+import { live } from "../core/events";
+import { useKeys } from "../core/keys";
+import { leave } from "../core/api";
+import { follow, go, place } from "../core/router";
+import { chooseVault, dropToast, toasts, today, trouble, waiting } from "../core/store";
+import { t } from "../core/texts";
+import { Icon, Key, spell } from "../parts/parts";
+import { TodayView } from "../views/today/today";
+import { Palette } from "./palette";
+
+const Review = lazy(() => import("../views/review/review").then((m) => m.ReviewView));
+const Tools = lazy(() => import("../views/tools/tools").then((m) => m.ToolsView));
+const Connect = lazy(() => import("../views/connect/connect").then((m) => m.ConnectView));
+const Run = lazy(() => import("../views/run/run").then((m) => m.RunView));
+const Notes = lazy(() => import("../views/notes/notes").then((m) => m.NotesView));
+const Health = lazy(() => import("../views/health/health").then((m) => m.HealthView));
+const Activity = lazy(() => import("../views/activity/activity").then((m) => m.ActivityView));
+
+export const PLACES = [
+  { id: "today", path: "/", key: "g t" },
+  { id: "review", path: "/review", key: "g r" },
+  { id: "activity", path: "/activity", key: "g a" },
+  { id: "notes", path: "/notes", key: "g n" },
+  { id: "tools", path: "/toolbox", key: "g w" },
+  { id: "run", path: "/run", key: "g e" },
+  { id: "connect", path: "/connect", key: "g c" },
+  { id: "health", path: "/health", key: "g h" },
+] as const;
+
+/** The place whose path the address is, or is below. */
+export const placeOf = (): (typeof PLACES)[number]["id"] => PLACES.find((p) => p.path === `/${place.value.parts[0] ?? ""}`)?.id ?? "today";
+
+const VIEWS = { today: TodayView, review: Review, activity: Activity, notes: Notes, tools: Tools, run: Run, connect: Connect, health: Health };
+
+const overlay = signal<"" | "palette" | "keys">("");
+
+function VaultSwitch() {
+  const vaults = today.value?.vaults ?? [];
+  const current = vaults.find((v) => v.id === today.value?.vault);
+  return (
+    <label class="vault">
+      <span class="vault-name">{current ? spell(current.name) : vaults.length ? "…" : t.noVault}</span>
+      <Icon name="down" size={14} />
+      <select aria-label={t.vault} value={current?.id} disabled={vaults.length < 2}
+        onChange={(e) => chooseVault(e.currentTarget.value)}>
+        {vaults.map((v) => <option key={v.id} value={v.id}>{spell(v.name)}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function Bar() {
+  const here = placeOf();
+  const health = today.value?.health;
+  const well = live.value !== "broken" && !trouble.value && (health ? health.policy && health.disk.ok : true);
+  const words = live.value === "broken" ? t.broken : live.value === "opening" ? t.opening : well ? t.live : trouble.value || health?.why || health?.disk.why || t.today.health;
+  return (
+    <nav class="bar" aria-label={t.name}>
+      <div class="brand"><img src="/assets/icon.svg" width={22} height={22} alt="" /><VaultSwitch /></div>
+      <button type="button" class="find" onClick={() => { overlay.value = "palette"; }}>
+        <Icon name="search" size={16} /><span>{t.palette}</span><Key of="Ctrl K" />
+      </button>
+      <ul class="places">
+        {PLACES.map((p) => (
+          <li key={p.id}>
+            <a href={p.path} aria-current={here === p.id ? "page" : undefined}>
+              <Icon name={p.id} /><span>{t.places[p.id]}</span>
+              {p.id === "review" && waiting.value > 0 && <span class="count">{waiting.value}</span>}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <div class="foot">
+        <span class={`health ${well ? "well" : "ill"}`} title={words}><i />{spell(words)}</span>
+        <button type="button" class="ghost" title={t.leaveHint} aria-label={t.leave} onClick={() => void leave().finally(() => location.reload())}><Icon name="leave" size={16} /></button>
+      </div>
+    </nav>
+  );
+}
+
+function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map((one) => (
+        <div key={one.id} class={`toast ${one.tone}`}>
+          <span>{spell(one.text)}</span>
+          {one.act && <button type="button" onClick={() => { dropToast(one.id); one.act!.run(); }}>{one.act.text}</button>}
+          <button type="button" class="ghost" aria-label={t.close} onClick={() => dropToast(one.id)}><Icon name="close" size={14} /></button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function KeysHelp() {
+  const here = placeOf();
+  const of = t.keysOf[here] ? here : "list";
+  return (
+    <div class="overlay" onClick={() => { overlay.value = ""; }}>
+      <div class="sheet" role="dialog" aria-modal="true" aria-label={t.keys} onClick={(e) => e.stopPropagation()}>
+        <h2>{t.keys}</h2>
+        <dl class="keys">{[...t.keysOf[of], ...t.keysOf.everywhere].map(([key, what]) => <div key={key}><dt><Key of={key} /></dt><dd>{what}</dd></div>)}</dl>
+      </div>
+    </div>
+  );
+}
+
+export function Shell() {
+  useSignalEffect(() => {
+    const here = t.places[placeOf()];
+    document.title = `${waiting.value ? `(${waiting.value}) ` : ""}${here} · ${t.name}`;
+  });
+  useKeys({
+    ...Object.fromEntries(PLACES.map((p) => [p.key, () => go(p.path)])),
+    "ctrl k": () => { overlay.value = overlay.value === "palette" ? "" : "palette"; },
+    "?": () => { overlay.value = "keys"; },
+    ...(overlay.value && { Escape: () => { overlay.value = ""; } }),
+  });
+  const View = VIEWS[placeOf()];
+  return (
+    <div class="shell" onClick={follow}>
+      <a class="skip" href="#content" onClick={(e) => { e.preventDefault(); document.getElementById("content")?.focus(); }}>{t.skip}</a>
+      <Bar />
+      <main id="content" tabIndex={-1}>
+        {live.value === "broken" && <p class="banner" role="status"><Icon name="warn" size={16} />{t.broken}</p>}
+        <View />
+      </main>
+      <Toasts />
+      {overlay.value === "palette" && <Palette close={() => { overlay.value = ""; }} />}
+      {overlay.value === "keys" && <KeysHelp />}
+    </div>
+  );
+}

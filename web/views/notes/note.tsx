@@ -1,0 +1,197 @@
+// One note: read, edited with a look at what others do meanwhile, renamed, deleted, and its past.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Refusal } from "../../core/api";
+import { undoCall } from "../../core/deeds";
+import { useKeys } from "../../core/keys";
+import { deleteNote, getLinks, getNote, lastChange, noteHref, patchNote, saveNote, type Link, type Note } from "../../core/notes";
+import { go, place } from "../../core/router";
+import { toast, today, wordsOf } from "../../core/store";
+import { t } from "../../core/texts";
+import { Diff } from "../../parts/diff";
+import { NoteEditor, type Beginning } from "../../parts/editor";
+import { Confirm, Failure, Icon, Key, Skeleton, Strange, Time } from "../../parts/parts";
+import { Past } from "./past";
+import { Rendered } from "./rendered";
+
+const bad = (e: unknown) => toast(wordsOf(e), undefined, "bad");
+
+/** Says what was done, with its undo. */
+async function done(vault: string, since: string, text: string): Promise<void> {
+  const call = await lastChange(vault, since).catch(() => "");
+  toast(text, call ? { text: t.undo, run: () => void undoCall(vault, call) } : undefined);
+}
+
+// ---- editing ---------------------------------------------------------------------------
+
+function Conflict({ theirs, mine, keep, take, back }: { theirs: Note; mine: string; keep: () => void; take: () => void; back: () => void }) {
+  return (
+    <section class="conflict" role="alertdialog" aria-label={t.notesView.conflict}>
+      <p><Icon name="warn" size={16} /><strong>{t.notesView.conflict}</strong> {t.notesView.conflictHint}</p>
+      <Diff before={theirs.markdown} after={mine} />
+      <div class="deeds"><button type="button" onClick={back}>{t.notesView.editOn}</button><button type="button" onClick={take}>{t.notesView.takeTheirs}</button><button type="button" class="danger" onClick={keep}>{t.notesView.keepMine}</button></div>
+    </section>
+  );
+}
+
+/** What is not saved yet, by the note: it is there again when one comes back to it. */
+const drafts = new Map<string, { text: string; hash: string }>();
+
+function Edit({ vault, note, close }: { vault: string; note: Note; close: (now: Note) => void }) {
+  const key = `${vault} ${note.id}`;
+  const [kept] = useState(() => drafts.get(key));
+  const [from, setFrom] = useState<Beginning>({ text: kept?.text ?? note.markdown });
+  const draft = useRef(from.text);
+  const base = useRef(kept?.hash ?? note.content_hash); // the version that was edited
+  const [dirty, setDirty] = useState(kept !== undefined);
+  const [theirs, setTheirs] = useState<Note | null>(null);
+  const [busy, setBusy] = useState(false);
+  const save = async (hash: string) => {
+    if (busy) return;
+    setBusy(true);
+    const since = new Date().toISOString();
+    try {
+      const now = await saveNote(vault, note.id, draft.current, hash);
+      if (now) {
+        drafts.delete(key);
+        void done(vault, since, t.notesView.saved);
+        close(now);
+        return;
+      }
+      setTheirs(await getNote(vault, note.id));
+    } catch (e) {
+      bad(e);
+    }
+    setBusy(false);
+  };
+  useEffect(() => {
+    const ask = (e: BeforeUnloadEvent) => { if (dirty) e.preventDefault(); };
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [dirty]);
+  const leave = () => {
+    const was = drafts.get(key);
+    drafts.delete(key);
+    if (was) toast(t.notesView.discarded, { text: t.undo, run: () => { drafts.set(key, was); go(`${noteHref(note.id)}?edit`); } });
+    close(theirs ?? note);
+  };
+  if (theirs) return (
+    <Conflict theirs={theirs} mine={draft.current} back={() => { base.current = theirs.content_hash; drafts.set(key, { text: draft.current, hash: base.current }); setFrom({ text: draft.current }); setTheirs(null); }}
+      take={leave} keep={() => void save(theirs.content_hash)} />
+  );
+  return (
+    <div class="note-edit">
+      <div class="tools-row"><span class="quiet">{dirty ? t.notesView.unsaved : ""}</span><span class="gap" />
+        <button type="button" onClick={leave}>{t.cancel}</button>
+        <button type="button" class="primary" disabled={busy || !dirty} onClick={() => void save(base.current)}>{t.notesView.save}<Key of="Ctrl S" /></button></div>
+      <NoteEditor from={from} label={t.notesView.text} onChange={(now) => { draft.current = now; setDirty(true); drafts.set(key, { text: now, hash: base.current }); }} onSave={() => void save(base.current)} />
+    </div>
+  );
+}
+
+// ---- what is beside the text -------------------------------------------------------------
+
+function Properties({ note }: { note: Note }) {
+  const rows = Object.entries(note.properties ?? {});
+  const path = today.value?.vaults.find((v) => v.id === today.value?.vault)?.path;
+  return (
+    <section><h3>{t.notesView.properties}</h3>
+      <dl class="facts">
+        <div><dt>{t.notesView.kind}</dt><dd><Strange text={note.class} /></dd></div>
+        {note.tags?.length > 0 && <div><dt>{t.notesView.tags}</dt><dd>{note.tags.map((tag) => <span class="tag" key={tag}><Strange text={tag} /></span>)}</dd></div>}
+        {rows.map(([name, value]) => <div key={name}><dt><Strange text={name} /></dt><dd><Strange text={typeof value === "string" ? value : JSON.stringify(value)} /></dd></div>)}
+        <div><dt>{t.notesView.changed}</dt><dd><Time time={note.updated_at} /></dd></div>
+        <div><dt>{t.notesView.file}</dt><dd><Strange text={note.path} /></dd></div>
+      </dl>
+      {path && <a href={`obsidian://open?path=${encodeURIComponent(`${path}/${note.path}`)}`}>{t.notesView.obsidian}</a>}
+    </section>
+  );
+}
+
+function Links({ links }: { links: { out: Link[]; back: Link[] } }) {
+  const back = [...new Map(links.back.map((link) => [link.source_note_id, link])).values()];
+  const out = [...new Map(links.out.filter((link) => link.target_note_id).map((link) => [link.target_note_id!, link])).keys()];
+  return (
+    <>
+      <section class="backlinks"><h3>{t.notesView.back}</h3>{back.length ? <ul>{back.map((link) => <li key={link.source_note_id}><a href={noteHref(link.source_note_id)}><Strange text={link.source_note_id} /></a></li>)}</ul> : <p class="quiet">{t.notesView.noBack}</p>}</section>
+      {out.length > 0 && <section><h3>{t.notesView.out}</h3><ul>{out.map((id) => <li key={id}><a href={noteHref(id)}><Strange text={id} /></a></li>)}</ul></section>}
+    </>
+  );
+}
+
+function Rename({ vault, note, close }: { vault: string; note: Note; close: () => void }) {
+  const [title, setTitle] = useState(note.title);
+  const [kind, setKind] = useState(note.class);
+  const [failed, setFailed] = useState("");
+  const rename = async (event: Event) => {
+    event.preventDefault();
+    const since = new Date().toISOString();
+    try {
+      const now = await patchNote(vault, note.id, { ...(title !== note.title && { title }), ...(kind !== note.class && { class: kind }) }, note.content_hash);
+      void done(vault, since, t.notesView.renamed(now.title));
+      close();
+      go(noteHref(now.id), "replace");
+    } catch (e) {
+      setFailed(wordsOf(e));
+    }
+  };
+  return (
+    <form class="note-new" onSubmit={(e) => void rename(e)} aria-label={t.notesView.rename}>
+      <label>{t.notesView.name}<input type="text" required value={title} onInput={(e) => setTitle(e.currentTarget.value)} /></label>
+      <label>{t.notesView.kind}<input type="text" required value={kind} onInput={(e) => setKind(e.currentTarget.value)} /></label>
+      <button type="submit" class="primary">{t.notesView.rename}</button><button type="button" onClick={close}>{t.cancel}</button>
+      <p class="quiet">{t.notesView.linksFollow}</p>
+      {failed && <p class="bad" role="alert"><Strange text={failed} /></p>}
+    </form>
+  );
+}
+
+// ---- the note ----------------------------------------------------------------------------
+
+export function NotePane({ vault, id, changes }: { vault: string; id: string; changes: number }) {
+  const [note, setNote] = useState<Note | null>(null);
+  const [links, setLinks] = useState<{ out: Link[]; back: Link[] }>({ out: [], back: [] });
+  const [failed, setFailed] = useState("");
+  const [gone, setGone] = useState(false);
+  const [renaming, setRenaming] = useState(false);
+  const [sure, setSure] = useState(false);
+  const { query } = place.value;
+  const editing = query.has("edit");
+  const past = query.has("past");
+  const look = () => void Promise.all([getNote(vault, id), getLinks(vault, id)]).then(([now, found]) => {
+    setNote((was) => (was?.content_hash === now.content_hash ? was : now));
+    setLinks(found);
+    setFailed("");
+    setGone(false);
+  }, (e) => { if (e instanceof Refusal && (e.status === 404 || e.status === 422)) setGone(true); else setFailed(wordsOf(e)); });
+  useEffect(() => { if (!editing || !note) look(); }, [changes, editing]); // what is edited stays as it was begun
+  const to = (mode = "") => go(noteHref(id) + mode, "replace");
+  const remove = async (certain: boolean) => {
+    const since = new Date().toISOString();
+    try {
+      if (!(await deleteNote(vault, id, certain))) { setSure(true); return; }
+      void done(vault, since, t.notesView.deleted(note?.title ?? id));
+      go("/notes", "replace");
+    } catch (e) {
+      bad(e);
+    }
+  };
+  useKeys({ e: () => to("?edit"), ...(editing || past ? { Escape: () => { if (past) to(); } } : {}) });
+  if (past) return <Past vault={vault} id={id} now={note} close={() => to()} />;
+  if (gone) return <div class="pad"><p>{t.notesView.gone}</p><a class="button" href={`${noteHref(id)}?past`}>{t.notesView.past}</a></div>;
+  if (failed) return <Failure text={failed} retry={look} />;
+  if (!note) return <Skeleton lines={8} />;
+  return (
+    <article class="note" aria-labelledby="note">
+      <header><h2 id="note"><Strange text={note.title} /></h2>
+        {!editing && <div class="deeds">
+          <button type="button" class="primary" onClick={() => to("?edit")}>{t.notesView.edit}<Key of="E" /></button>
+          <button type="button" onClick={() => to("?past")}>{t.notesView.past}</button><button type="button" aria-expanded={renaming} onClick={() => setRenaming(!renaming)}>{t.notesView.rename}</button>
+          <button type="button" onClick={() => void remove(false)}>{t.notesView.remove}</button></div>}
+      </header>
+      {renaming && !editing && <Rename vault={vault} note={note} close={() => setRenaming(false)} />}
+      {sure && <Confirm sentence={t.notesView.linked} yes={t.notesView.remove} onYes={() => void remove(true)} onNo={() => setSure(false)} />}
+      {editing ? <Edit vault={vault} note={note} close={(now) => { setNote(now); to(); }} />
+        : <div class="note-body"><Rendered vault={vault} id={id} markdown={note.markdown} out={links.out} /><aside><Properties note={note} /><Links links={links} /></aside></div>}
+    </article>
+  );
+}

@@ -1,0 +1,50 @@
+// What a note was: a slider over its revisions, each with what it changed, and the way back.
+import { useEffect, useState } from "preact/hooks";
+import { undoCall } from "../../core/deeds";
+import { getHistory, getOld, lastChange, restoreRevision, type Note, type Revision } from "../../core/notes";
+import { toast, wordsOf } from "../../core/store";
+import { t } from "../../core/texts";
+import { Diff } from "../../parts/diff";
+import { Failure, Skeleton, spell, Strange, Time } from "../../parts/parts";
+
+export function Past({ vault, id, now, close }: { vault: string; id: string; now: Note | null; close: () => void }) {
+  const [rows, setRows] = useState<Revision[] | null>(null); // the oldest first
+  const [at, setAt] = useState(0);
+  const [pair, setPair] = useState<{ of: number; before: string; after: string } | null>(null);
+  const [failed, setFailed] = useState("");
+  const fail = (e: unknown) => setFailed(wordsOf(e));
+  useEffect(() => void getHistory(vault, id).then((all) => { setRows(all.reverse()); setAt(all.length - 1); }, fail), [vault, id, now?.content_hash]);
+  const one = rows?.[at];
+  useEffect(() => {
+    if (!one) return;
+    let on = true;
+    const textOf = (row?: Revision) => (!row || row.action === "delete" ? Promise.resolve("") : getOld(vault, id, row.revision).then((old) => old.markdown ?? ""));
+    Promise.all([textOf(rows![at - 1]), textOf(one)]).then(([before, after]) => { if (on) setPair({ of: one.revision, before, after }); }, fail);
+    return () => { on = false; };
+  }, [one]);
+  const restore = async () => {
+    const since = new Date().toISOString();
+    try {
+      await restoreRevision(vault, id, one!.revision, now?.content_hash ?? "");
+      const call = await lastChange(vault, since);
+      toast(t.notesView.restored(one!.revision), call ? { text: t.undo, run: () => void undoCall(vault, call) } : undefined);
+      close();
+    } catch (e) {
+      fail(e);
+    }
+  };
+  if (failed) return <Failure text={failed} retry={() => setFailed("")} />;
+  if (!rows) return <Skeleton lines={6} />;
+  if (!one) return <div class="pad"><p class="quiet">{t.notesView.noPast}</p><button type="button" onClick={close}>{t.close}</button></div>;
+  const current = one.action === "delete" || one.content_hash === now?.content_hash;
+  return (
+    <section class="past" aria-label={t.notesView.past}>
+      <header><h2><Strange text={id} /></h2></header>
+      <input type="range" min={0} max={rows.length - 1} value={at} aria-label={t.notesView.revision} aria-valuetext={t.notesView.revisionOf(one.revision, rows.length)} onInput={(e) => setAt(Number(e.currentTarget.value))} />
+      <p class="past-line"><strong>{t.notesView.revisionOf(one.revision, rows.length)}</strong> <Time time={one.updated_at} /> {t.notesView.by} <Strange text={one.author} /> <span class="tag">{spell(one.action)}</span> <span class="quiet"><Strange text={one.summary ?? ""} /></span></p>
+      <div class="deeds"><button type="button" disabled={at === 0} onClick={() => setAt(at - 1)}>{t.notesView.older}</button><button type="button" disabled={at === rows.length - 1} onClick={() => setAt(at + 1)}>{t.notesView.newer}</button>
+        <span class="gap" /><button type="button" onClick={close}>{t.close}</button><button type="button" class="primary" disabled={current} onClick={() => void restore()}>{t.notesView.restore}</button></div>
+      {pair?.of === one.revision ? <Diff before={pair.before} after={pair.after} /> : <Skeleton lines={4} />}
+    </section>
+  );
+}
