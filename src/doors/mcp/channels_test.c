@@ -118,8 +118,8 @@ static void listen_on(struct reader *r, const char *headers, const char *last)
 static void get_session(const char *header, struct session *out)
 {
     assert_true(sessions_find(
-        &m->sessions, (struct str){header + strlen("Mcp-Session-Id: "), SESSION_TEXT}, 0,
-        out));
+        &m->sessions, (struct str){header + strlen("Mcp-Session-Id: "), SESSION_TEXT},
+        os_mono_ms(), out));
 }
 
 /* ---- a call's ----------------------------------------------------------- */
