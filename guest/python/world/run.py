@@ -326,7 +326,7 @@ def column_of(code, lasti, lineno):
 def advice(error):
     """More for the message: what is there instead."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        near = api.nearest(error.name, library.known(), 0.7) if len(error.name) > 3 else None
+        near = api.nearest(error.name, library.known(), 0.7) if len(error.name) > 2 else None
         return (f". It is not part of this Python{f'; did you mean {near}?' if near else ''}: the standard library "
                 "without threads, sockets and processes is, and attrs, bs4, dateutil, frontmatter, jinja2, "
                 "markdown_it, networkx, requests, tabulate, yaml. The Linux machine has pip (vm.exec)")
