@@ -97,7 +97,7 @@ static const char schema[] =
     " PRIMARY KEY(note, position)) WITHOUT ROWID;"
     "CREATE INDEX aliases_by_text ON aliases(text_key);";
 static const struct db_options options = {
-    .schema = schema, .version = 6, .large_pages = true};
+    .schema = schema, .version = 7, .large_pages = true};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
