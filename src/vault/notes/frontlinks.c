@@ -1,6 +1,7 @@
 #include "notes/frontlinks.h"
 
 #include "notes/linkname.h"
+#include "notes/ymltext.h"
 
 #define INNER_MAX 1000u /* bytes between [[ and ]], as in a note's text */
 
@@ -11,7 +12,7 @@ struct scan {
     void *arg;
     size_t count;
     size_t skip_from, skip_to; /* offsets of the list of subnotes */
-    char quote;                /* of the scalar that the scan is in; ' ': of none */
+    struct ymltext text;
     struct err *e;
 };
 
@@ -52,7 +53,7 @@ static bool decode(struct str raw, char quote, struct buf *out)
 
 static bool has_escape(struct str raw, char quote)
 {
-    return quote != ' ' && memchr(raw.at, quote == '"' ? '\\' : '\'', raw.n);
+    return quote != YMLTEXT_PLAIN && memchr(raw.at, quote == '"' ? '\\' : '\'', raw.n);
 }
 
 /* A copy of the text without its escapes, behind a '['. Empty: it is no name. */
@@ -70,12 +71,13 @@ static struct str decoded(struct scan *s, struct str raw, char quote)
 /* `inner` stands between the brackets. */
 static void frontlink_found(struct scan *s, struct str inner)
 {
-    char quote = s->quote;
-    if (quote == ' ' && inner.n > 2 && (inner.at[0] == '"' || inner.at[0] == '\'') &&
+    char quote = s->text.quote;
+    if (quote == YMLTEXT_PLAIN && inner.n > 2 &&
+        (inner.at[0] == '"' || inner.at[0] == '\'') &&
         inner.at[inner.n - 1] == inner.at[0]) {
         quote = inner.at[0];
         inner = (struct str){inner.at + 1, inner.n - 2};
-    } else if (quote == ' ' && memchr(inner.at, ',', inner.n)) {
+    } else if (quote == YMLTEXT_PLAIN && memchr(inner.at, ',', inner.n)) {
         return; /* a list of values in a list */
     }
     struct str target = inner, label = inner;
@@ -109,34 +111,6 @@ static size_t frontlink_at(struct scan *s, struct str y, size_t i)
     return to + 2;
 }
 
-/* May a scalar begin at `i`, so that a quote there opens one? */
-static bool heads_scalar(struct str y, size_t i)
-{
-    while (i && (y.at[i - 1] == ' ' || y.at[i - 1] == '\t'))
-        i--;
-    return i == 0 || strchr("\n\r:-,[{?", y.at[i - 1]);
-}
-
-/* What the byte at `i` does to the quotes; how many bytes it takes. */
-static size_t step_over(struct scan *s, struct str y, size_t i)
-{
-    char c = y.at[i];
-    if (s->quote == '"' && c == '\\')
-        return 2;
-    if (s->quote == '\'' && c == '\'' && i + 1 < y.n && y.at[i + 1] == '\'')
-        return 2;
-    if (s->quote != ' ') {
-        if (c == s->quote)
-            s->quote = ' ';
-    } else if ((c == '"' || c == '\'') && heads_scalar(y, i)) {
-        s->quote = c;
-    } else if (c == '#' && (i == 0 || strchr(" \t\n\r", y.at[i - 1]))) {
-        const char *end = memchr(y.at + i, '\n', y.n - i);
-        return end ? (size_t)(end - y.at) - i : y.n - i;
-    }
-    return 1;
-}
-
 bool frontlinks_may(const struct frontmatter *f)
 {
     return f->state == FRONTMATTER_GOOD && memmem(f->yaml.at, f->yaml.n, "[[", 2);
@@ -146,17 +120,20 @@ bool frontlinks_read(const struct frontmatter *f, struct arena *a,
                      void (*each)(void *arg, const struct frontlink *l), void *arg,
                      struct err *e)
 {
-    struct scan s = {.f = f, .arena = a, .each = each, .arg = arg, .quote = ' ', .e = e};
+    struct scan s = {.f = f, .arena = a, .each = each, .arg = arg, .e = e};
     struct str y = f->yaml;
+    s.text = (struct ymltext){.text = y, .quote = YMLTEXT_PLAIN};
     if (!frontlinks_may(f))
         return true;
     if (!find_subnotes(&s))
         return e->code == ERR_NONE;
-    for (size_t i = 0; i < y.n && !e->code;) {
-        size_t end = 0;
+    for (bool more = y.n > 0; more && !e->code;) {
+        size_t i = s.text.at, end = 0;
         if (y.at[i] == '[' && i + 1 < y.n && y.at[i + 1] == '[')
             end = frontlink_at(&s, y, i);
-        i = end ? end : i + step_over(&s, y, i);
+        if (end)
+            s.text.at = end;
+        more = end ? end < y.n : ymltext_next(&s.text);
     }
     return e->code == ERR_NONE;
 }
@@ -172,17 +149,5 @@ static bool is_plain(struct str t)
 
 void frontlinks_put(struct buf *out, char quote, struct str target)
 {
-    bool add = quote == ' ' && !is_plain(target);
-    if (add)
-        buf_char(out, quote = '"');
-    for (size_t i = 0; i < target.n; i++) {
-        char c = target.at[i];
-        if (quote == '\'' && c == '\'')
-            buf_char(out, '\'');
-        else if (quote == '"' && (c == '"' || c == '\\'))
-            buf_char(out, '\\');
-        buf_char(out, c);
-    }
-    if (add)
-        buf_char(out, '"');
+    ymltext_put(out, quote, is_plain(target), target);
 }
