@@ -171,6 +171,16 @@ interface RestoredNote {
   content_hash: string;
 }
 
+/** The result of notes.renameTag: so many notes were changed, in so many places. */
+interface RenamedTag {
+  tag: string;
+  new_tag: string;
+  notes?: number;
+  replaced?: number;
+  timestamp: string;
+  hidden?: string;
+}
+
 /** A note that notes.undo did not change; revision is the one that it would restore. */
 interface RefusedUndo {
   id: string;
@@ -250,7 +260,7 @@ interface AdvancedHit {
   metadata?: Metadata;
 }
 
-/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source. */
+/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source or the link stands in its frontmatter. */
 interface Link {
   source: string;
   target: string;
@@ -380,6 +390,9 @@ declare const notes: {
   /** Changes one section of a note and no other. heading is the text of a heading of level 2; occurrence selects among several with the same text. mode is replace by default; create adds a section at the end, remove deletes one. The note must be as this code read it last, unless contentHash or force is given. Fails with: NotFound: no such note or section; the message lists the existing ones. InvalidInput: another heading would be damaged; nothing is written. Conflict. */
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run?: false}): Promise<UpdatedSection>;
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run: true}): Promise<DryRun>;
+  /** Gives a tag another name in all notes, as one change. Tags of the frontmatter and #tags of the text, whatever their case, and those beneath it: with project, project/active becomes the new tag's. Everything else in the notes stays byte for byte. A note that has both tags has the new one twice. Fails with: NotFound: no note has it. InvalidInput: new_tag is no tag. Conflict: a note changed meanwhile; nothing was written. */
+  renameTag(options: {tag: string, new_tag: string, dry_run?: false}): Promise<RenamedTag>;
+  renameTag(options: {tag: string, new_tag: string, dry_run: true}): Promise<DryRun>;
   /** Several changes of notes, all or nothing. Each change has an action and the options of the call of that name; they are made in order, at most 1,000. results are the results of the calls. Each call must be permitted, too. Fails with: Those of the calls; the message names the change, and nothing is written. */
   batch(options: {changes: {action: 'create' | 'update' | 'delete' | 'rename' | 'move' | 'updateSection' | 'restore', [option: string]: any}[], dry_run?: false}): Promise<BatchResult>;
   batch(options: {changes: {action: 'create' | 'update' | 'delete' | 'rename' | 'move' | 'updateSection' | 'restore', [option: string]: any}[], dry_run: true}): Promise<DryRun>;
@@ -509,6 +522,7 @@ export type {
   RefusedUndo,
   RelatedNote,
   RenamedNote,
+  RenamedTag,
   RestoredNote,
   Revision,
   SearchField,
