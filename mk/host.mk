@@ -162,14 +162,25 @@ library:
 	$(again) MODE=release library
 endif
 
+manual: build/manual/man1/cloche.1 ## man pages, and completions for bash, zsh and fish
+build/manual/man1/cloche.1: dev/manual build/cloche
+	@echo "  man   build/manual"
+	@dev/manual build/cloche build/manual && touch $@
+
 PREFIX ?= /usr/local
 INTO = $(DESTDIR)$(PREFIX)
+SHARED := man/man1 bash-completion/completions zsh/site-functions fish/vendor_completions.d
 # An image that is there is brought up to date first.
 INSTALLED_VM := $(wildcard build/vm/machine-512.mem)
-install: all $(INSTALLED_VM) ## program, library and what they need beneath PREFIX (and DESTDIR)
+install: all manual $(INSTALLED_VM) ## program, library and what they need beneath PREFIX (and DESTDIR)
 	@install -d $(addprefix $(INTO)/,bin include lib/pkgconfig lib/cloche/guest/ahead)
 	@install -m 755 build/cloche $(INTO)/bin/
 	@install -m 644 include/cloche.h $(INTO)/include/
+	@install -d $(addprefix $(INTO)/share/,$(SHARED))
+	@install -m 644 build/manual/man1/*.1 $(INTO)/share/man/man1/
+	@install -m 644 build/manual/completions/cloche.bash $(INTO)/share/bash-completion/completions/cloche
+	@install -m 644 build/manual/completions/_cloche $(INTO)/share/zsh/site-functions/
+	@install -m 644 build/manual/completions/cloche.fish $(INTO)/share/fish/vendor_completions.d/
 	@install -m 755 $(LIBRARY) $(INTO)/lib/
 	@install -m 755 build/lib/_libwasmtime.so build/cloche-sql $(INTO)/lib/cloche/
 	@cd $(INTO)/lib && ln -sf $(notdir $(LIBRARY)) libcloche.so.$(SOVERSION) && \

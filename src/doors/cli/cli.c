@@ -9,6 +9,8 @@
 #include "capability/capability.h"
 #include "catalogue/catalogue.h"
 #include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "engine/engine.h"
 #include "lazy/lazy.h"
 
@@ -92,6 +94,17 @@ static void fill_streams(void)
         (void)close(fd);
 }
 
+static int describe_all(void)
+{
+    struct subcommand rows[LENGTH(commands)];
+    for (size_t i = 0; i < LENGTH(commands); i++)
+        rows[i] = (struct subcommand){
+            .name = commands[i].name, .words = commands[i].words, .help = commands[i].help};
+    subcommands_describe(rows, LENGTH(rows),
+                         "a safe place for an agent to work over your Markdown notes");
+    return EXIT_DONE;
+}
+
 static int run_command(const char *name, int argc, char **argv,
                        const struct cli_extras *extras)
 {
@@ -146,6 +159,8 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }
+    if (!strcmp(name, OPTION_DESCRIBE)) /* nor is this: see dev/manual */
+        return describe_all();
     if (!strcmp(name, "compile-module")) /* not for people */
         return compile_module(argc, argv);
     if (!strcmp(name, "make-ready")) /* nor this: part of the build */
