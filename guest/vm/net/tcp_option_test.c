@@ -17,8 +17,8 @@ static void set_up_down(void)
 /* A SYN with these options; the gateway's first number, or 0: it does not answer. */
 static uint32_t open_with(const uint8_t *options, uint32_t n)
 {
-    send_segment((struct segment){
-        .seq = 1000, .flags = SYN, .options = options, .options_n = n});
+    send_segment(
+        (struct segment){.seq = 1000, .flags = SYN, .options = options, .options_n = n});
     if (!host.ends[0].there)
         return 0;
     happens(0, VM_NET_OPENED | VM_NET_READABLE);
@@ -40,8 +40,7 @@ static uint32_t take_down(uint32_t base)
         const uint8_t *f = received(&n);
         struct segment s;
         if (!f) {
-            send_segment(
-                (struct segment){.seq = 1001, .ack = base + got, .flags = ACK});
+            send_segment((struct segment){.seq = 1001, .ack = base + got, .flags = ACK});
             wait_ms(250);
             continue;
         }
@@ -130,8 +129,8 @@ static void the_machines_numbers_wrap(void **state)
     uint32_t at = s.ack, base = s.seq + 1;
     send_segment((struct segment){.seq = at, .ack = base, .flags = ACK});
     for (uint32_t i = 0; i < 5; i++, at += 61)
-        send_segment(
-            (struct segment){.seq = at, .ack = base, .flags = ACK, .data = down, .n = 61});
+        send_segment((struct segment){
+            .seq = at, .ack = base, .flags = ACK, .data = down, .n = 61});
     send_segment((struct segment){.seq = at, .ack = base, .flags = ACK | FIN});
     assert_int_equal(host.ends[0].got_n, 305);
     assert_true(host.ends[0].shut);
@@ -180,8 +179,8 @@ static void bytes_that_come_again_do_not_change_what_was_taken(void **state)
     memset(other, 'b', sizeof other);
     set_up();
     uint32_t base = open_connection();
-    send_segment((struct segment){
-        .seq = 1001, .ack = base, .flags = ACK, .data = one, .n = 100});
+    send_segment(
+        (struct segment){.seq = 1001, .ack = base, .flags = ACK, .data = one, .n = 100});
     send_segment((struct segment){
         .seq = 1001, .ack = base, .flags = ACK, .data = other, .n = 200});
     assert_int_equal(host.ends[0].got_n, 200);

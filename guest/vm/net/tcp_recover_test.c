@@ -37,53 +37,52 @@ SCRIPT(the_pause_before_each_repetition_grows, OPEN "host has 100\n"
 SCRIPT(who_never_acknowledges_data_is_given_up,
        OPEN "host has 100\n"
             "> . 1:101 ack 1\n" TIMES_11("~> . 1:101 ack 1\n") "is open\n"
-            "~> . 1:101 ack 1\n"
-            "none 400000\n"
-            "is reset\n"
-            "quiet\n")
+                                                               "~> . 1:101 ack 1\n"
+                                                               "none 400000\n"
+                                                               "is reset\n"
+                                                               "quiet\n")
 
 SCRIPT(who_never_answers_a_probe_is_given_up,
        OPEN_WITH("0") "host has 100\n" TIMES_11("~> . 1:2 ack 1\n") "~> . 1:2 ack 1\n"
-                      "is open\n"
-                      "none 400000\n"
-                      "is reset\n"
-                      "quiet\n")
+                                                                    "is open\n"
+                                                                    "none 400000\n"
+                                                                    "is reset\n"
+                                                                    "quiet\n")
 
-#define PROBE             \
-    "~> . 1:2 ack 1\n"    \
+#define PROBE          \
+    "~> . 1:2 ack 1\n" \
     "< . 1:1 ack 1 win 0\n"
-SCRIPT(who_answers_each_probe_is_not, OPEN_WITH("0") "host has 100\n" TIMES_11(PROBE) PROBE PROBE PROBE
-       "is open\n"
-       "< . 1:1 ack 1 win 60000\n"
-       "~> . 1:101 ack 1\n"
-       "< . 1:1 ack 101\n"
-       "quiet\n")
+SCRIPT(who_answers_each_probe_is_not, OPEN_WITH("0") "host has 100\n" TIMES_11(PROBE)
+                                          PROBE PROBE PROBE "is open\n"
+                                                            "< . 1:1 ack 1 win 60000\n"
+                                                            "~> . 1:101 ack 1\n"
+                                                            "< . 1:1 ack 101\n"
+                                                            "quiet\n")
 
 SCRIPT(who_never_acknowledges_an_end_is_given_up,
        OPEN "host has 0 end\n"
             "> F. 1:1 ack 1\n" TIMES_11("~> F. 1:1 ack 1\n") "is open\n"
-            "~> F. 1:1 ack 1\n"
-            "none 400000\n"
-            "is reset\n"
-            "quiet\n")
+                                                             "~> F. 1:1 ack 1\n"
+                                                             "none 400000\n"
+                                                             "is reset\n"
+                                                             "quiet\n")
 
 /* ---- what was acknowledged, and what was not ---------------------------------------- */
 
-SCRIPT(a_partial_acknowledgement_is_the_next_loss,
-       OPEN "host has 2144\n"
-            "> . 1:537 ack 1\n"
-            "> . 537:1073 ack 1\n"
-            "> . 1073:1609 ack 1\n"
-            "> . 1609:2145 ack 1\n"
-            "< . 1:1 ack 1\n"
-            "< . 1:1 ack 1\n"
-            "< . 1:1 ack 1\n"
-            "> . 1:537 ack 1\n"
-            "< . 1:1 ack 537\n"
-            "~> . 537:1073 ack 1\n"
-            "< . 1:1 ack 2145\n"
-            "none 20000\n"
-            "quiet\n")
+SCRIPT(a_partial_acknowledgement_is_the_next_loss, OPEN "host has 2144\n"
+                                                        "> . 1:537 ack 1\n"
+                                                        "> . 537:1073 ack 1\n"
+                                                        "> . 1073:1609 ack 1\n"
+                                                        "> . 1609:2145 ack 1\n"
+                                                        "< . 1:1 ack 1\n"
+                                                        "< . 1:1 ack 1\n"
+                                                        "< . 1:1 ack 1\n"
+                                                        "> . 1:537 ack 1\n"
+                                                        "< . 1:1 ack 537\n"
+                                                        "~> . 537:1073 ack 1\n"
+                                                        "< . 1:1 ack 2145\n"
+                                                        "none 20000\n"
+                                                        "quiet\n")
 
 SCRIPT(an_acknowledgement_of_the_past_is_nothing, OPEN "host has 1072\n"
                                                        "> . 1:537 ack 1\n"
