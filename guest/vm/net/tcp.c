@@ -255,8 +255,11 @@ static uint32_t room(const struct connection *c)
     uint32_t n = tcp_sndbuf(c->pcb), queued = tcp_sndqueuelen(c->pcb), most = RECEIVE_MAX;
     if (queued > TCP_SND_QUEUELEN - 128 || heap_used() > HEAP_BYTES - HEAP_RESERVE)
         return 0;
+    /* A machine may take single bytes: each is a part of the queue. */
+    uint32_t parts = (TCP_SND_QUEUELEN - 128 - queued) * c->pcb->mss;
+    most = parts < most ? parts : most;
     if (heap_used() > HEAP_COMMON)
-        most = queued ? 0 : SHARE;
+        most = queued ? 0 : most < SHARE ? most : SHARE;
     return n < most ? n : most;
 }
 
@@ -414,6 +417,8 @@ void tcp_packet(const struct packet *q)
     struct connection *asked = q->at[13] & RST ? find_asked(q) : NULL;
     if (first && !is_known(q))
         connect(q);
+    else if (!(q->at[13] & (SYN | ACK | RST)) && find_active(q))
+        return; /* lwIP would take its data; RFC 9293, 3.10.7.4 */
     else if (asked && be32(q->at + 4) == be32(asked->syn + 4) + 1)
         end(asked, true);
     else
