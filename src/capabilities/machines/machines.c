@@ -41,7 +41,7 @@ static struct machines *own_of(const struct actions *a)
 
 /* The calls that have counters. */
 static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop", "vm.expose"};
-static const char *const protocols[] = {"tcp", "udp"};
+static const char *const protocols[] = {"tcp", "udp", "icmp"};
 
 bool machines_installed(struct actions *a)
 {
@@ -344,7 +344,7 @@ void machine_count(struct actions *a, const struct vm_flow *f)
         [VM_FLOW_FAILED] = METRIC_ERROR,  [VM_FLOW_REFUSED] = METRIC_DENIED,
         [VM_FLOW_LIMIT] = METRIC_LIMIT,   [VM_FLOW_IDLE] = METRIC_LIMIT};
     struct machines *m = own_of(a);
-    metric_count(m->connections, f->udp, outcomes[f->end], os_mono_ns() - f->began_ns);
+    metric_count(m->connections, f->kind, outcomes[f->end], os_mono_ns() - f->began_ns);
     m->sent_bytes += f->sent_bytes;
     m->received_bytes += f->received_bytes;
 }

@@ -58,6 +58,8 @@ struct machine_refusal {
     bool off;            /* neither --network nor --allow-host was given */
     bool never;          /* no option allows it */
     char what[BUF_NAME]; /* as --allow-host takes it; "": nothing was refused */
+    char failed[sizeof(
+        (struct vm_flow){0}.why)]; /* what this computer did not let it do */
 };
 void machine_refused_name(struct machine_refusal *r, const char *name);
 /* false: it is not the first. */

@@ -75,11 +75,11 @@ struct vm_budget {
 #define VM_MARK 80u
 /* Whom a machine wants to reach. */
 struct vm_peer {
-    bool udp;
+    enum vm_net_kind kind;
     const char *const *names; /* that the machine asked for, and that led here */
     size_t name_count;
     uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d; 127.0.0.1 is this computer */
-    uint16_t port;
+    uint16_t port;       /* of an echo 0 */
     /* Of whoever allows it: then may_speak() is asked for the server that first bytes name. */
     enum vm_speaks { VM_SPEAKS_ANYTHING, VM_SPEAKS_TLS, VM_SPEAKS_HTTP } speaks;
     bool again;         /* it is connected already: may it stay? */
@@ -96,7 +96,7 @@ enum vm_flow_end {
 };
 /* A connection that is over. */
 struct vm_flow {
-    bool udp;
+    enum vm_net_kind kind;
     bool inbound;     /* to the machine's `port`, from `address` */
     const char *name; /* "": none led there */
     uint8_t address[16];

@@ -193,8 +193,8 @@ static bool choose_scheme(struct proxied *x, const struct egress_rules *rules,
     if (!target_read(&t, NULL, x->q.url, e))
         return false;
     uint16_t port = t.port == 80 ? 443 : t.port;
-    bool tls =
-        !says_80(x->q.url) && egress_may_speak(rules, t.host, port, EGRESS_TLS, &none);
+    bool tls = !says_80(x->q.url) &&
+               egress_may_speak(rules, t.host, port, EGRESS_SPEAKS_TLS, &none);
     target_done(&t);
     buf_cstr(url, tls ? "https" : "http");
     buf_str(url, (struct str){x->q.url.at + 4, x->q.url.n - 4});
