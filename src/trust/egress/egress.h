@@ -192,8 +192,8 @@ void egress_abort(struct egress *g, uint32_t id);
 
 /* An HTTP proxy for programs that may use secrets, but not have them: a request to an http:// URL is
  * made as a fetch, in whose headers {{secret:NAME}} works. It goes over https where a rule names
- * the server so, else over http. A connection has one request, of egress_options' sizes; CONNECT is
- * refused. Threads: safe. */
+ * the server so, else over http. A connection has requests one after the other, of egress_options'
+ * sizes, and ends after 15 s without one; CONNECT is refused. Threads: safe. */
 struct egress_proxy;
 struct egress_proxy_client {
     /* The rules of a request, which the proxy frees. NULL and *why: it is refused. */
@@ -206,7 +206,8 @@ struct egress_proxy_client {
 };
 struct egress_proxy *egress_proxy_new(void);
 void egress_proxy_free(struct egress_proxy *p); /* cancels all, and waits; NULL is fine */
-/* Answers one connection on a thread of its own, and closes the socket. false: 32 are under way, or
- * there is no thread; the socket is still the caller's. */
+/* Answers one connection on a thread of its own, and closes the socket. Of 32, one that waits for
+ * another request makes place. false: all are busy, or there is no thread; the socket is still the
+ * caller's. */
 bool egress_proxy_take(struct egress_proxy *p, int fd,
                        const struct egress_proxy_client *c);
