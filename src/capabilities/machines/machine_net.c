@@ -525,6 +525,32 @@ bool machine_net_is_open(struct machine_net *n)
     return open;
 }
 
+const char *machine_net_caller(const struct machine_net *n)
+{
+    return n->caller;
+}
+
+void machine_net_tell_port(struct machine_net *n, const struct vm_port *p, bool open)
+{
+    struct err none = {0};
+    struct ward_event told;
+    pthread_mutex_lock(&n->lock);
+    struct ward *w = n->last;
+    pthread_mutex_unlock(&n->lock);
+    if (!w)
+        return;
+    ward_event_begin(&told, "port");
+    json_pair_cstr(&told.out, "caller", "terminal");
+    json_pair_cstr(&told.out, "machine", n->machine);
+    json_pair_int(&told.out, "port", p->port);
+    if (open)
+        json_pair_cstr(&told.out, "address", p->address);
+    if (open)
+        json_pair_int(&told.out, "hostPort", p->host_port);
+    json_pair_cstr(&told.out, "result", open ? "exposed" : "closed");
+    (void)ward_event_end(&told, w, NULL, false, &none);
+}
+
 void machine_net_run(struct machine_net *n, struct machine_running *r, struct str command)
 {
     char hex[CRYPTO_SHA256_HEX];

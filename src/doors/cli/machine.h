@@ -7,6 +7,9 @@
 /* Each reads its own words from argv[2] on and answers the exit code: the command's. */
 int machine_exec(int argc, char **argv);
 int machine_shell(int argc, char **argv);
+int ports_command_list(int argc, char **argv);
+int ports_command_expose(int argc, char **argv);
+int ports_command_unexpose(int argc, char **argv);
 
 /* Shared by both commands: options, and the words. */
 #define MACHINE_EXIT_FAILED 125  /* no machine, or it failed: as `docker exec` has it */
