@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "vm/hello_test.h"
 #include "vm/network.h"
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -469,6 +470,50 @@ static void a_server_of_another_name_hears_nothing(void **state)
     }
 }
 
+/* Of TLS: with another server name, without one, with two protocols' beginnings; and each cut into
+ * single bytes. A server of an allowed name hears all of it, byte for byte. */
+static void a_server_name_of_tls_is_heard_however_it_is_cut(void **state)
+{
+    (void)state;
+    unsigned char bytes[2048];
+    char got[2048];
+    static const struct {
+        const char *name;
+        bool may;
+    } rows[] = {{"allowed.test", true},
+                {"other.test", false},
+                {NULL, false},
+                {"allowed.test.other.test", false},
+                {"", false}};
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        for (size_t step = 1; step < 200; step += 60) {
+            struct place p;
+            int32_t sent = 0;
+            struct str all = hello(rows[i].name, step, bytes);
+            open_place(&p);
+            p.asked.speaks = VM_SPEAKS_TLS;
+            assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+            int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+            await_event(&p, 0, VM_NET_OPENED);
+            for (size_t at = 0; at < all.n && sent >= 0; at++) {
+                assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT | MSG_PEEK), -1);
+                struct str one = {all.at + at, 1};
+                assert_true(network_send(p.network, 0, one, &sent, &p.e));
+            }
+            assert_int_equal(sent, rows[i].may ? 1 : VM_NET_GONE);
+            if (rows[i].may) {
+                assert_int_equal(recv(fd, got, all.n, MSG_WAITALL), all.n);
+                assert_memory_equal(got, all.at, all.n);
+            }
+            assert_true(network_end(p.network, 0, !rows[i].may, &p.e));
+            assert_int_equal(p.asked.flow.end,
+                             rows[i].may ? VM_FLOW_ENDED : VM_FLOW_REFUSED);
+            assert_int_equal(p.asked.flow.sent_bytes, rows[i].may ? all.n : 0);
+            close(fd);
+            close_place(&p);
+        }
+}
+
 /* On one connection, also one that was named already. */
 static void each_request_has_to_name_its_server(void **state)
 {
@@ -478,6 +523,12 @@ static void each_request_has_to_name_its_server(void **state)
     static char body[50000], taken[200000];
     static const char *const last[] = {"GET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
                                        "GET http://other.test/ HTTP/1.1\r\n\r\n",
+                                       "CONNECT other.test:443 HTTP/1.1\r\nHost: "
+                                       "allowed.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nHost: "
+                                       "other.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nHost: "
+                                       "allowed.test\r\n\r\n",
                                        "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: "
                                        "h2c\r\n\r\n"};
     for (size_t i = 0; i < LENGTH(last); i++) {
@@ -787,6 +838,7 @@ int main(void)
         cmocka_unit_test(what_nothing_goes_through_is_ended),
         cmocka_unit_test(nothing_is_said_to_a_server_before_it_is_named),
         cmocka_unit_test(a_server_of_another_name_hears_nothing),
+        cmocka_unit_test(a_server_name_of_tls_is_heard_however_it_is_cut),
         cmocka_unit_test(each_request_has_to_name_its_server),
         cmocka_unit_test(who_ends_before_a_name_is_cut),
         cmocka_unit_test(machines_of_a_payer_share_what_they_may),
