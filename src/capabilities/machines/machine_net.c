@@ -267,12 +267,16 @@ static void tell(void *arg, const struct vm_flow *f)
     struct machine_net *n = arg;
     struct err failed = {0};
     char to[300], address[INET6_ADDRSTRLEN];
-    (void)snprintf(failed.msg, sizeof failed.msg, "%s", f->why);
+    (void)snprintf(failed.msg, sizeof failed.msg, "%.200s%s", f->why,
+                   f->end == VM_FLOW_LIMIT
+                       ? "; the policy says how many (vm.connections, vm.networkMB)"
+                       : "");
     write_address(f, address);
     (void)snprintf(to, sizeof to, "%.200s %s %s:%u", f->name, protocols[f->kind], address,
                    f->port);
     pthread_mutex_lock(&n->lock);
-    if (f->end == VM_FLOW_FAILED && *f->why) /* by this computer: a command is told why */
+    bool told = f->end == VM_FLOW_FAILED || f->end == VM_FLOW_LIMIT;
+    if (told && *f->why) /* a command is told why */
         note_refusal(n, *f->name ? f->name : address, &failed);
     bool silent = f->end == VM_FLOW_REFUSED && !n->open && !f->inbound;
     bool again = !silent && f->end >= VM_FLOW_REFUSED && !f->sent_bytes &&

@@ -87,7 +87,8 @@ static bool may_speak(void *arg, const struct vm_peer *p, const char *name,
 static void tell(void *arg, const struct vm_flow *f)
 {
     struct machine_network *n = arg;
-    if (f->end == VM_FLOW_FAILED && *f->why && !*n->refused.failed)
+    bool told = f->end == VM_FLOW_FAILED || f->end == VM_FLOW_LIMIT;
+    if (told && *f->why && !*n->refused.failed)
         (void)snprintf(n->refused.failed, sizeof n->refused.failed, "%s", f->why);
 }
 

@@ -71,6 +71,40 @@ bool network_is_spent(const struct network *n)
     return account_bytes(n->account, os_mono_ns()) >= n->rules->bytes_max;
 }
 
+/* May no other be begun? Then the flow says why. Asked before the rules, which so are not asked more
+ * often either. */
+static bool is_barred(struct network *n, struct vm_flow *f)
+{
+    bool many = is_too_many(n);
+    f->end = VM_FLOW_LIMIT;
+    if (many)
+        (void)snprintf(f->why, sizeof f->why,
+                       "%u connections were begun within a second, and no more may be",
+                       n->rules->per_second);
+    else if (network_is_spent(n))
+        network_say_spent(n, f);
+    return *f->why != '\0';
+}
+
+/* Is there no place for it? Else the account counts it. */
+static bool is_full(struct network *n, struct vm_flow *f)
+{
+    unsigned most = n->rules->connections_max;
+    f->end = VM_FLOW_LIMIT;
+    if (account_connect(n->account, most))
+        return false;
+    (void)snprintf(f->why, sizeof f->why,
+                   "%u connections are open, and no more may be at once", most);
+    return true;
+}
+
+void network_say_spent(const struct network *n, struct vm_flow *f)
+{
+    (void)snprintf(f->why, sizeof f->why,
+                   "%llu bytes were moved within 24 hours, and no more may be",
+                   (unsigned long long)n->rules->bytes_max);
+}
+
 /* Something is under way: it is looked at each second, or soon. */
 void network_tick(struct network *n, uint64_t after_ns)
 {
@@ -221,8 +255,7 @@ static int32_t connect_proxy(struct network *n, struct socket *s, uint32_t id)
 {
     int ends[2];
     s->proxied = true;
-    if (is_too_many(n) || network_is_spent(n) ||
-        !account_connect(n->account, n->rules->connections_max))
+    if (is_barred(n, &s->flow) || is_full(n, &s->flow))
         return refuse(n, s, VM_FLOW_LIMIT, VM_NET_FULL);
     join(n, s, CONNECTING);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -251,12 +284,12 @@ bool network_connect(struct network *n, uint32_t id, uint32_t kind, const void *
         *out = connect_proxy(n, s, id);
     else if (!is || (!port && kind != VM_NET_ECHO))
         *out = refuse(n, s, VM_FLOW_REFUSED, VM_NET_UNREACHABLE);
-    else if (is_too_many(n) || network_is_spent(n))
+    else if (is_barred(n, &s->flow))
         *out = refuse(n, s, VM_FLOW_LIMIT, VM_NET_FULL);
     else if (!may_connect(n, s, &why))
         *out = refuse(n, s, VM_FLOW_REFUSED,
                       why == ERR_NOT_FOUND ? VM_NET_UNREACHABLE : VM_NET_DENIED);
-    else if (!account_connect(n->account, n->rules->connections_max))
+    else if (is_full(n, &s->flow))
         *out = refuse(n, s, VM_FLOW_LIMIT, VM_NET_FULL);
     else
         *out = begin(n, s, id, (uint16_t)port);
@@ -300,18 +333,15 @@ static bool let_in(struct network *n, struct socket *s)
 {
     struct err why = {0};
     struct vm_flow *f = &s->flow;
-    if (is_too_many(n) || network_is_spent(n)) {
-        f->end = VM_FLOW_LIMIT;
+    if (is_barred(n, f))
         return false;
-    }
     f->end = VM_FLOW_REFUSED;
     if (!n->rules->may_accept ||
         !n->rules->may_accept(n->rules->arg, f->port, f->mark, &why)) {
         (void)snprintf(f->why, sizeof f->why, "%s", why.msg);
         return false;
     }
-    f->end = VM_FLOW_LIMIT;
-    if (!account_connect(n->account, n->rules->connections_max))
+    if (is_full(n, f))
         return false;
     join(n, s, STREAM);
     return watch(n, s->fd, s->id);
@@ -376,6 +406,8 @@ bool network_end(struct network *n, uint32_t id, bool reset, struct err *e)
     if (reset && s->state == STREAM)
         (void)setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0},
                          sizeof(struct linger));
+    if (s->state != LOOKUP && !s->over && network_is_spent(n))
+        network_say_spent(n, &s->flow);
     if (s->state != LOOKUP)
         tell(n, s,
              s->state == CONNECTING ? VM_FLOW_FAILED

@@ -278,11 +278,14 @@ static void there_are_limits(void **state)
         assert_int_equal(connect_to(&p, i, HOST_ADDRESS, p.port), 0);
     assert_int_equal(connect_to(&p, 4, HOST_ADDRESS, p.port), VM_NET_FULL);
     assert_int_equal(p.asked.flow.end, VM_FLOW_LIMIT);
+    assert_string_equal(p.asked.flow.why,
+                        "4 connections are open, and no more may be at once");
     assert_true(network_end(p.network, 0, false, &p.e));
     assert_int_equal(connect_to(&p, 4, HOST_ADDRESS, p.port), 0);
     p.rules.per_second = 0;
     assert_true(network_end(p.network, 1, false, &p.e));
     assert_int_equal(connect_to(&p, 5, HOST_ADDRESS, p.port), VM_NET_FULL);
+    assert_non_null(strstr(p.asked.flow.why, "within a second"));
     close_place(&p);
 }
 
@@ -310,6 +313,7 @@ static void so_many_bytes_and_no_more(void **state)
     assert_int_equal(connect_to(&p, 1, HOST_ADDRESS, p.port), VM_NET_FULL);
     assert_true(network_end(p.network, 0, true, &p.e));
     assert_int_equal(p.asked.flow.end, VM_FLOW_LIMIT);
+    assert_non_null(strstr(p.asked.flow.why, "150000 bytes"));
     close(fd);
     close_place(&p);
 }

@@ -51,6 +51,7 @@ struct network {
 struct socket *network_socket(struct network *n, uint32_t id, bool used, struct err *e);
 /* Have the payer's machines moved all bytes that they may? */
 bool network_is_spent(const struct network *n);
+void network_say_spent(const struct network *n, struct vm_flow *f);
 /* The timer is to tell of events then. */
 void network_tick(struct network *n, uint64_t after_ns);
 /* Ends one that may not stay: the machine gets an event, asks, and is told that it is gone. */
