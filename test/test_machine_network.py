@@ -95,6 +95,8 @@ def report(done):
     ("curl -sS https://example.org/", "example.org"), ("wget -q http://Example.ORG/", "example.org"),
     ("git clone -q https://git.example.org/x", "git.example.org"), ("ssh example.org true", "example.org"),
     ("pip install -q requests", "pypi.org"), ("apt-get update -qq", "deb.debian.org"),
+    ("python3 -c 'import urllib.request as u; u.urlopen(\"https://docs.example.org/\")'", "docs.example.org"),
+    ("ping -c 1 -W 2 192.0.2.7", "icmp://192.0.2.7"),
     ("curl -sS http://192.0.2.1/", "192.0.2.1:80"), ("curl -sS http://[2001:db8::1]:8080/ http://x.example", "x.example"),
     ("echo x >/dev/udp/93.184.215.14/53", "udp://93.184.215.14:53"),
 ])

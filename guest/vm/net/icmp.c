@@ -1,4 +1,6 @@
-/* ICMP (RFC 792): echoes of the gateway itself, and saying what was not delivered. */
+/* ICMP (RFC 792): echoes of the gateway itself, and saying what was not delivered. Echoes of others:
+ * echo.c. */
+#include "vm/net/echo.h"
 #include "vm/net/lan.h"
 
 enum { ECHO_REPLY = 0, UNREACHABLE = 3, ECHO = 8 };
@@ -12,7 +14,7 @@ void icmp_input(const struct packet *p)
     if (p->at[0] != ECHO || p->at[1])
         return;
     if (ip_to_v4(&p->to) != LAN_GATEWAY) {
-        icmp_unreachable(p, UNREACHABLE_PROHIBITED);
+        echo_packet(p);
         return;
     }
     p->at[0] = ECHO_REPLY;

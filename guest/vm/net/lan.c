@@ -1,6 +1,7 @@
 /* The network behind the card: frames in and out, and which of the protocols they are for. */
 #include "vm/net/lan.h"
 #include "vm/net/dns.h"
+#include "vm/net/echo.h"
 #include "vm/net/fragment.h"
 #include "vm/net/inbound.h"
 #include "vm/net/sum.h"
@@ -270,6 +271,7 @@ void lan_room(void)
 {
     tcp_resume_sending();
     udp_work();
+    echo_work();
 }
 
 static void happened(uint32_t id, uint32_t events)
@@ -278,6 +280,8 @@ static void happened(uint32_t id, uint32_t events)
         tcp_event(id, events);
     else if (id < UDP_FIRST + UDP_FLOWS)
         udp_event(id, events);
+    else if (id < ECHO_FIRST + ECHO_FLOWS)
+        echo_event(id, events);
     else if (id < DNS_FIRST + DNS_PENDING)
         dns_event(id, events);
     else if (id >= VM_NET_INBOUND && id < VM_NET_IDS)
@@ -296,13 +300,16 @@ void lan_poll(void)
     } while (n == sizeof events / sizeof *events);
     tcp_work();
     udp_work();
+    echo_work();
 }
 
 uint64_t lan_due_ns(void)
 {
     uint64_t tcp = lan.on ? tcp_due_ns() : UINT64_MAX;
     uint64_t udp = lan.on ? udp_due_ns() : UINT64_MAX;
-    return tcp < udp ? tcp : udp;
+    uint64_t echo = lan.on ? echo_due_ns() : UINT64_MAX;
+    uint64_t due = tcp < udp ? tcp : udp;
+    return due < echo ? due : echo;
 }
 
 void lan_switch(bool on, const uint8_t mac[6])
@@ -313,6 +320,7 @@ void lan_switch(bool on, const uint8_t mac[6])
         return;
     tcp_begin();
     udp_begin();
+    echo_begin();
     dns_begin();
     fragment_begin();
 }

@@ -7,12 +7,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/os.h"
+#include "vm/hello_test.h"
 #include "vm/network.h"
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -273,11 +278,14 @@ static void there_are_limits(void **state)
         assert_int_equal(connect_to(&p, i, HOST_ADDRESS, p.port), 0);
     assert_int_equal(connect_to(&p, 4, HOST_ADDRESS, p.port), VM_NET_FULL);
     assert_int_equal(p.asked.flow.end, VM_FLOW_LIMIT);
+    assert_string_equal(p.asked.flow.why,
+                        "4 connections are open, and no more may be at once");
     assert_true(network_end(p.network, 0, false, &p.e));
     assert_int_equal(connect_to(&p, 4, HOST_ADDRESS, p.port), 0);
     p.rules.per_second = 0;
     assert_true(network_end(p.network, 1, false, &p.e));
     assert_int_equal(connect_to(&p, 5, HOST_ADDRESS, p.port), VM_NET_FULL);
+    assert_non_null(strstr(p.asked.flow.why, "within a second"));
     close_place(&p);
 }
 
@@ -305,6 +313,7 @@ static void so_many_bytes_and_no_more(void **state)
     assert_int_equal(connect_to(&p, 1, HOST_ADDRESS, p.port), VM_NET_FULL);
     assert_true(network_end(p.network, 0, true, &p.e));
     assert_int_equal(p.asked.flow.end, VM_FLOW_LIMIT);
+    assert_non_null(strstr(p.asked.flow.why, "150000 bytes"));
     close(fd);
     close_place(&p);
 }
@@ -465,6 +474,124 @@ static void a_server_of_another_name_hears_nothing(void **state)
     }
 }
 
+/* Of TLS: with another server name, without one, with two protocols' beginnings; and each cut into
+ * single bytes. A server of an allowed name hears all of it, byte for byte. */
+static void a_server_name_of_tls_is_heard_however_it_is_cut(void **state)
+{
+    (void)state;
+    unsigned char bytes[2048];
+    char got[2048];
+    static const struct {
+        const char *name;
+        bool may;
+    } rows[] = {{"allowed.test", true},
+                {"other.test", false},
+                {NULL, false},
+                {"allowed.test.other.test", false},
+                {"", false}};
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        for (size_t step = 1; step < 200; step += 60) {
+            struct place p;
+            int32_t sent = 0;
+            struct str all = hello(rows[i].name, step, bytes);
+            open_place(&p);
+            p.asked.speaks = VM_SPEAKS_TLS;
+            assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+            int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+            await_event(&p, 0, VM_NET_OPENED);
+            for (size_t at = 0; at < all.n && sent >= 0; at++) {
+                assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT | MSG_PEEK), -1);
+                struct str one = {all.at + at, 1};
+                assert_true(network_send(p.network, 0, one, &sent, &p.e));
+            }
+            assert_int_equal(sent, rows[i].may ? 1 : VM_NET_GONE);
+            if (rows[i].may) {
+                assert_int_equal(recv(fd, got, all.n, MSG_WAITALL), all.n);
+                assert_memory_equal(got, all.at, all.n);
+            }
+            assert_true(network_end(p.network, 0, !rows[i].may, &p.e));
+            assert_int_equal(p.asked.flow.end,
+                             rows[i].may ? VM_FLOW_ENDED : VM_FLOW_REFUSED);
+            assert_int_equal(p.asked.flow.sent_bytes, rows[i].may ? all.n : 0);
+            close(fd);
+            close_place(&p);
+        }
+}
+
+/* On one connection, also one that was named already. */
+static void each_request_has_to_name_its_server(void **state)
+{
+    (void)state;
+#define POST_HEAD "POST / HTTP/1.1\r\nHost: allowed.test\r\nContent-Length: 50000\r\n\r\n"
+#define GET_ONE "GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n"
+    static char body[50000], taken[200000];
+    static const char *const last[] = {"GET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+                                       "GET http://other.test/ HTTP/1.1\r\n\r\n",
+                                       "CONNECT other.test:443 HTTP/1.1\r\nHost: "
+                                       "allowed.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nHost: "
+                                       "other.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nHost: "
+                                       "allowed.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: "
+                                       "h2c\r\n\r\n"};
+    for (size_t i = 0; i < LENGTH(last); i++) {
+        struct place p;
+        int32_t sent = 0;
+        open_place(&p);
+        p.asked.speaks = VM_SPEAKS_HTTP;
+        assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+        int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+        await_event(&p, 0, VM_NET_OPENED);
+        memset(body, 'b', sizeof body);
+        assert_int_equal(send_text(&p, POST_HEAD), strlen(POST_HEAD));
+        size_t want = strlen(POST_HEAD) + sizeof body;
+        for (size_t at = 0; at < sizeof body; at += (size_t)sent) {
+            struct str rest = {body + at, sizeof body - at};
+            assert_true(network_send(p.network, 0, rest, &sent, &p.e));
+            assert_true(sent > 0);
+        }
+        assert_int_equal(send_text(&p, GET_ONE GET_ONE), 2 * strlen(GET_ONE));
+        want += 2 * strlen(GET_ONE);
+        assert_int_equal(recv(fd, taken, want, MSG_WAITALL), want);
+        assert_memory_equal(taken + want - strlen(GET_ONE), GET_ONE, strlen(GET_ONE));
+        assert_int_equal(send_text(&p, last[i]), VM_NET_GONE);
+        assert_true(network_end(p.network, 0, true, &p.e));
+        assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+        assert_string_not_equal(p.asked.flow.why, "");
+        assert_int_equal(p.asked.flow.sent_bytes, want);
+        assert_true(recv(fd, taken, sizeof taken, 0) <= 0);
+        close(fd);
+        close_place(&p);
+    }
+}
+
+static void who_ends_before_a_name_is_cut(void **state)
+{
+    (void)state;
+    struct place p;
+    char byte;
+    open_place(&p);
+    p.asked.speaks = VM_SPEAKS_HTTP;
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_int_equal(send_text(&p, "GET / HT"), 8);
+    assert_true(network_shut(p.network, 0, &p.e));
+    await_event(&p, 0, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 0, &byte, 1), VM_NET_GONE);
+    assert_true(network_end(p.network, 0, true, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+    close(fd);
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_true(network_shut(p.network, 0, &p.e)); /* of nothing: the server hears it */
+    assert_int_equal(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+    close_place(&p);
+}
+
 /* Those of one payer have their limits together. */
 static void machines_of_a_payer_share_what_they_may(void **state)
 {
@@ -622,6 +749,56 @@ static void ports_are_exposed_on_loopback_once_and_within_limits(void **state)
     close_place(&p);
 }
 
+/* A network of its own, in which programs may ping. */
+static bool is_alone(void)
+{
+    struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+    if (unshare(CLONE_NEWNET) != 0)
+        return false;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int range = open("/proc/sys/net/ipv4/ping_group_range", O_WRONLY | O_CLOEXEC);
+    bool ok = ioctl(fd, SIOCSIFFLAGS, &up) == 0 && write(range, "0 2147483647", 12) == 12;
+    close(fd);
+    close(range);
+    return ok;
+}
+
+/* Last, since the network stays. */
+static void an_echo_goes_where_the_kernel_lets_it(void **state)
+{
+    (void)state;
+    struct place p;
+    int32_t out = 0;
+    char bytes[64];
+    open_place(&p);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_ICMP);
+    close(fd);
+    if (fd < 0) {
+        assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0),
+                         VM_NET_DENIED);
+        assert_int_equal(p.asked.flow.end, VM_FLOW_FAILED);
+        assert_non_null(strstr(p.asked.flow.why, "ping_group_range"));
+    }
+    p.asked.allows = false;
+    assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0), VM_NET_DENIED);
+    assert_int_equal(p.asked.peer.kind, VM_NET_ECHO);
+    close_place(&p);
+    if (!is_alone())
+        skip();
+    open_place(&p);
+    assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0), 0);
+    assert_true(network_send(p.network, 370, STR("hello"), &out, &p.e));
+    assert_int_equal(out, 7);
+    await_event(&p, 370, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 370, bytes, sizeof bytes), 7);
+    assert_memory_equal(bytes, "hello", 7);
+    assert_int_equal(receive(&p, 370, bytes, sizeof bytes), VM_NET_NONE);
+    assert_true(network_end(p.network, 370, false, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_ENDED);
+    assert_true(p.asked.flow.received_bytes >= 7);
+    close_place(&p);
+}
+
 static void an_emulator_that_breaks_rules_is_found_out(void **state)
 {
     (void)state;
@@ -636,7 +813,8 @@ static void an_emulator_that_breaks_rules_is_found_out(void **state)
     assert_false(network_connect(p.network, VM_NET_IDS, VM_NET_TCP, at, 80, &out, &e));
     assert_false(
         network_connect(p.network, VM_NET_INBOUND, VM_NET_TCP, at, 80, &out, &e));
-    assert_false(network_connect(p.network, 1, 2, at, 80, &out, &e));
+    assert_false(network_connect(p.network, 1, 3, at, 80, &out, &e));
+    assert_false(network_connect(p.network, 1, VM_NET_ECHO, at, 80, &out, &e));
     assert_false(network_connect(p.network, 1, VM_NET_TCP, at, 65536, &out, &e));
     assert_false(network_send(p.network, 1, STR("x"), &out, &e));
     assert_false(network_receive(p.network, UINT32_MAX, at, 1, &out, &e));
@@ -664,11 +842,15 @@ int main(void)
         cmocka_unit_test(what_nothing_goes_through_is_ended),
         cmocka_unit_test(nothing_is_said_to_a_server_before_it_is_named),
         cmocka_unit_test(a_server_of_another_name_hears_nothing),
+        cmocka_unit_test(a_server_name_of_tls_is_heard_however_it_is_cut),
+        cmocka_unit_test(each_request_has_to_name_its_server),
+        cmocka_unit_test(who_ends_before_a_name_is_cut),
         cmocka_unit_test(machines_of_a_payer_share_what_they_may),
         cmocka_unit_test(who_connects_to_an_exposed_port_is_told_to_the_machine),
         cmocka_unit_test(who_may_not_be_let_in_is_reset),
         cmocka_unit_test(ports_are_exposed_on_loopback_once_and_within_limits),
         cmocka_unit_test(an_emulator_that_breaks_rules_is_found_out),
+        cmocka_unit_test(an_echo_goes_where_the_kernel_lets_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
