@@ -3,6 +3,7 @@
 #include "vm/net/dns.h"
 #include "vm/net/fragment.h"
 #include "vm/net/inbound.h"
+#include "vm/net/ndp.h"
 #include "vm/net/sum.h"
 #include "vm/net/tcp.h"
 #include "vm/net/udp.h"
@@ -11,40 +12,12 @@ enum { ETHERNET = 14, TYPE_V4 = 0x0800, TYPE_ARP = 0x0806, TYPE_V6 = 0x86dd };
 enum { HEAD_V4 = 20, HEAD_V6 = 40 };
 enum { FRAGMENT = 0x3fff }; /* there are more, or some before it */
 
-const uint8_t lan_gateway_mac[6] = {0x5a, 0x94, 0xef, 0xe4, 0x0c, 0xdd};
 struct lan lan;
 
 void lan_init(const uint8_t mac[6])
 {
     lan = (struct lan){0};
     __builtin_memcpy(lan.mac, mac, 6);
-}
-
-/* ---- addresses --------------------------------------------------------------------- */
-
-static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-struct ip ip_v4(uint32_t address)
-{
-    struct ip a;
-    __builtin_memcpy(a.at, mapped, 12);
-    put32(a.at + 12, address);
-    return a;
-}
-
-bool ip_is_v4(const struct ip *a)
-{
-    return __builtin_memcmp(a->at, mapped, 12) == 0;
-}
-
-uint32_t ip_to_v4(const struct ip *a)
-{
-    return be32(a->at + 12);
-}
-
-bool ip_eq(const struct ip *a, const struct ip *b)
-{
-    return __builtin_memcmp(a->at, b->at, 16) == 0;
 }
 
 /* ---- what the machine sends -------------------------------------------------------- */
@@ -121,13 +94,11 @@ static bool is_whole(const struct packet *p, bool open)
     return sum_value(&s) == 0xffff;
 }
 
-/* From whom may it come? IPv4 has one address, or none yet while it asks for one. */
+/* Is it from one of its addresses, or from none while it asks for one? */
 static bool is_from_machine(const struct packet *p)
 {
-    uint32_t from = ip_to_v4(&p->from);
-    if (p->v6)
-        return p->from.at[0] != 0xff;
-    return from == LAN_MACHINE || (!from && p->protocol == PROTOCOL_UDP);
+    return ip_is_none(&p->from) ? p->protocol == (p->v6 ? PROTOCOL_ICMP6 : PROTOCOL_UDP)
+                                : plan_is_machine(&p->from);
 }
 
 static void take(struct packet *p, bool sum_is_open)
@@ -137,7 +108,8 @@ static void take(struct packet *p, bool sum_is_open)
         return;
     switch (p->protocol) {
     case PROTOCOL_ICMP:
-        if (!p->v6)
+    case PROTOCOL_ICMP6:
+        if (p->v6 == (p->protocol == PROTOCOL_ICMP6))
             icmp_input(p);
         break;
     case PROTOCOL_TCP:
@@ -171,7 +143,7 @@ void lan_input(uint8_t *frame, uint32_t n, bool sum_is_open)
             take(&p, sum_is_open);
         break;
     case TYPE_V6:
-        if (read_v6(&p, at, n))
+        if (lan.ways & LAN_WAY_V6 && read_v6(&p, at, n))
             take(&p, sum_is_open);
         break;
     default:
@@ -181,14 +153,19 @@ void lan_input(uint8_t *frame, uint32_t n, bool sum_is_open)
 
 /* ---- what it receives -------------------------------------------------------------- */
 
-static void ethernet(uint8_t *head, uint16_t type, bool to_all)
+static void ethernet(uint8_t *head, uint16_t type)
 {
-    if (to_all)
-        __builtin_memset(head, 0xff, 6);
-    else
-        __builtin_memcpy(head, lan.mac, 6);
+    __builtin_memcpy(head, lan.mac, 6);
     __builtin_memcpy(head + 6, lan_gateway_mac, 6);
     put16(head + 12, type);
+}
+
+/* Which cards a packet to many is for. */
+static void to_many(uint8_t *head, const struct ip *to)
+{
+    __builtin_memset(head, ip_is_v4(to) ? 0xff : 0x33, 6);
+    if (!ip_is_v4(to))
+        __builtin_memcpy(head + 2, to->at + 12, 4);
 }
 
 static uint32_t head_v4(uint8_t *at, const struct ip *from, const struct ip *to,
@@ -224,7 +201,9 @@ uint32_t lan_head(uint8_t *head, const struct ip *from, const struct ip *to,
                   uint8_t protocol, uint32_t n)
 {
     bool v4 = ip_is_v4(to);
-    ethernet(head, v4 ? TYPE_V4 : TYPE_V6, v4 && ip_to_v4(to) == UINT32_MAX);
+    ethernet(head, v4 ? TYPE_V4 : TYPE_V6);
+    if (plan_is_many(to))
+        to_many(head, to);
     return ETHERNET + (v4 ? head_v4 : head_v6)(head + ETHERNET, from, to, protocol, n);
 }
 
@@ -261,7 +240,7 @@ bool lan_send_raw(uint16_t type, const uint8_t *bytes, uint32_t n)
 {
     uint8_t head[ETHERNET];
     struct piece body = {bytes, n};
-    ethernet(head, type, false);
+    ethernet(head, type);
     return card_send(&(struct card_frame){
         .head = head, .head_n = sizeof head, .body = &body, .body_count = 1});
 }
@@ -296,21 +275,28 @@ void lan_poll(void)
     } while (n == sizeof events / sizeof *events);
     tcp_work();
     udp_work();
+    ndp_work();
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 uint64_t lan_due_ns(void)
 {
-    uint64_t tcp = lan.on ? tcp_due_ns() : UINT64_MAX;
-    uint64_t udp = lan.on ? udp_due_ns() : UINT64_MAX;
-    return tcp < udp ? tcp : udp;
+    if (!lan.ways)
+        return UINT64_MAX;
+    return earlier(earlier(tcp_due_ns(), udp_due_ns()), ndp_due_ns());
 }
 
-void lan_switch(bool on, const uint8_t mac[6])
+void lan_switch(uint32_t ways, const uint8_t mac[6])
 {
     lan_init(mac);
-    lan.on = on;
-    if (!on)
+    lan.ways = ways;
+    if (!ways)
         return;
+    ndp_begin();
     tcp_begin();
     udp_begin();
     dns_begin();

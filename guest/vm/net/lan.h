@@ -2,37 +2,29 @@
  * of IP. Private to net/.
  *
  * Whatever comes from the machine is checked here once: lengths, versions, its own addresses,
- * sums. Fragments of UDP over IPv4 are put together; others, source routes and extension headers
- * are dropped.
+ * sums. Fragments of UDP and ICMP are put together; those of TCP, source routes and other extension
+ * headers are dropped.
  */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "vm/net/card.h"
+#include "vm/net/plan.h"
 
-/* An address of either family: IPv4 as ::ffff:a.b.c.d. */
-struct ip {
-    uint8_t at[16];
+enum {
+    PROTOCOL_ICMP = 1,
+    PROTOCOL_TCP = 6,
+    PROTOCOL_UDP = 17,
+    PROTOCOL_FRAGMENT = 44, /* of IPv6: a header before another */
+    PROTOCOL_ICMP6 = 58
 };
-struct ip ip_v4(uint32_t address); /* 0xc0a87f01: 192.168.127.1 */
-bool ip_is_v4(const struct ip *a);
-uint32_t ip_to_v4(const struct ip *a);
-bool ip_eq(const struct ip *a, const struct ip *b);
-
-/* 192.168.127.0/24 */
-#define LAN_V4 0xc0a87f00u
-#define LAN_GATEWAY 0xc0a87f01u
-#define LAN_MACHINE 0xc0a87f03u
-#define LAN_HOST 0xc0a87ffeu /* this computer's own loopback */
-#define LAN_BITS 24u
-
-enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMP6 = 58 };
 
 /* Of a packet that came from the machine; its bytes may be changed. */
 struct packet {
     bool v6;
     bool joined; /* of fragments */
+    bool whole;  /* no way may cut it up */
     uint8_t protocol;
     struct ip from, to;
     uint8_t *ip; /* its header, and how long that is */
@@ -43,16 +35,15 @@ struct packet {
 
 struct lan {
     uint8_t mac[6]; /* the machine's */
-    bool on;
+    uint32_t ways;  /* enum lan_ways; 0: there is no network */
 };
 extern struct lan lan;
-extern const uint8_t lan_gateway_mac[6];
 
 /* There is no network. */
 void lan_init(const uint8_t mac[6]);
-/* There is one from now on, or none. What the machine has open from before is reset; the host knows
- * nothing of it. The card's link is in that state already. */
-void lan_switch(bool on, const uint8_t mac[6]);
+/* There is one from now on, with these ways (enum lan_ways), or none. What the machine has open
+ * from before is reset; the host knows nothing of it. The card's link is in that state already. */
+void lan_switch(uint32_t ways, const uint8_t mac[6]);
 /* On host_now_ns(), when lan_poll() has to be called; UINT64_MAX: when something has happened. */
 uint64_t lan_due_ns(void);
 
@@ -92,7 +83,7 @@ bool lan_send_raw(uint16_t type, const uint8_t *bytes, uint32_t n);
 
 /* What is for each. */
 void arp_input(const uint8_t *at, uint32_t n);
-void icmp_input(const struct packet *p);
+void icmp_input(const struct packet *p); /* ICMPv6 as well */
 /* The machine is told that what it sent did not arrive. */
 enum unreachable { UNREACHABLE_HOST, UNREACHABLE_PORT, UNREACHABLE_PROHIBITED };
 void icmp_unreachable(const struct packet *p, enum unreachable why);

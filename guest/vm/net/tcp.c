@@ -90,8 +90,7 @@ u32_t sys_now(void)
 static int32_t peer_connect(struct connection *c)
 {
     uint16_t port = be16(c->syn + 2);
-    struct ip gateway = ip_v4(LAN_GATEWAY);
-    c->resolver = port == DNS_PORT && ip_eq(&c->to, &gateway);
+    c->resolver = port == DNS_PORT && plan_is_gateway(&c->to);
     if (!c->resolver)
         return host_net_connect(id_of(c), VM_NET_TCP, c->to.at, port);
     dns_stream_connect(id_of(c));

@@ -159,7 +159,7 @@ static void connections_of_the_past_are_reset(void **state)
     set_up();
     uint32_t seq = open_connection();
     host.ends[0].there = false; /* another process' */
-    lan_switch(true, mac);
+    lan_switch(LAN_WAY_V4, mac);
     struct segment s = next_segment();
     assert_int_equal(s.flags & RST, RST);
     send_segment((struct segment){

@@ -94,8 +94,11 @@ static void to_gateway(const struct packet *p, uint8_t *bytes, uint32_t n)
         (void)dns_query(&client, bytes, n);
         break;
     case PORT_DHCP:
-        dhcp_input(p, bytes, n);
-        break;
+        if (!p->v6) {
+            dhcp_input(p, bytes, n);
+            break;
+        }
+        /* fall through */
     default:
         icmp_unreachable(p, UNREACHABLE_PORT);
         break;
@@ -104,9 +107,8 @@ static void to_gateway(const struct packet *p, uint8_t *bytes, uint32_t n)
 
 static bool is_gateway(const struct packet *p)
 {
-    uint32_t to = ip_to_v4(&p->to);
-    return !p->v6 &&
-           (to == LAN_GATEWAY || (to == UINT32_MAX && be16(p->at + 2) == PORT_DHCP));
+    bool all = !p->v6 && ip_to_v4(&p->to) == UINT32_MAX;
+    return plan_is_gateway(&p->to) || (all && be16(p->at + 2) == PORT_DHCP);
 }
 
 void udp_packet(const struct packet *p)
@@ -119,10 +121,7 @@ void udp_packet(const struct packet *p)
         return;
     }
     /* From 0.0.0.0 only DHCP is asked; many are asked by nobody. */
-    bool many =
-        p->v6 ? p->to.at[0] == 0xff
-              : ip_to_v4(&p->to) >= 0xe0000000u || ip_to_v4(&p->to) == (LAN_V4 | 0xffu);
-    if (many || (!p->v6 && !ip_to_v4(&p->from)))
+    if (plan_is_many(&p->to) || ip_is_none(&p->from))
         return;
     struct flow *f = find(p);
     if (!f && !(f = open_flow(p)))
