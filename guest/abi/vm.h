@@ -8,6 +8,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "abi/plan.h"
+
 /* ---- the emulator's linear memory ------------------------------------------------------- */
 
 /* The emulator's own data lies below; RAM begins here and is all that follows. A module has
@@ -130,7 +132,7 @@ struct vm_resume {
     uint64_t
         machine; /* a number of this machine's own, for its host name and machine id */
     uint64_t disk_bytes; /* that it may write to its disk; 0: all that is there */
-    uint8_t network;     /* 1: it has one, and its addresses are to be set */
+    uint8_t network;     /* enum lan_ways; 0: it has none. Its addresses are to be set */
     uint8_t mac[6];      /* zeros: the one that the card says */
     uint8_t zero;
 };

@@ -74,7 +74,11 @@ void lan_pseudo(struct sum *s, const struct ip *from, const struct ip *to,
 /* Ethernet's header and IP's for n bytes in it, to the machine; how long they are. */
 uint32_t lan_head(uint8_t *head, const struct ip *from, const struct ip *to,
                   uint8_t protocol, uint32_t n);
-/* One whole packet, in fragments if it is longer than a frame; of ICMP, ICMPv6 and UDP the sum is
+/* How long a packet to the machine may be. */
+uint32_t lan_mtu(bool v6);
+/* A packet to it was too long, and is to have at most `mtu` bytes. true: that is news. */
+bool lan_narrow(bool v6, uint32_t mtu);
+/* One whole packet, in fragments if it is longer than lan_mtu(); of ICMP, ICMPv6 and UDP the sum is
  * filled in. false: there is no room. */
 bool lan_send(const struct ip *from, const struct ip *to, uint8_t protocol,
               uint8_t *bytes, uint32_t n);
@@ -87,6 +91,8 @@ void icmp_input(const struct packet *p); /* ICMPv6 as well */
 /* The machine is told that what it sent did not arrive. */
 enum unreachable { UNREACHABLE_HOST, UNREACHABLE_PORT, UNREACHABLE_PROHIBITED };
 void icmp_unreachable(const struct packet *p, enum unreachable why);
+/* And that a packet that may not be cut up was longer than so many bytes. */
+void icmp_too_big(const struct packet *p, uint32_t mtu);
 /* The same of a packet that is not there any more, but for the first bytes in it. */
 void icmp_unreachable_later(const struct ip *from, const struct ip *to, uint8_t protocol,
                             const uint8_t *at, uint32_t n, enum unreachable why);

@@ -266,7 +266,7 @@ static bool pull(struct connection *c)
     c->starved = false;
     while (c->readable && !c->host_ended) {
         uint32_t most = room(c);
-        if (most < WIRE_SEGMENT_V6) {
+        if (most < WIRE_SEGMENT_LEAST) {
             c->starved = !tcp_sndqueuelen(c->pcb);
             break;
         }
@@ -417,6 +417,26 @@ void tcp_packet(const struct packet *q)
         end(asked, true);
     else
         wire_give(&q->from, &q->to, q->at, without_excess(q));
+}
+
+/* Is it the oldest that the machine has not acknowledged? Those behind it follow. */
+static bool is_oldest(const struct tcp_pcb *p, const uint8_t *segment)
+{
+    return p->unacked && lwip_ntohl(p->unacked->tcphdr->seqno) == be32(segment + 4);
+}
+
+/* What is sent again is cut up by the card's driver, or as fragments (tcp_wire.c). */
+void tcp_too_big(const struct ip *from, const struct ip *to, const uint8_t *segment)
+{
+    uint8_t reply[4] = {segment[2], segment[3], segment[0], segment[1]};
+    struct packet q = {.from = *to, .to = *from, .at = reply};
+    struct tcp_pcb *p = tcp.begun ? find_active(&q) : NULL;
+    uint32_t most = wire_segment(!ip_is_v4(to));
+    if (!p || !is_oldest(p, segment))
+        return;
+    if (!card_takes_segments(!ip_is_v4(to)) && p->mss > most)
+        p->mss = (u16_t)most;
+    tcp_rexmit_rto(p);
 }
 
 static void attach(struct connection *c, struct tcp_pcb *p)

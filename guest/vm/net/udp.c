@@ -7,7 +7,6 @@
 #define HEADER 8u
 #define DATAGRAM_MAX 65507u
 #define DATAGRAM_V4 (CARD_MTU - 20 - HEADER) /* in one frame */
-#define DATAGRAM_V6 (CARD_MTU - 40 - HEADER)
 #define SILENCE_NS (60ull * 1000000000)
 enum { PORT_DHCP = 67 };
 
@@ -149,8 +148,7 @@ void udp_event(uint32_t id, uint32_t events)
                            UNREACHABLE_PORT);
 }
 
-/* As long as there is room for a frame. What needs several is lost where there is none for all, and
- * of IPv6 what needs more than one: a way with that MTU drops it. */
+/* As long as there is room for a frame. What needs several is lost where there is none for all. */
 static void hand_on(struct flow *f)
 {
     static uint8_t bytes[HEADER + DATAGRAM_MAX];
@@ -164,9 +162,7 @@ static void hand_on(struct flow *f)
             return;
         }
         f->used_ns = host_now_ns();
-        if ((uint32_t)n <= (ip_is_v4(&f->from) ? DATAGRAM_MAX : DATAGRAM_V6))
-            udp_send(&f->to, f->to_port, &f->from, f->from_port, bytes + HEADER,
-                     (uint32_t)n);
+        udp_send(&f->to, f->to_port, &f->from, f->from_port, bytes + HEADER, (uint32_t)n);
     }
 }
 

@@ -398,9 +398,10 @@ bool computer_resume(struct computer *c, struct err *e)
     return call(c, "vm_resume", &cell, 0, e);
 }
 
-bool computer_connect(struct computer *c, const uint8_t mac[6], struct err *e)
+bool computer_connect(struct computer *c, uint32_t ways, const uint8_t mac[6],
+                      struct err *e)
 {
-    uint64_t cells[2] = {1, 0};
+    uint64_t cells[2] = {ways, 0};
     for (unsigned i = 0; i < 6; i++)
         cells[1] |= (uint64_t)mac[i] << 8 * i;
     return call(c, "vm_network", cells, 2, e);

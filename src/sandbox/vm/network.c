@@ -13,6 +13,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "abi/plan.h"
 #include "os/os.h"
 #include "vm/lookup.h"
 #include "vm/sockets.h"
@@ -189,9 +190,12 @@ static int32_t begin(struct network *n, struct socket *s, uint32_t id, uint16_t 
 static bool is_proxy(const struct network *n, const uint8_t address[16], uint32_t kind,
                      uint32_t port)
 {
-    static const uint8_t gateway[16] = {[10] = 0xff, 0xff, 192, 168, 127, 1};
+    static const uint8_t v6[16] = LAN_V6(LAN_END_GATEWAY);
+    uint8_t v4[16] = {[10] = 0xff, 0xff};
+    uint32_t gateway = htonl(LAN_GATEWAY);
+    memcpy(v4 + 12, &gateway, 4);
     return n->rules->proxy && kind == VM_NET_TCP && port == VM_PROXY_PORT &&
-           memcmp(address, gateway, sizeof gateway) == 0;
+           (!memcmp(address, v4, sizeof v4) || !memcmp(address, v6, sizeof v6));
 }
 
 /* The proxy has the other end of a pair of sockets. */

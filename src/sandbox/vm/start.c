@@ -5,6 +5,7 @@
 #include "os/os.h"
 #include "vm/certificates.h"
 #include "vm/table.h"
+#include "vm/ways.h"
 
 /* ---- requests ------------------------------------------------------------------- */
 
@@ -179,7 +180,7 @@ static void send_resume(struct vm *m, struct str certificates)
     struct vm_resume r = {.wall_ns = (uint64_t)os_real_ms() * 1000000,
                           .disk_bytes = m->made_of.disk_bytes};
     const struct vm_network *net = m->made_of.network;
-    r.network = net != NULL;
+    r.network = net ? (uint8_t)ways_here() : 0;
     memcpy(r.mac, net ? net->mac : r.mac, sizeof r.mac);
     os_random(r.entropy, sizeof r.entropy);
     os_random(&r.machine, sizeof r.machine);
