@@ -133,7 +133,7 @@ struct vm_resume {
         machine; /* a number of this machine's own, for its host name and machine id */
     uint64_t disk_bytes; /* that it may write to its disk; 0: all that is there */
     uint8_t network;     /* enum lan_ways; 0: it has none. Its addresses are to be set */
-    uint8_t mac[6];      /* zeros: the one that the card says */
+    uint8_t mac[6];      /* of its card, if it has one */
     uint8_t zero;
 };
 #define VM_CERTIFICATES_MAX (VM_FRAME_MAX - (uint32_t)sizeof(struct vm_resume))

@@ -184,6 +184,7 @@ void machine_resume(void)
 {
     clock_resume();
     generation_renew();
+    machine_network(0, lan.mac);
 }
 
 void machine_forget(void)
@@ -209,6 +210,9 @@ void machine_balloon(uint32_t mb)
 
 void machine_network(uint32_t ways, const uint8_t mac[6])
 {
-    net_switch(ways != 0);
+    if (ways)
+        net_switch(true);
     lan_switch(ways, mac);
+    if (!ways)
+        net_switch(false);
 }

@@ -50,7 +50,8 @@ const char *machine_reason(void); /* after VM_FAILED: one sentence for people */
 
 /* Continues a copy of the memory as a machine of its own: guest time goes on from the
  * pause by this host's clock; the guest's kernel is told that it is another machine, and
- * mixes in fresh entropy before it runs anything (vmgenid). */
+ * mixes in fresh entropy before it runs anything (vmgenid). Its network is disconnected:
+ * what was connected over it is reset. */
 void machine_resume(void);
 /* Drops caches (decoded code, translations) and zeroes them, which makes the image
  * smaller. */

@@ -371,6 +371,10 @@ static void a_network_is_a_link_that_is_up(void **state)
     machine_network(0, mac);
     assert_int_equal(word(net + 6, 2), 0);
     assert_int_not_equal(word(net - 4, 4), generation);
+    machine_network(LAN_WAY_V4, mac);
+    assert_int_equal(word(net + 6, 2), 1);
+    machine_resume(); /* as another machine, which may have none */
+    assert_int_equal(word(net + 6, 2), 0);
     machine_init(host.ram, RAM_BYTES);
     assert_int_equal(word(net + 6, 2), 0);
 }

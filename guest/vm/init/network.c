@@ -6,7 +6,6 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <net/if_arp.h>
 #include <net/route.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,17 +33,17 @@ static struct sockaddr in(const char *text)
 /* A machine that was copied has them already. */
 static bool set_v4(const uint8_t mac[6])
 {
-    static const uint8_t usual[6];
     struct ifreq card = {.ifr_name = CARD};
     struct rtentry route = {.rt_gateway = in(LAN_GATEWAY_TEXT),
                             .rt_dst = in("0.0.0.0"),
                             .rt_genmask = in("0.0.0.0"),
                             .rt_flags = RTF_UP | RTF_GATEWAY};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    card.ifr_hwaddr.sa_family = ARPHRD_ETHER;
-    memcpy(card.ifr_hwaddr.sa_data, mac, 6);
-    bool ok =
-        fd >= 0 && (memcmp(mac, usual, 6) == 0 || ioctl(fd, SIOCSIFHWADDR, &card) == 0);
+    bool ok = fd >= 0 && ioctl(fd, SIOCGIFHWADDR, &card) == 0;
+    if (ok && memcmp(card.ifr_hwaddr.sa_data, mac, 6) != 0) {
+        memcpy(card.ifr_hwaddr.sa_data, mac, 6);
+        ok = ioctl(fd, SIOCSIFHWADDR, &card) == 0;
+    }
     card.ifr_addr = in(LAN_MACHINE_TEXT);
     ok = ok && ioctl(fd, SIOCSIFADDR, &card) == 0;
     card.ifr_netmask = in(LAN_MASK_TEXT);

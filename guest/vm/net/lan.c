@@ -345,10 +345,11 @@ uint64_t lan_due_ns(void)
 
 void lan_switch(uint32_t ways, const uint8_t mac[6])
 {
+    bool had = lan.ways != 0;
     lan_init(mac);
     lan.ways = ways;
     __builtin_memset(paths, 0, sizeof paths);
-    if (!ways)
+    if (!ways && !had)
         return;
     ndp_begin();
     tcp_begin();

@@ -42,7 +42,7 @@ extern struct lan lan;
 /* There is no network. */
 void lan_init(const uint8_t mac[6]);
 /* There is one from now on, with these ways (enum lan_ways), or none. What the machine has open
- * from before is reset; the host knows nothing of it. The card's link is in that state already. */
+ * from before is reset; the host knows nothing of it. The card's link is up, so that this arrives. */
 void lan_switch(uint32_t ways, const uint8_t mac[6]);
 /* On host_now_ns(), when lan_poll() has to be called; UINT64_MAX: when something has happened. */
 uint64_t lan_due_ns(void);

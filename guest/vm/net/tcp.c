@@ -7,6 +7,7 @@
 #include "vm/net/dns.h"
 #include "vm/net/dns_stream.h"
 #include "vm/net/heap.h"
+#include "vm/net/tcp_past.h"
 #include "vm/net/tcp_window.h"
 #include "vm/net/tcp_wire.h"
 
@@ -523,6 +524,7 @@ void tcp_event(uint32_t id, uint32_t events)
 
 void tcp_resume_sending(void)
 {
+    past_work();
     for (struct tcp_pcb *p = tcp.begun ? tcp_active_pcbs : NULL; p; p = p->next)
         if (p->unsent || p->flags & TF_ACK_NOW)
             tcp_output(p);
@@ -605,9 +607,7 @@ void tcp_begin(void)
         detach(&connections[i]);
         forget(&connections[i]);
     }
-    while (tcp_active_pcbs)
-        tcp_abort(tcp_active_pcbs);
-    while (tcp_tw_pcbs)
-        tcp_abort(tcp_tw_pcbs);
+    past_begin();
+    past_work();
     tcp.ticked_ns = host_now_ns();
 }
