@@ -67,6 +67,11 @@ uint64_t host_now_ns(void)
     return world.now_ns;
 }
 
+uint64_t host_wall_ns(void)
+{
+    return 1700000000000000000u + world.now_ns;
+}
+
 void host_entropy(void *at, uint32_t n)
 {
     memset(at, 0x11, n);

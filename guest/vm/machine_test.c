@@ -41,6 +41,11 @@ uint64_t host_now_ns(void)
     return host.now_ns += host.step_ns; /* time goes on with each look */
 }
 
+uint64_t host_wall_ns(void)
+{
+    return 0;
+}
+
 void host_entropy(void *at, uint32_t n)
 {
     assert_in_range(n, 1, HOST_BYTES_MAX);

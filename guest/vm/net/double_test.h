@@ -25,7 +25,7 @@ enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32 };
 
 #define STREAM_MAX (1u << 24)
 static struct {
-    uint64_t now_ns;
+    uint64_t now_ns, wall_ns;
     uint64_t chance;
     struct vm_net_event events[64];
     uint32_t event_count;
@@ -60,6 +60,11 @@ static inline struct end *end_of(uint32_t id)
 uint64_t host_now_ns(void)
 {
     return host.now_ns;
+}
+
+uint64_t host_wall_ns(void)
+{
+    return host.wall_ns;
 }
 
 static inline uint32_t chance(uint32_t below)

@@ -3,6 +3,7 @@
 #include "vm/host.h"
 #include "vm/net/dhcp.h"
 #include "vm/net/dns.h"
+#include "vm/net/ntp.h"
 
 #define HEADER 8u
 #define DATAGRAM_MAX 65507u
@@ -91,6 +92,9 @@ static void to_gateway(const struct packet *p, uint8_t *bytes, uint32_t n)
     switch (be16(p->at + 2)) {
     case DNS_PORT:
         (void)dns_query(&client, bytes, n);
+        break;
+    case NTP_PORT:
+        ntp_query(p, bytes, n);
         break;
     case PORT_DHCP:
         if (!p->v6) {

@@ -42,6 +42,14 @@ static bool host_now(struct world *w, uint64_t *cells, struct err *e)
     return true;
 }
 
+static bool host_wall(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w;
+    (void)e;
+    cells[0] = (uint64_t)os_real_ms() * 1000000;
+    return true;
+}
+
 /* Blocks of a hash of the number of bytes before. */
 static void foresee(struct computer *c, unsigned char *out, size_t n)
 {
@@ -226,6 +234,7 @@ const struct engine_import *computer_imports(size_t *count)
 {
     static const struct engine_import rows[] = {
         {"host", "now_ns", ":I", host_now},
+        {"host", "wall_ns", ":I", host_wall},
         {"host", "entropy", "ii:", entropy},
         {"host", "read", "iii:i", channel_read},
         {"host", "write", "iii:i", channel_write},
