@@ -39,7 +39,13 @@ enum vm_pause {
  * closed it. The host chooses those from there on, of connections to the machine. */
 #define VM_NET_IDS 512u
 #define VM_NET_INBOUND 448u
-enum vm_net_kind { VM_NET_TCP = 0, VM_NET_UDP = 1 };
+enum vm_net_kind {
+    VM_NET_TCP = 0,
+    VM_NET_UDP = 1,
+    /* ICMP's echo, or ICMPv6's; its port is 0. A message, either way, is a sequence number (2 bytes,
+     * the higher one first) and the data: an echo that is sent, and the reply that came. */
+    VM_NET_ECHO = 2,
+};
 /* Why net_connect() or net_resolve() does not begin. */
 enum vm_net_refusal {
     VM_NET_DENIED = -1, /* by the policy */

@@ -1,4 +1,6 @@
-/* ICMP (RFC 792, RFC 4443): echoes of the gateway itself, and saying what was not delivered. */
+/* ICMP (RFC 792, RFC 4443): echoes of the gateway itself, and saying what was not delivered. Echoes
+ * of others: echo.c. */
+#include "vm/net/echo.h"
 #include "vm/net/ndp.h"
 #include "vm/net/tcp.h"
 
@@ -53,7 +55,7 @@ void icmp_input(const struct packet *p)
     if (type != (p->v6 ? ECHO_6 : ECHO) || p->at[1] || ip_is_none(&p->from))
         return;
     if (!plan_is_gateway(&p->to)) {
-        icmp_unreachable(p, UNREACHABLE_PROHIBITED);
+        echo_packet(p);
         return;
     }
     p->at[0] = p->v6 ? ECHO_REPLY_6 : ECHO_REPLY;

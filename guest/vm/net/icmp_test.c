@@ -1,5 +1,6 @@
 /* Echoes, and what is told of what was not delivered. */
 #include "vm/net/double_test.h"
+#include "vm/net/echo.h"
 
 enum { ECHO = 8, ECHO_6 = 128 };
 
@@ -26,7 +27,7 @@ static void send_echo(const struct ip *to, uint32_t n)
     lan_input(frame, n, false);
 }
 
-/* Of all addresses only the gateway's own is known to be there. */
+/* Without the host, only the gateway's own address is known to be there. */
 static void only_the_gateway_answers_an_echo(void **state)
 {
     (void)state;
@@ -34,6 +35,7 @@ static void only_the_gateway_answers_an_echo(void **state)
                                       0x7f000001, UINT32_MAX, 0xe0000001};
     uint32_t n;
     set_up();
+    host.answer = VM_NET_DENIED;
     struct ip to = ip_v4(LAN_GATEWAY);
     send_echo(&to, 64);
     uint8_t *f = received(&n);
@@ -48,6 +50,45 @@ static void only_the_gateway_answers_an_echo(void **state)
         for (; (f = received(&n));) /* nothing, or that it is not allowed */
             assert_int_equal(be16(f + 34), 0x030d);
     }
+}
+
+static void an_echo_of_another_goes_by_the_host(void **state)
+{
+    (void)state;
+    uint32_t n;
+    struct end *d = &host.ends[ECHO_FIRST];
+    struct ip to = ip_v4(0x08080808);
+    set_up();
+    send_echo(&to, 64);
+    assert_true(d->there);
+    assert_int_equal(d->kind, VM_NET_ECHO);
+    assert_int_equal(d->port, 0);
+    assert_memory_equal(d->address, to.at, 16);
+    assert_int_equal(d->got_n, 2 + 56); /* the sequence number, and the data */
+    nothing_comes();
+    d->has = d->got;
+    d->has_n = d->got_n;
+    happens(ECHO_FIRST, VM_NET_READABLE);
+    lan_poll();
+    uint8_t *f = received(&n);
+    assert_non_null(f);
+    assert_int_equal(n, 14 + 20 + 64);
+    assert_int_equal(f[34], 0);
+    assert_int_equal(be32(f + 26), 0x08080808);
+    assert_int_equal(be16(f + 38), 77); /* the machine's own identifier */
+    assert_memory_equal(f + 42, "eeee", 4);
+    send_echo(&to, 64); /* the same socket */
+    assert_false(host.ends[ECHO_FIRST + 1].there);
+    happens(ECHO_FIRST, VM_NET_FAILED);
+    lan_poll();
+    f = received(&n);
+    assert_non_null(f);
+    assert_int_equal(be16(f + 34), 0x0301);
+    assert_int_equal(f[62], ECHO); /* what it was */
+    assert_int_equal(be16(f + 66), 77);
+    host.now_ns += 61ull * 1000000000;
+    lan_poll();
+    assert_false(d->there);
 }
 
 /* ---- how long packets may be --------------------------------------------------------- */
@@ -296,6 +337,7 @@ int main(void)
         cmocka_unit_test(fragments_of_ipv6_that_overlap_are_refused),
         cmocka_unit_test(what_is_too_long_for_the_machine_is_sent_shorter),
         cmocka_unit_test(a_segment_that_is_too_long_is_sent_again),
+        cmocka_unit_test(an_echo_of_another_goes_by_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "vm/net/lan.h"
 #include "vm/host.h"
 #include "vm/net/dns.h"
+#include "vm/net/echo.h"
 #include "vm/net/fragment.h"
 #include "vm/net/inbound.h"
 #include "vm/net/ndp.h"
@@ -302,6 +303,7 @@ void lan_room(void)
 {
     tcp_resume_sending();
     udp_work();
+    echo_work();
 }
 
 static void happened(uint32_t id, uint32_t events)
@@ -310,6 +312,8 @@ static void happened(uint32_t id, uint32_t events)
         tcp_event(id, events);
     else if (id < UDP_FIRST + UDP_FLOWS)
         udp_event(id, events);
+    else if (id < ECHO_FIRST + ECHO_FLOWS)
+        echo_event(id, events);
     else if (id < DNS_FIRST + DNS_PENDING)
         dns_event(id, events);
     else if (id >= VM_NET_INBOUND && id < VM_NET_IDS)
@@ -328,6 +332,7 @@ void lan_poll(void)
     } while (n == sizeof events / sizeof *events);
     tcp_work();
     udp_work();
+    echo_work();
     ndp_work();
 }
 
@@ -340,7 +345,8 @@ uint64_t lan_due_ns(void)
 {
     if (!lan.ways)
         return UINT64_MAX;
-    return earlier(earlier(tcp_due_ns(), udp_due_ns()), ndp_due_ns());
+    return earlier(earlier(tcp_due_ns(), udp_due_ns()),
+                   earlier(echo_due_ns(), ndp_due_ns()));
 }
 
 void lan_switch(uint32_t ways, const uint8_t mac[6])
@@ -354,6 +360,7 @@ void lan_switch(uint32_t ways, const uint8_t mac[6])
     ndp_begin();
     tcp_begin();
     udp_begin();
+    echo_begin();
     dns_begin();
     fragment_begin();
 }

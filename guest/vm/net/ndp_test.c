@@ -256,6 +256,7 @@ static void only_the_gateway_answers_an_echo(void **state)
         assert_int_equal(m[8], 'e');
         assert_true(ip_eq(&from, ours[i]) && ip_eq(&to, &own_v6));
     }
+    host.answer = VM_NET_DENIED;
     for (uint32_t i = 0; i < LENGTH(others); i++) {
         send_echo(&own_v6, &others[i]);
         assert_non_null(m = next_icmp6(&from, &to, &n));

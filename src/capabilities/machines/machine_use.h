@@ -44,6 +44,10 @@ bool machine_use_exposes(const struct machine_use *u, const struct json *request
 /* Writes {port, hostPort, address, url} as the next value. */
 void machine_port_put(const struct vm_port *p, const char *machine,
                       struct json_writer *w);
+/* Answers a person of this computer (machine_person.c); a nearby_answer_fn of the room nearby. `vms`: all machines of
+ * this process. */
+#define MACHINE_TOPIC "machines"
+void machine_person(void *vms, struct str request, struct buf *answer);
 struct egress_proxy *machines_proxy(const struct actions *a);
 /* A connection is over. */
 void machine_count(struct actions *a, const struct vm_flow *f);

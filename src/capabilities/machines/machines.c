@@ -11,6 +11,7 @@
 #include "machines/machine_use.h"
 #include "machines/machines.api.h"
 #include "metrics/metrics.h"
+#include "nearby/nearby.h"
 #include "os/os.h"
 #include "place/place.h"
 #include "policy/policy.h"
@@ -32,6 +33,7 @@ struct machines {
     struct metric_family *calls, *connections;
     _Atomic uint64_t sent_bytes, received_bytes;
     struct egress_proxy *proxy; /* of all machines */
+    struct nearby *person;      /* a person at the terminal asks here */
 };
 
 static struct machines *own_of(const struct actions *a)
@@ -41,7 +43,7 @@ static struct machines *own_of(const struct actions *a)
 
 /* The calls that have counters. */
 static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop", "vm.expose"};
-static const char *const protocols[] = {"tcp", "udp"};
+static const char *const protocols[] = {"tcp", "udp", "icmp"};
 
 bool machines_installed(struct actions *a)
 {
@@ -72,6 +74,7 @@ void *machines_open(struct actions *a)
 void machines_close(void *own)
 {
     struct machines *m = own;
+    nearby_close(m->person);
     vms_close(once_peek(&m->all));
     egress_proxy_free(m->proxy);
     pthread_mutex_destroy(&m->lock);
@@ -119,11 +122,13 @@ static void *open_all(void *arg, struct err *e)
     scoped(free) char *image = engine ? image_folder(a, e) : NULL;
     /* Of images of other sizes; NULL: those are refused. */
     scoped(free) char *cache = os_cache_path("machines");
-    return image ? vms_open(&(struct vms_options){.engine = engine,
-                                                  .image = image,
-                                                  .cache = cache,
-                                                  .certificates = true})
-                 : NULL;
+    if (!image)
+        return NULL;
+    struct vms *all = vms_open(&(struct vms_options){
+        .engine = engine, .image = image, .cache = cache, .certificates = true});
+    struct err none = {0}; /* without it a person exposes no port */
+    own_of(a)->person = nearby_listen(MACHINE_TOPIC, machine_person, all, &none);
+    return all;
 }
 
 struct vms *actions_machines(struct actions *a, struct err *e)
@@ -344,7 +349,7 @@ void machine_count(struct actions *a, const struct vm_flow *f)
         [VM_FLOW_FAILED] = METRIC_ERROR,  [VM_FLOW_REFUSED] = METRIC_DENIED,
         [VM_FLOW_LIMIT] = METRIC_LIMIT,   [VM_FLOW_IDLE] = METRIC_LIMIT};
     struct machines *m = own_of(a);
-    metric_count(m->connections, f->udp, outcomes[f->end], os_mono_ns() - f->began_ns);
+    metric_count(m->connections, f->kind, outcomes[f->end], os_mono_ns() - f->began_ns);
     m->sent_bytes += f->sent_bytes;
     m->received_bytes += f->received_bytes;
 }

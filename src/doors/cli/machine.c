@@ -177,6 +177,11 @@ static const struct subcommand rows[] = {
     {"exec", "[OPTIONS] -- COMMAND [WORDS...]", "run a command in a Linux machine",
      machine_exec},
     {"shell", "[OPTIONS]", "a terminal in one", machine_shell},
+    {"ports", "[--json]", "the machines of your servers, and their exposed ports",
+     ports_command_list},
+    {"expose", "MACHINE PORT [HOSTPORT]", "expose a port of one to this computer",
+     ports_command_expose},
+    {"unexpose", "MACHINE PORT", "close it again", ports_command_unexpose},
 };
 
 int command_vm(int argc, char **argv)

@@ -7,6 +7,9 @@
 /* Each reads its own words from argv[2] on and answers the exit code: the command's. */
 int machine_exec(int argc, char **argv);
 int machine_shell(int argc, char **argv);
+int ports_command_list(int argc, char **argv);
+int ports_command_expose(int argc, char **argv);
+int ports_command_unexpose(int argc, char **argv);
 
 /* Shared by both commands: options, and the words. */
 #define MACHINE_EXIT_FAILED 125  /* no machine, or it failed: as `docker exec` has it */
@@ -58,6 +61,8 @@ struct machine_refusal {
     bool off;            /* neither --network nor --allow-host was given */
     bool never;          /* no option allows it */
     char what[BUF_NAME]; /* as --allow-host takes it; "": nothing was refused */
+    char failed[sizeof(
+        (struct vm_flow){0}.why)]; /* what this computer did not let it do */
 };
 void machine_refused_name(struct machine_refusal *r, const char *name);
 /* false: it is not the first. */

@@ -120,7 +120,7 @@ static int32_t refuse(struct network *n, struct socket *s, enum vm_flow_end end,
 static bool ask_rules(struct network *n, struct socket *s, const char *name, bool again,
                       struct err *why)
 {
-    struct vm_peer p = {.udp = s->flow.udp,
+    struct vm_peer p = {.kind = s->flow.kind,
                         .names = &name,
                         .name_count = name != NULL,
                         .port = s->flow.port,
@@ -130,7 +130,7 @@ static bool ask_rules(struct network *n, struct socket *s, const char *name, boo
     if (!again)
         (void)snprintf(s->flow.mark, sizeof s->flow.mark, "%s", p.mark);
     if (!again)
-        s->speaks = s->flow.udp ? VM_SPEAKS_ANYTHING : p.speaks;
+        s->speaks = s->flow.kind == VM_NET_TCP ? p.speaks : VM_SPEAKS_ANYTHING;
     return may;
 }
 
@@ -168,22 +168,44 @@ static void join(struct network *n, struct socket *s, int state)
         network_tick(n, SECOND);
 }
 
+/* Its socket. -1: there is none, and errno. */
+static int socket_for(const struct socket *s, int family)
+{
+    static const int on = 1;
+    bool echo = s->flow.kind == VM_NET_ECHO;
+    int type = s->flow.kind == VM_NET_TCP ? SOCK_STREAM : SOCK_DGRAM;
+    int protocol = !echo ? 0 : family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6;
+    int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+    if (fd >= 0 && s->flow.kind == VM_NET_TCP)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
+/* Linux lets programs send echoes where net.ipv4.ping_group_range has their group. */
+static int32_t refuse_socket(struct network *n, struct socket *s, int failed)
+{
+    if (s->flow.kind != VM_NET_ECHO || failed == EMFILE || failed == ENFILE)
+        return refuse(n, s, VM_FLOW_FAILED,
+                      failed == EAFNOSUPPORT ? VM_NET_UNREACHABLE : VM_NET_FULL);
+    (void)snprintf(s->flow.why, sizeof s->flow.why,
+                   "this computer lets no program ping (%s): 'sysctl -w "
+                   "net.ipv4.ping_group_range=\"0 2147483647\"' allows it",
+                   strerrorname_np(failed));
+    return refuse(n, s, VM_FLOW_FAILED, VM_NET_DENIED);
+}
+
 static int32_t begin(struct network *n, struct socket *s, uint32_t id, uint16_t port)
 {
     struct sockaddr_storage sa;
     socklen_t size = sockaddr_of(s->flow.address, port, &sa);
-    int type = s->flow.udp ? SOCK_DGRAM : SOCK_STREAM, on = 1;
-    s->fd = socket(sa.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    s->fd = socket_for(s, sa.ss_family);
     if (s->fd < 0)
-        return refuse(n, s, VM_FLOW_FAILED,
-                      errno == EAFNOSUPPORT ? VM_NET_UNREACHABLE : VM_NET_FULL);
-    if (!s->flow.udp)
-        (void)setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        return refuse_socket(n, s, errno);
     bool begun =
         connect(s->fd, (struct sockaddr *)&sa, size) == 0 || errno == EINPROGRESS;
     if (!begun || !watch(n, s->fd, id))
         return refuse(n, s, VM_FLOW_FAILED, VM_NET_UNREACHABLE);
-    join(n, s, s->flow.udp ? DATAGRAMS : CONNECTING);
+    join(n, s, s->flow.kind == VM_NET_TCP ? CONNECTING : DATAGRAMS);
     return 0;
 }
 
@@ -221,17 +243,17 @@ bool network_connect(struct network *n, uint32_t id, uint32_t kind, const void *
                      uint32_t port, int32_t *out, struct err *e)
 {
     enum err_code why;
-    if (kind > VM_NET_UDP || port > UINT16_MAX)
+    if (kind > VM_NET_ECHO || port > UINT16_MAX || (kind == VM_NET_ECHO && port))
         return err_set(e, ERR_GUEST, "the emulator asked for no such connection");
     struct socket *s = network_socket(n, id, false, e);
     if (!s)
         return false;
-    s->flow = (struct vm_flow){
-        .udp = kind == VM_NET_UDP, .port = (uint16_t)port, .began_ns = os_mono_ns()};
+    s->flow =
+        (struct vm_flow){.kind = kind, .port = (uint16_t)port, .began_ns = os_mono_ns()};
     bool is = address_here(address, s->flow.address);
     if (is_proxy(n, address, kind, port))
         *out = connect_proxy(n, s, id);
-    else if (!is || !port)
+    else if (!is || (!port && kind != VM_NET_ECHO))
         *out = refuse(n, s, VM_FLOW_REFUSED, VM_NET_UNREACHABLE);
     else if (is_too_many(n) || network_is_spent(n))
         *out = refuse(n, s, VM_FLOW_LIMIT, VM_NET_FULL);
@@ -396,13 +418,15 @@ static uint32_t events_of(struct network *n, struct socket *s, uint32_t polled)
         return 0;
     if (s->state == CONNECTING)
         return polled & (EPOLLOUT | EPOLLERR | EPOLLHUP) ? connected(s) : 0;
-    if (s->state == DATAGRAMS && polled & EPOLLERR && socket_error(s) == ECONNREFUSED)
+    bool echo = s->flow.kind == VM_NET_ECHO;
+    int failed = s->state == DATAGRAMS && polled & EPOLLERR ? socket_error(s) : 0;
+    if (failed == ECONNREFUSED || (failed && echo))
         out |= VM_NET_FAILED; /* nobody took a datagram */
     if (polled & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP))
         out |= VM_NET_READABLE;
     if (polled & EPOLLOUT)
         out |= VM_NET_WRITABLE;
-    if (s->first.n && s->speaks == VM_SPEAKS_ANYTHING && polled & EPOLLOUT)
+    if (s->cleared && polled & EPOLLOUT)
         (void)socket_flush(n, s);
     return out;
 }
@@ -411,7 +435,7 @@ static bool review(struct network *n, struct socket *s, uint64_t now)
 {
     struct err why = {0};
     uint64_t idle = n->rules->idle_ns ? n->rules->idle_ns : IDLE_NS;
-    if (s->flow.udp && idle > IDLE_UDP_NS)
+    if (s->flow.kind != VM_NET_TCP && idle > IDLE_UDP_NS)
         idle = IDLE_UDP_NS;
     if (s->over || s->state == UNUSED || s->state == LOOKUP)
         return false;

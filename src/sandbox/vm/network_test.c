@@ -7,8 +7,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -562,6 +566,74 @@ static void a_server_of_another_name_hears_nothing(void **state)
     }
 }
 
+/* On one connection, also one that was named already. */
+static void each_request_has_to_name_its_server(void **state)
+{
+    (void)state;
+#define POST_HEAD "POST / HTTP/1.1\r\nHost: allowed.test\r\nContent-Length: 50000\r\n\r\n"
+#define GET_ONE "GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n"
+    static char body[50000], taken[200000];
+    static const char *const last[] = {"GET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+                                       "GET http://other.test/ HTTP/1.1\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: "
+                                       "h2c\r\n\r\n"};
+    for (size_t i = 0; i < LENGTH(last); i++) {
+        struct place p;
+        int32_t sent = 0;
+        open_place(&p);
+        p.asked.speaks = VM_SPEAKS_HTTP;
+        assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+        int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+        await_event(&p, 0, VM_NET_OPENED);
+        memset(body, 'b', sizeof body);
+        assert_int_equal(send_text(&p, POST_HEAD), strlen(POST_HEAD));
+        size_t want = strlen(POST_HEAD) + sizeof body;
+        for (size_t at = 0; at < sizeof body; at += (size_t)sent) {
+            struct str rest = {body + at, sizeof body - at};
+            assert_true(network_send(p.network, 0, rest, &sent, &p.e));
+            assert_true(sent > 0);
+        }
+        assert_int_equal(send_text(&p, GET_ONE GET_ONE), 2 * strlen(GET_ONE));
+        want += 2 * strlen(GET_ONE);
+        assert_int_equal(recv(fd, taken, want, MSG_WAITALL), want);
+        assert_memory_equal(taken + want - strlen(GET_ONE), GET_ONE, strlen(GET_ONE));
+        assert_int_equal(send_text(&p, last[i]), VM_NET_GONE);
+        assert_true(network_end(p.network, 0, true, &p.e));
+        assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+        assert_string_not_equal(p.asked.flow.why, "");
+        assert_int_equal(p.asked.flow.sent_bytes, want);
+        assert_true(recv(fd, taken, sizeof taken, 0) <= 0);
+        close(fd);
+        close_place(&p);
+    }
+}
+
+static void who_ends_before_a_name_is_cut(void **state)
+{
+    (void)state;
+    struct place p;
+    char byte;
+    open_place(&p);
+    p.asked.speaks = VM_SPEAKS_HTTP;
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_int_equal(send_text(&p, "GET / HT"), 8);
+    assert_true(network_shut(p.network, 0, &p.e));
+    await_event(&p, 0, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 0, &byte, 1), VM_NET_GONE);
+    assert_true(network_end(p.network, 0, true, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+    close(fd);
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_true(network_shut(p.network, 0, &p.e)); /* of nothing: the server hears it */
+    assert_int_equal(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+    close_place(&p);
+}
+
 /* Those of one payer have their limits together. */
 static void machines_of_a_payer_share_what_they_may(void **state)
 {
@@ -719,6 +791,56 @@ static void ports_are_exposed_on_loopback_once_and_within_limits(void **state)
     close_place(&p);
 }
 
+/* A network of its own, in which programs may ping. */
+static bool is_alone(void)
+{
+    struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+    if (unshare(CLONE_NEWNET) != 0)
+        return false;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int range = open("/proc/sys/net/ipv4/ping_group_range", O_WRONLY | O_CLOEXEC);
+    bool ok = ioctl(fd, SIOCSIFFLAGS, &up) == 0 && write(range, "0 2147483647", 12) == 12;
+    close(fd);
+    close(range);
+    return ok;
+}
+
+/* Last, since the network stays. */
+static void an_echo_goes_where_the_kernel_lets_it(void **state)
+{
+    (void)state;
+    struct place p;
+    int32_t out = 0;
+    char bytes[64];
+    open_place(&p);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_ICMP);
+    close(fd);
+    if (fd < 0) {
+        assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0),
+                         VM_NET_DENIED);
+        assert_int_equal(p.asked.flow.end, VM_FLOW_FAILED);
+        assert_non_null(strstr(p.asked.flow.why, "ping_group_range"));
+    }
+    p.asked.allows = false;
+    assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0), VM_NET_DENIED);
+    assert_int_equal(p.asked.peer.kind, VM_NET_ECHO);
+    close_place(&p);
+    if (!is_alone())
+        skip();
+    open_place(&p);
+    assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0), 0);
+    assert_true(network_send(p.network, 370, STR("hello"), &out, &p.e));
+    assert_int_equal(out, 7);
+    await_event(&p, 370, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 370, bytes, sizeof bytes), 7);
+    assert_memory_equal(bytes, "hello", 7);
+    assert_int_equal(receive(&p, 370, bytes, sizeof bytes), VM_NET_NONE);
+    assert_true(network_end(p.network, 370, false, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_ENDED);
+    assert_true(p.asked.flow.received_bytes >= 7);
+    close_place(&p);
+}
+
 static void an_emulator_that_breaks_rules_is_found_out(void **state)
 {
     (void)state;
@@ -733,7 +855,8 @@ static void an_emulator_that_breaks_rules_is_found_out(void **state)
     assert_false(network_connect(p.network, VM_NET_IDS, VM_NET_TCP, at, 80, &out, &e));
     assert_false(
         network_connect(p.network, VM_NET_INBOUND, VM_NET_TCP, at, 80, &out, &e));
-    assert_false(network_connect(p.network, 1, 2, at, 80, &out, &e));
+    assert_false(network_connect(p.network, 1, 3, at, 80, &out, &e));
+    assert_false(network_connect(p.network, 1, VM_NET_ECHO, at, 80, &out, &e));
     assert_false(network_connect(p.network, 1, VM_NET_TCP, at, 65536, &out, &e));
     assert_false(network_send(p.network, 1, STR("x"), &out, &e));
     assert_false(network_receive(p.network, UINT32_MAX, at, 1, &out, &e));
@@ -764,11 +887,14 @@ int main(void)
         cmocka_unit_test(what_nothing_goes_through_is_ended),
         cmocka_unit_test(nothing_is_said_to_a_server_before_it_is_named),
         cmocka_unit_test(a_server_of_another_name_hears_nothing),
+        cmocka_unit_test(each_request_has_to_name_its_server),
+        cmocka_unit_test(who_ends_before_a_name_is_cut),
         cmocka_unit_test(machines_of_a_payer_share_what_they_may),
         cmocka_unit_test(who_connects_to_an_exposed_port_is_told_to_the_machine),
         cmocka_unit_test(who_may_not_be_let_in_is_reset),
         cmocka_unit_test(ports_are_exposed_on_loopback_once_and_within_limits),
         cmocka_unit_test(an_emulator_that_breaks_rules_is_found_out),
+        cmocka_unit_test(an_echo_goes_where_the_kernel_lets_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

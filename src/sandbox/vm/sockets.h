@@ -2,6 +2,7 @@
  * tells of events) and moving.c (which moves their bytes). Private to these. Threads: the machine's,
  * but for `inbound`. */
 #pragma once
+#include "vm/follow.h"
 #include "vm/inbound.h"
 #include "vm/led.h"
 #include "vm/network.h"
@@ -22,11 +23,13 @@ struct socket {
     struct vm_flow flow;
     bool proxied;          /* leads to the rules' proxy, which tells of it itself */
     bool over;             /* by us: flow.end says why. It moves nothing more */
-    enum vm_speaks speaks; /* until the server is named: `first` is kept back */
-    struct buf first;
-    bool shut;         /* the machine sends no more: behind `first` */
-    uint32_t held;     /* events that wait until the rate allows more */
-    uint64_t moved_ns; /* the last byte, either way */
+    enum vm_speaks speaks; /* TLS: until the server is named */
+    struct follow request; /* of HTTP */
+    struct buf first;      /* kept back: a name is missing in it, or it is */
+    bool cleared;          /* to be sent, before anything else */
+    bool shut;             /* the machine sends no more: behind `first` */
+    uint32_t held;         /* events that wait until the rate allows more */
+    uint64_t moved_ns;     /* the last byte, either way */
 };
 
 struct network {

@@ -75,11 +75,11 @@ struct vm_budget {
 #define VM_MARK 80u
 /* Whom a machine wants to reach. */
 struct vm_peer {
-    bool udp;
+    enum vm_net_kind kind;
     const char *const *names; /* that the machine asked for, and that led here */
     size_t name_count;
     uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d; 127.0.0.1 is this computer */
-    uint16_t port;
+    uint16_t port;       /* of an echo 0 */
     /* Of whoever allows it: then may_speak() is asked for the server that first bytes name. */
     enum vm_speaks { VM_SPEAKS_ANYTHING, VM_SPEAKS_TLS, VM_SPEAKS_HTTP } speaks;
     bool again;         /* it is connected already: may it stay? */
@@ -96,7 +96,7 @@ enum vm_flow_end {
 };
 /* A connection that is over. */
 struct vm_flow {
-    bool udp;
+    enum vm_net_kind kind;
     bool inbound;     /* to the machine's `port`, from `address` */
     const char *name; /* "": none led there */
     uint8_t address[16];
@@ -172,7 +172,7 @@ struct vm *vm_start(struct vms *s, struct str owner, const struct vm_options *o,
 /* The owner's machine of that handle, held for the caller. Empty: the owner's default
  * machine, started with `o` (NULL: the defaults) if none runs; callers meanwhile wait for
  * it. NULL and ERR_NOT_FOUND (none, another owner's, or ended: the message says how), or
- * as vm_start(). */
+ * as vm_start(). An empty owner finds a handle of anyone's: it is for a person. */
 struct vm *vm_find(struct vms *s, struct str owner, struct str handle,
                    const struct vm_options *o, struct err *e);
 /* Releases the hold; the machine goes on. NULL is fine. */
@@ -212,7 +212,7 @@ struct vm_info {
 };
 void vm_get_info(struct vm *m, struct vm_info *out);
 /* Calls `each` for the owner's machines, recently ended ones included, in the order of
- * their starts. `each` must not call into this room. */
+ * their starts. `each` must not call into this room. An empty owner: all owners' machines. */
 typedef void vm_info_fn(void *arg, const struct vm_info *info);
 void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg);
 
