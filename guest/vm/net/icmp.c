@@ -86,16 +86,32 @@ void icmp_too_big(const struct packet *p, uint32_t mtu)
     tell(p, p->v6 ? TOO_BIG_6 : UNREACHABLE, p->v6 ? 0 : TOO_BIG, mtu);
 }
 
-/* As it was sent, for the machine to know it by. */
-void icmp_unreachable_later(const struct ip *from, const struct ip *to, uint8_t protocol,
-                            const uint8_t *at, uint32_t n, enum unreachable why)
+/* As it was sent, for the machine to know it by; `quoted` is where its bytes are kept. */
+static struct packet later(const struct ip *from, const struct ip *to, uint8_t protocol,
+                           const uint8_t *at, uint32_t n,
+                           uint8_t quoted[static LAN_HEAD_MAX + LATER_MAX])
 {
     uint32_t kept = n < LATER_MAX ? n : LATER_MAX;
     struct packet p = {.v6 = !ip_is_v4(to), .from = *from, .to = *to, .n = kept};
-    uint8_t quoted[LAN_HEAD_MAX + LATER_MAX];
     p.ip_n = lan_head(quoted, from, to, protocol, n) - ETHERNET;
     p.ip = quoted + ETHERNET;
     p.at = p.ip + p.ip_n;
     __builtin_memcpy(p.at, at, kept);
+    return p;
+}
+
+void icmp_unreachable_later(const struct ip *from, const struct ip *to, uint8_t protocol,
+                            const uint8_t *at, uint32_t n, enum unreachable why)
+{
+    uint8_t quoted[LAN_HEAD_MAX + LATER_MAX];
+    struct packet p = later(from, to, protocol, at, n, quoted);
     icmp_unreachable(&p, why);
+}
+
+void icmp_too_big_later(const struct ip *from, const struct ip *to, uint8_t protocol,
+                        const uint8_t *at, uint32_t n, uint32_t mtu)
+{
+    uint8_t quoted[LAN_HEAD_MAX + LATER_MAX];
+    struct packet p = later(from, to, protocol, at, n, quoted);
+    icmp_too_big(&p, mtu);
 }

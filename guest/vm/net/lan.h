@@ -96,3 +96,5 @@ void icmp_too_big(const struct packet *p, uint32_t mtu);
 /* The same of a packet that is not there any more, but for the first bytes in it. */
 void icmp_unreachable_later(const struct ip *from, const struct ip *to, uint8_t protocol,
                             const uint8_t *at, uint32_t n, enum unreachable why);
+void icmp_too_big_later(const struct ip *from, const struct ip *to, uint8_t protocol,
+                        const uint8_t *at, uint32_t n, uint32_t mtu);
