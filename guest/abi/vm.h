@@ -64,8 +64,8 @@ enum vm_net_events {
     /* A new connection to the machine's port that is in bits 16 to 31. The machine connects to it,
      * or closes it. */
     VM_NET_ACCEPTED = 1 << 5,
-    /* Of UDP: a datagram that may not be cut up was too long for its way, which takes the bytes, with
-     * IP's header, that are in bits 16 to 31. */
+    /* Of UDP: its way takes packets of no more than the bytes that are in bits 16 to 31, IP's header
+     * with them; what is longer, and may not be cut up, is lost. */
     VM_NET_NARROW = 1 << 6,
 };
 struct vm_net_event {

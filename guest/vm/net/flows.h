@@ -9,8 +9,10 @@ struct flow {
     bool open, readable;
     struct ip from, to;          /* of what the machine sends */
     uint16_t from_port, to_port; /* or what its protocol has in their place */
-    uint16_t last;               /* of an echo: the sequence number that was sent last */
-    uint32_t mtu;                /* of the way beyond the host; 0: as long as any */
+    uint16_t
+        last; /* sent: of an echo the sequence number; of UDP the length of the packet, if that
+                    * may not be cut up */
+    uint32_t mtu; /* of the way beyond the host; 0: as long as any */
     uint64_t used_ns;
 };
 

@@ -75,6 +75,7 @@ void udp_packet(const struct packet *p)
         icmp_too_big(p, f->mtu);
         return;
     }
+    f->last = (uint16_t)(p->whole && !p->joined ? p->ip_n + p->n : 0);
     if (host_net_send(flow_id(&flows, f), p->at + HEADER, n - HEADER) < 0) {
         icmp_unreachable(p, UNREACHABLE_PORT);
         flow_close(&flows, f);
@@ -104,7 +105,8 @@ void udp_event(uint32_t id, uint32_t events)
     if (!(events & VM_NET_NARROW))
         return;
     f->mtu = events >> 16;
-    icmp_too_big_later(&f->from, &f->to, PROTOCOL_UDP, head, HEADER, f->mtu);
+    if (f->last > f->mtu)
+        icmp_too_big_later(&f->from, &f->to, PROTOCOL_UDP, head, HEADER, f->mtu);
 }
 
 /* As long as there is room for a frame. What needs several is lost where there is none for all. */

@@ -23,6 +23,7 @@
 #define ASKED_MAX 256u
 #define TIMER_ID (UINT32_MAX - 1)    /* of what is looked at now and then */
 #define LISTENER_ID (UINT32_MAX - 2) /* of the first exposed port, the others below it */
+#define MTU_USUAL 1500               /* the machine's own */
 #define IDLE_NS (3600 * SECOND)
 #define IDLE_UDP_NS (60 * SECOND)
 
@@ -411,6 +412,21 @@ static uint32_t connected(struct socket *s)
     return VM_NET_OPENED | VM_NET_READABLE;
 }
 
+/* Of UDP: VM_NET_NARROW, when that is news. */
+static uint32_t narrowed(struct socket *s)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    bool v4 = memcmp(s->flow.address, mapped, sizeof mapped) == 0;
+    int mtu = 0;
+    socklen_t size = sizeof mtu;
+    if (getsockopt(s->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
+                   &size) < 0 ||
+        mtu <= 0 || mtu >= MTU_USUAL || (uint32_t)mtu == s->mtu)
+        return 0;
+    s->mtu = (uint32_t)mtu;
+    return VM_NET_NARROW | s->mtu << 16;
+}
+
 static uint32_t events_of(struct network *n, struct socket *s, uint32_t polled)
 {
     uint32_t out = 0;
@@ -424,6 +440,8 @@ static uint32_t events_of(struct network *n, struct socket *s, uint32_t polled)
         out |= VM_NET_FAILED; /* nobody took a datagram */
     if (polled & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP))
         out |= VM_NET_READABLE;
+    if (s->state == DATAGRAMS && !echo && polled & (EPOLLOUT | EPOLLERR))
+        out |= narrowed(s);
     if (polled & EPOLLOUT)
         out |= VM_NET_WRITABLE;
     if (s->cleared && polled & EPOLLOUT)

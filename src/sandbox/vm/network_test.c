@@ -349,6 +349,25 @@ static void a_datagram_that_nobody_takes_is_told(void **state)
     close_place(&p);
 }
 
+/* Of what a way takes, that is: as much as the machine's own frames, or less. */
+static void a_narrow_way_is_told(void **state)
+{
+    (void)state;
+    struct place p;
+    uint16_t port;
+    int mtu = 0;
+    socklen_t size = sizeof mtu;
+    open_place(&p);
+    int fd = deaf_port(&port);
+    assert_int_equal(getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &size), 0);
+    assert_int_equal(connect_by(&p, 300, VM_NET_UDP, HOST_ADDRESS, port), 0);
+    uint32_t events = await_event(&p, 300, VM_NET_WRITABLE);
+    assert_int_equal(events >> 16, mtu < 1500 ? mtu : 0);
+    assert_int_equal((events & VM_NET_NARROW) != 0, mtu < 1500);
+    close(fd);
+    close_place(&p);
+}
+
 static void a_reset_is_one_outside(void **state)
 {
     (void)state;
@@ -878,6 +897,7 @@ int main(void)
         cmocka_unit_test(what_the_rules_refuse_has_no_socket),
         cmocka_unit_test(nobody_there_is_a_failure),
         cmocka_unit_test(a_datagram_that_nobody_takes_is_told),
+        cmocka_unit_test(a_narrow_way_is_told),
         cmocka_unit_test(a_reset_is_one_outside),
         cmocka_unit_test(there_are_limits),
         cmocka_unit_test(so_many_bytes_and_no_more),
