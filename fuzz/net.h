@@ -67,6 +67,11 @@ uint64_t host_now_ns(void)
     return world.now_ns;
 }
 
+uint64_t host_wall_ns(void)
+{
+    return 1700000000000000000u + world.now_ns;
+}
+
 void host_entropy(void *at, uint32_t n)
 {
     memset(at, 0x11, n);
@@ -187,7 +192,7 @@ static inline void begin_anew(void)
     static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
     memset(world.there, 0, sizeof world.there);
     world.event_count = 0;
-    lan_switch(true, mac);
+    lan_switch(LAN_WAY_V4 | LAN_WAY_V6 | LAN_WAY_V6_FAR, mac);
 }
 
 /* To a connection to the machine that there is not, that it has come. */

@@ -8,6 +8,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "abi/plan.h"
+
 /* ---- the emulator's linear memory ------------------------------------------------------- */
 
 /* The emulator's own data lies below; RAM begins here and is all that follows. A module has
@@ -62,6 +64,9 @@ enum vm_net_events {
     /* A new connection to the machine's port that is in bits 16 to 31. The machine connects to it,
      * or closes it. */
     VM_NET_ACCEPTED = 1 << 5,
+    /* Of UDP: its way takes packets of no more than the bytes that are in bits 16 to 31, IP's header
+     * with them; what is longer, and may not be cut up, is lost. */
+    VM_NET_NARROW = 1 << 6,
 };
 struct vm_net_event {
     uint32_t id;
@@ -136,8 +141,8 @@ struct vm_resume {
     uint64_t
         machine; /* a number of this machine's own, for its host name and machine id */
     uint64_t disk_bytes; /* that it may write to its disk; 0: all that is there */
-    uint8_t network;     /* 1: it has one, and its addresses are to be set */
-    uint8_t mac[6];      /* zeros: the one that the card says */
+    uint8_t network;     /* enum lan_ways; 0: it has none. Its addresses are to be set */
+    uint8_t mac[6];      /* of its card, if it has one */
     uint8_t zero;
 };
 #define VM_CERTIFICATES_MAX (VM_FRAME_MAX - (uint32_t)sizeof(struct vm_resume))

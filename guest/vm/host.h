@@ -21,6 +21,9 @@
  * be another clock. */
 HOST(now_ns) uint64_t host_now_ns(void);
 
+/* Nanoseconds since 1970, as this computer's clock says; it may go back. */
+HOST(wall_ns) uint64_t host_wall_ns(void);
+
 /* Unpredictable bytes, different in every machine. */
 HOST(entropy) void host_entropy(void *at, uint32_t n);
 

@@ -28,7 +28,7 @@ enum place {
 static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
                                                    PLACE_DISK_2, PLACE_DISK_3};
 
-static const uint8_t usual_mac[6] = {2, 0, 0, 0, 0, 1};
+static const uint8_t usual_mac[6] = LAN_MACHINE_MAC;
 
 /* Between two looks at the timer: about a tenth of a millisecond. */
 #define SLICE 20000u
@@ -184,6 +184,7 @@ void machine_resume(void)
 {
     clock_resume();
     generation_renew();
+    machine_network(0, lan.mac);
 }
 
 void machine_forget(void)
@@ -207,8 +208,11 @@ void machine_balloon(uint32_t mb)
     balloon_want(mb);
 }
 
-void machine_network(bool on, const uint8_t mac[6])
+void machine_network(uint32_t ways, const uint8_t mac[6])
 {
-    net_switch(on);
-    lan_switch(on, mac);
+    if (ways)
+        net_switch(true);
+    lan_switch(ways, mac);
+    if (!ways)
+        net_switch(false);
 }

@@ -42,6 +42,14 @@ static bool host_now(struct world *w, uint64_t *cells, struct err *e)
     return true;
 }
 
+static bool host_wall(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w;
+    (void)e;
+    cells[0] = (uint64_t)os_real_ms() * 1000000;
+    return true;
+}
+
 /* Blocks of a hash of the number of bytes before. */
 static void foresee(struct computer *c, unsigned char *out, size_t n)
 {
@@ -226,6 +234,7 @@ const struct engine_import *computer_imports(size_t *count)
 {
     static const struct engine_import rows[] = {
         {"host", "now_ns", ":I", host_now},
+        {"host", "wall_ns", ":I", host_wall},
         {"host", "entropy", "ii:", entropy},
         {"host", "read", "iii:i", channel_read},
         {"host", "write", "iii:i", channel_write},
@@ -398,9 +407,10 @@ bool computer_resume(struct computer *c, struct err *e)
     return call(c, "vm_resume", &cell, 0, e);
 }
 
-bool computer_connect(struct computer *c, const uint8_t mac[6], struct err *e)
+bool computer_connect(struct computer *c, uint32_t ways, const uint8_t mac[6],
+                      struct err *e)
 {
-    uint64_t cells[2] = {1, 0};
+    uint64_t cells[2] = {ways, 0};
     for (unsigned i = 0; i < 6; i++)
         cells[1] |= (uint64_t)mac[i] << 8 * i;
     return call(c, "vm_network", cells, 2, e);

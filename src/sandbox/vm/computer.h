@@ -47,8 +47,9 @@ bool computer_start(struct computer *c, uint32_t ram_mb, struct str program,
                     struct err *e);
 /* Continues from an image; its clock is set to the host's. */
 bool computer_resume(struct computer *c, struct err *e);
-/* Connects its network card. */
-bool computer_connect(struct computer *c, const uint8_t mac[6], struct err *e);
+/* Connects its network card, to a network with these ways (enum lan_ways); 0: disconnects it. */
+bool computer_connect(struct computer *c, uint32_t ways, const uint8_t mac[6],
+                      struct err *e);
 
 #define COMPUTER_RUNS 0ull /* runnable at once */
 /* Runs about that many instructions. *wake_ns: COMPUTER_RUNS, or it is idle until then

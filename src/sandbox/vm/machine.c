@@ -10,6 +10,7 @@
 #include "vm/computer.h"
 #include "vm/image.h"
 #include "vm/network.h"
+#include "vm/ways.h"
 
 #define SLICE 150000u                     /* instructions */
 #define INBOX_MAX ((size_t)64 << 20)      /* the protocol's windows are far below */
@@ -128,7 +129,7 @@ static void machine_loop(struct machine *m, struct err *why)
 {
     uint64_t wake_ns;
     bool runs = computer_resume(m->computer, why) &&
-                (!m->network || computer_connect(m->computer, m->mac, why));
+                (!m->network || computer_connect(m->computer, ways_here(), m->mac, why));
     while (runs && !is_stopping(m)) {
         m->took = false;
         runs = computer_run(m->computer, SLICE, &wake_ns, why);
@@ -201,7 +202,7 @@ static struct machine *machine_new(const struct machine_events *events)
 static bool get_network(struct machine *m, const struct machine_options *o, struct err *e)
 {
     const struct vm_network *rules = o->network;
-    static const uint8_t none[6], usual[6] = {2, 0, 0, 0, 0, 1};
+    static const uint8_t none[6], usual[6] = LAN_MACHINE_MAC;
     if (m->wake < 0)
         return err_set(e, ERR_BUSY, "there is no descriptor for a machine: %m");
     if (!rules)

@@ -13,6 +13,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "abi/plan.h"
 #include "os/os.h"
 #include "vm/lookup.h"
 #include "vm/sockets.h"
@@ -22,6 +23,7 @@
 #define ASKED_MAX 256u
 #define TIMER_ID (UINT32_MAX - 1)    /* of what is looked at now and then */
 #define LISTENER_ID (UINT32_MAX - 2) /* of the first exposed port, the others below it */
+#define MTU_USUAL 1500               /* the machine's own */
 #define IDLE_NS (3600 * SECOND)
 #define IDLE_UDP_NS (60 * SECOND)
 
@@ -245,9 +247,12 @@ static int32_t begin(struct network *n, struct socket *s, uint32_t id, uint16_t 
 static bool is_proxy(const struct network *n, const uint8_t address[16], uint32_t kind,
                      uint32_t port)
 {
-    static const uint8_t gateway[16] = {[10] = 0xff, 0xff, 192, 168, 127, 1};
+    static const uint8_t v6[16] = LAN_V6(LAN_END_GATEWAY);
+    uint8_t v4[16] = {[10] = 0xff, 0xff};
+    uint32_t gateway = htonl(LAN_GATEWAY);
+    memcpy(v4 + 12, &gateway, 4);
     return n->rules->proxy && kind == VM_NET_TCP && port == VM_PROXY_PORT &&
-           memcmp(address, gateway, sizeof gateway) == 0;
+           (!memcmp(address, v4, sizeof v4) || !memcmp(address, v6, sizeof v6));
 }
 
 /* The proxy has the other end of a pair of sockets. */
@@ -439,6 +444,21 @@ static uint32_t connected(struct socket *s)
     return VM_NET_OPENED | VM_NET_READABLE;
 }
 
+/* Of UDP: VM_NET_NARROW, when that is news. */
+static uint32_t narrowed(struct socket *s)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    bool v4 = memcmp(s->flow.address, mapped, sizeof mapped) == 0;
+    int mtu = 0;
+    socklen_t size = sizeof mtu;
+    if (getsockopt(s->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
+                   &size) < 0 ||
+        mtu <= 0 || mtu >= MTU_USUAL || (uint32_t)mtu == s->mtu)
+        return 0;
+    s->mtu = (uint32_t)mtu;
+    return VM_NET_NARROW | s->mtu << 16;
+}
+
 static uint32_t events_of(struct network *n, struct socket *s, uint32_t polled)
 {
     uint32_t out = 0;
@@ -452,6 +472,8 @@ static uint32_t events_of(struct network *n, struct socket *s, uint32_t polled)
         out |= VM_NET_FAILED; /* nobody took a datagram */
     if (polled & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP))
         out |= VM_NET_READABLE;
+    if (s->state == DATAGRAMS && !echo && polled & (EPOLLOUT | EPOLLERR))
+        out |= narrowed(s);
     if (polled & EPOLLOUT)
         out |= VM_NET_WRITABLE;
     if (s->cleared && polled & EPOLLOUT)

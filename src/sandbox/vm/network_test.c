@@ -19,6 +19,7 @@
 #include "os/os.h"
 #include "vm/hello_test.h"
 #include "vm/network.h"
+#include "vm/ways.h"
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -186,6 +187,102 @@ static void bytes_go_both_ways(void **state)
     close_place(&p);
 }
 
+/* ---- IPv6 ------------------------------------------------------------------------- */
+
+static int32_t connect_v6(struct place *p, uint32_t id, enum vm_net_kind kind,
+                          const char *address, uint32_t port)
+{
+    uint8_t at[16];
+    int32_t out = 0;
+    assert_int_equal(inet_pton(AF_INET6, address, at), 1);
+    assert_true(network_connect(p->network, id, kind, at, port, &out, &p->e));
+    return out;
+}
+
+/* A server at ::1, whose port is filled in. */
+static int listen_v6(uint16_t *port, int type)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    socklen_t size = sizeof a;
+    int fd = socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_true(type == SOCK_DGRAM || listen(fd, 8) == 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
+    *port = ntohs(a.sin6_port);
+    return fd;
+}
+
+#define HOST_V6 "fd63:6c6f:6368::fe"
+
+static void the_loopback_has_an_address_of_ipv6(void **state)
+{
+    (void)state;
+    static const uint8_t loopback[16] = {[15] = 1};
+    struct place p;
+    char bytes[16];
+    int32_t sent = 0;
+    uint16_t port;
+    open_place(&p);
+    if (!(ways_here() & LAN_WAY_V6)) { /* of a computer that has none */
+        assert_int_equal(connect_v6(&p, 1, VM_NET_TCP, HOST_V6, 80), VM_NET_UNREACHABLE);
+        close_place(&p);
+        return;
+    }
+    int listener = listen_v6(&port, SOCK_STREAM), server = listen_v6(&port, SOCK_DGRAM);
+    assert_int_equal(connect_v6(&p, 300, VM_NET_UDP, HOST_V6, port), 0);
+    assert_true(network_send(p.network, 300, STR("time?"), &sent, &p.e));
+    assert_int_equal(recv(server, bytes, sizeof bytes, 0), 5);
+    close(server);
+    close(listener);
+    listener = listen_v6(&port, SOCK_STREAM);
+    assert_int_equal(connect_v6(&p, 7, VM_NET_TCP, HOST_V6, port), 0);
+    assert_memory_equal(p.asked.peer.address, loopback, 16);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 7, VM_NET_OPENED);
+    assert_true(network_send(p.network, 7, STR("ping"), &sent, &p.e));
+    assert_int_equal(read(fd, bytes, sizeof bytes), 4);
+    assert_int_equal(write(fd, "pong!", 5), 5);
+    await_event(&p, 7, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 7, bytes, sizeof bytes), 5);
+    assert_true(network_end(p.network, 7, false, &p.e));
+    assert_memory_equal(p.asked.flow.address, loopback, 16);
+    assert_int_equal(p.asked.flow.received_bytes, 5);
+    close(fd);
+    close(listener);
+    close_place(&p);
+}
+
+/* The rest of the plan's network is nobody's, whatever the rules say. */
+static void neighbours_of_ipv6_are_nobody(void **state)
+{
+    (void)state;
+    static const char *const nobody[] = {"fd63:6c6f:6368::",     "fd63:6c6f:6368::1",
+                                         "fd63:6c6f:6368::2",    HOST_V6 "fe",
+                                         "fd63:6c6f:6368::1:fe", "fd63:6c6f:6368::3"};
+    struct place p;
+    open_place(&p);
+    for (size_t i = 0; i < LENGTH(nobody); i++)
+        assert_int_equal(connect_v6(&p, 1, VM_NET_TCP, nobody[i], p.port),
+                         VM_NET_UNREACHABLE);
+    assert_int_equal(p.asked.peer.port, 0); /* they were not asked */
+    p.asked.allows = false;
+    assert_int_equal(connect_v6(&p, 1, VM_NET_TCP, HOST_V6, p.port), VM_NET_DENIED);
+    close_place(&p);
+}
+
+static void a_way_is_one_that_leads_further(void **state)
+{
+    (void)state;
+    static const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
+    static const uint8_t loopback[16] = {[15] = 1}, link[16] = {0xfe, 0x80, [15] = 9};
+    uint32_t ways = ways_here();
+    assert_true(ways & LAN_WAY_V4);
+    assert_true(ways & LAN_WAY_V6 || !(ways & LAN_WAY_V6_FAR));
+    assert_true(ways_lead_to(v4));
+    assert_int_equal(ways_lead_to(loopback), (ways & LAN_WAY_V6) != 0);
+    assert_false(ways_lead_to(link)); /* of which network? */
+}
+
 static void what_the_rules_refuse_has_no_socket(void **state)
 {
     (void)state;
@@ -249,6 +346,25 @@ static void a_datagram_that_nobody_takes_is_told(void **state)
     assert_int_equal(sent, 5);
     await_event(&p, 300, VM_NET_FAILED);
     assert_true(network_end(p.network, 300, false, &p.e));
+    close(fd);
+    close_place(&p);
+}
+
+/* Of what a way takes, that is: as much as the machine's own frames, or less. */
+static void a_narrow_way_is_told(void **state)
+{
+    (void)state;
+    struct place p;
+    uint16_t port;
+    int mtu = 0;
+    socklen_t size = sizeof mtu;
+    open_place(&p);
+    int fd = deaf_port(&port);
+    assert_int_equal(getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &size), 0);
+    assert_int_equal(connect_by(&p, 300, VM_NET_UDP, HOST_ADDRESS, port), 0);
+    uint32_t events = await_event(&p, 300, VM_NET_WRITABLE);
+    assert_int_equal(events >> 16, mtu < 1500 ? mtu : 0);
+    assert_int_equal((events & VM_NET_NARROW) != 0, mtu < 1500);
     close(fd);
     close_place(&p);
 }
@@ -830,9 +946,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_go_both_ways),
+        cmocka_unit_test(the_loopback_has_an_address_of_ipv6),
+        cmocka_unit_test(neighbours_of_ipv6_are_nobody),
+        cmocka_unit_test(a_way_is_one_that_leads_further),
         cmocka_unit_test(what_the_rules_refuse_has_no_socket),
         cmocka_unit_test(nobody_there_is_a_failure),
         cmocka_unit_test(a_datagram_that_nobody_takes_is_told),
+        cmocka_unit_test(a_narrow_way_is_told),
         cmocka_unit_test(a_reset_is_one_outside),
         cmocka_unit_test(there_are_limits),
         cmocka_unit_test(so_many_bytes_and_no_more),

@@ -30,6 +30,7 @@ struct socket {
     bool shut;             /* the machine sends no more: behind `first` */
     uint32_t held;         /* events that wait until the rate allows more */
     uint64_t moved_ns;     /* the last byte, either way */
+    uint32_t mtu;          /* of its way, as the machine was told; 0: it was not */
 };
 
 struct network {

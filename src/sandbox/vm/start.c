@@ -5,6 +5,7 @@
 #include "os/os.h"
 #include "vm/certificates.h"
 #include "vm/table.h"
+#include "vm/ways.h"
 
 /* ---- requests ------------------------------------------------------------------- */
 
@@ -178,9 +179,10 @@ static void send_resume(struct vm *m, struct str certificates)
     scoped_buf struct buf payload;
     struct vm_resume r = {.wall_ns = (uint64_t)os_real_ms() * 1000000,
                           .disk_bytes = m->made_of.disk_bytes};
+    static const uint8_t none[6], usual[6] = LAN_MACHINE_MAC;
     const struct vm_network *net = m->made_of.network;
-    r.network = net != NULL;
-    memcpy(r.mac, net ? net->mac : r.mac, sizeof r.mac);
+    r.network = net ? (uint8_t)ways_here() : 0;
+    memcpy(r.mac, net && memcmp(net->mac, none, 6) ? net->mac : usual, sizeof r.mac);
     os_random(r.entropy, sizeof r.entropy);
     os_random(&r.machine, sizeof r.machine);
     m->unready++;
