@@ -94,7 +94,7 @@ $(OUT)/cloche-sql: $(OUT)/src/sandbox/sql/sql_main.o $(OUT)/cloche.a
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) $(shell pkg-config --libs sqlite3) -pthread -lm
 $(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/sandbox/vm/%_main.o \
-        $(call of-rooms,base os json crypto cache engine vm) \
+        $(call of-rooms,base os json crypto cache engine vfs fuse vm) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
 # Never shipped, and deep in build/: these know where the library is.

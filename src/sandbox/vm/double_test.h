@@ -284,6 +284,10 @@ static inline void hear(struct machine *d, const struct frame *f)
             frame_put(&d->out, 7, VM_OUT, STR("?"));
         if (!doubles.never_ready)
             frame_put(&d->out, 0, VM_READY, STR(""));
+    } else if (f->verb == VM_MOUNT || f->verb == VM_UNMOUNT) {
+        struct vm_mounted said = {0};
+        memcpy(&said.number, f->payload.at, sizeof said.number);
+        frame_put(&d->out, 0, VM_MOUNTED, (struct str){(const char *)&said, sizeof said});
     } else if (f->verb == VM_PING) {
         frame_put(&d->out, 0, VM_PONG, f->payload);
     } else if (f->verb == VM_TEXT) {
