@@ -97,6 +97,9 @@ $(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/sand
         $(call of-rooms,base os json crypto cache engine vfs fuse vm) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
+$(OUT)/cloche-fuse-here: $(OUT)/src/sandbox/fuse/here_main.o $(call of-rooms,base os vfs fuse)
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
 # Never shipped, and deep in build/: these know where the library is.
 $(filter $(OUT)/src/%,$(TESTS:%.c=$(OUT)/%)): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)

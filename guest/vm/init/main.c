@@ -130,7 +130,7 @@ static void take_frame(const struct vm_frame *f, const uint8_t *payload)
         break;
     case VM_MOUNT:
     case VM_UNMOUNT:
-        mounts_frame(f, payload);
+        mounts_frame(f, payload, own_machine);
         break;
     case VM_POWER_OFF:
         end_machine(END_POWER_OFF);

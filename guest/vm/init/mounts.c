@@ -53,7 +53,15 @@ static bool bind_at(const struct vm_mount_head *head, char *place)
     return false;
 }
 
-void mounts_frame(const struct vm_frame *f, const uint8_t *payload)
+static bool perform(const struct vm_frame *f, const struct vm_mount_head *head,
+                    char *place)
+{
+    if (f->verb == VM_MOUNT)
+        return bind_at(head, place);
+    return umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
+}
+
+void mounts_frame(const struct vm_frame *f, const uint8_t *payload, bool own_machine)
 {
     struct vm_mount_head head;
     char place[PATH_MAX];
@@ -63,8 +71,8 @@ void mounts_frame(const struct vm_frame *f, const uint8_t *payload)
     memcpy(&head, payload, sizeof head);
     memcpy(place, payload + sizeof head, n);
     place[n] = 0;
-    bool done = f->verb == VM_MOUNT ? bind_at(&head, place)
-                                    : umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
+    errno = ENOSYS;
+    bool done = own_machine && perform(f, &head, place);
     struct vm_mounted said = {.number = head.number,
                               .failed = done ? 0 : (uint32_t)errno};
     port_say(0, VM_MOUNTED, &said, sizeof said);

@@ -170,9 +170,6 @@ void session_free_all(struct vm *m);
 /* VM_MOUNTED; with vm.lock held. false: nothing was asked. */
 bool mounts_heard(struct vm *m, struct str payload);
 void mounts_free_all(struct vm *m);
-/* What is done there afterwards fails in the machine. The tree is the caller's again, also
- * that of a machine that has ended. NULL: nothing is mounted there. */
-struct vfs *vm_unmount(struct vm *m, const char *place);
 
 /* ---- keyboard.c ----------------------------------------------------------------- */
 

@@ -25,3 +25,6 @@ struct vm_mount {
  * ERR_INVALID (the place), ERR_CONFLICT (a mount is there), ERR_LIMIT, ERR_TIMEOUT, or as
  * vm_find() if it has ended: the tree is the caller's still. */
 bool vm_mount(struct vm *m, const struct vm_mount *what, struct err *e);
+/* What is done there afterwards fails in the machine. The tree is the caller's again, also
+ * that of a machine that has ended. NULL: nothing is mounted there. */
+struct vfs *vm_unmount(struct vm *m, const char *place);
