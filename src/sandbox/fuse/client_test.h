@@ -174,7 +174,7 @@ static inline int begin_session(void)
     struct fuse_init_in in = {.major = FUSE_KERNEL_VERSION,
                               .minor = FUSE_KERNEL_MINOR_VERSION,
                               .max_readahead = 1 << 17,
-                              .flags = UINT32_MAX & ~FUSE_INIT_EXT};
+                              .flags = ~(1u << 30)} /* without FUSE_INIT_EXT */;
     return ask(FUSE_INIT, 0, &in, sizeof in);
 }
 
