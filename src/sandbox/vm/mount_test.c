@@ -1,7 +1,6 @@
 /* Mounts, over a stand-in for the machine. */
 #include <errno.h>
 
-#include "fuse/fuse.h"
 #include "vfs/vfs.h"
 #include "vm/double_test.h"
 #include "vm/mounts.h"
