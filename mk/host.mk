@@ -112,9 +112,9 @@ $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
 
 ifeq ($(MODE),release)
 program: build/cloche build/cloche-sql     ## the program of this MODE
-conformance: build/cloche-conformance build/cloche-vm-core build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
+conformance: build/cloche-conformance build/cloche-vm-core build/cloche-fuse-here build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
 
-build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
+build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-fuse-here build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 else
 program: $(OUT)/cloche

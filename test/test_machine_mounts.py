@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 
+from conftest import ROOT
 from machine_doors import needs_image
 
 pytestmark = needs_image
-CLOCHE = os.path.join(os.path.dirname(__file__), "..", "build", "cloche")
+CLOCHE = str(ROOT / "build" / "cloche")
 
 
 def run(command, *mounts, code=0, **more):

@@ -1,6 +1,6 @@
 """The file server of machines' mounts against the host's own file system: the same operations, chosen at
 random, on a folder and on its mount, with the same results. This computer's kernel stands for the
-machine's: it mounts the folder by /dev/fuse (build/release/cloche-fuse-here), so no machine is needed."""
+machine's: it mounts the folder by /dev/fuse (build/cloche-fuse-here), so no machine is needed."""
 import errno
 import os
 import random
@@ -11,10 +11,12 @@ import time
 
 import pytest
 
-HERE = os.path.join(os.path.dirname(__file__), "..", "build", "release", "cloche-fuse-here")
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or not os.access("/dev/fuse", os.W_OK) or not os.path.exists(HERE),
-    reason="needs the right to mount, /dev/fuse, and build/release/cloche-fuse-here")
+import needs
+from conftest import ROOT
+
+HERE = ROOT / "build" / "cloche-fuse-here"
+pytestmark = [needs.installed(HERE, by="make conformance"),
+              needs.system(os.geteuid() == 0 and os.access("/dev/fuse", os.W_OK), "no right to mount by /dev/fuse")]
 SECONDS = float(os.environ.get("CLOCHE_FSX_SECONDS", "10"))
 
 
