@@ -169,3 +169,21 @@ def test_a_command_that_is_stopped_changes_no_note(server):
         mounts: [{mount: '/vault', mode: 'rw'}]}); return [r.timedOut, r.changed];""")["result"]
     assert got[0] is True and len(got) == 2 and not got[1]
     assert not os.path.exists(server.vault / "new.md")
+
+
+def test_a_machine_may_have_mounts_for_as_long_as_it_is_there(server):
+    got = server("""const m = await vm.start({ramMB: 512, mounts: ['/data', {mount: '/fixed', at: '/in'}]});
+        const at = {machine: m.machine};
+        const one = await vm.exec('echo x > /data/g; cat /in/g', at), two = await vm.exec('rm /data/g; ls /in', at);
+        let refused; try { await vm.start({mounts: ['/vault']}); } catch (e) { refused = e.message; }
+        return [one.stdout, two.stdout, refused];""")["result"]
+    assert got[:2] == ["x\n", "f\n"] and "by a command" in got[2]
+
+
+def test_a_machine_is_not_used_where_its_mounts_are_not_given(server):
+    (server.vault / ".cloche").mkdir(exist_ok=True)
+    code = """const m = await vm.start({mounts: ['/data']});
+        return (await vm.exec('ls /data', {machine: m.machine})).stdout;"""
+    assert server(code)["result"] == "f\n"
+    (server.vault / ".cloche" / "policy.json").write_text('{"mounts": [{"guest": "/fixed", "host": "/x"}]}')
+    assert "no mount '/data'" in json.dumps(server(code))

@@ -164,7 +164,8 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     if (machine_use_permitted(&r->use, word, more, options, e) &&
         fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
-    if (r->machine && !machine_mounts_open(&o->mounts, &r->call, r->machine, e))
+    if (r->machine && (!machine_mounts_may(&r->call, r->machine, e) ||
+                       !machine_mounts_open(&o->mounts, &r->call, r->machine, e)))
         vm_release(take(r->machine));
     if (r->machine && o->network)
         machine_net_open(machine_net_of(r->machine));

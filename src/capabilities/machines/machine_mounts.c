@@ -1,6 +1,8 @@
 /* Mounts of a command: the policy's folders and the vault. */
 #include "machines/machine_mounts.h"
 
+#include <stdio.h>
+
 #include "guard/guard.h"
 #include "machines/internal.h"
 #include "os/os.h"
@@ -124,11 +126,14 @@ static bool find_folder(const struct tool_call *c, const struct machine_mount *m
 
 /* The tree is the machine's from here on, or freed. */
 static bool show(struct machine_mount *m, struct vm *in, const struct vfs_mount *how,
-                 struct err *e)
+                 const char *label, struct err *e)
 {
     scoped(vfs_free) struct vfs *tree = vfs_new(&quota);
-    struct vm_mount what = {
-        .tree = tree, .at = how->at, .place = m->at, .writable = how->writable};
+    struct vm_mount what = {.tree = tree,
+                            .at = how->at,
+                            .place = m->at,
+                            .writable = how->writable,
+                            .label = label};
     if (!vfs_mount(tree, how, e) || !vm_mount(in, &what, e))
         return err_wrap(e, "the mount %.*s", STR_ARGS(str_cut(m->of, 100)));
     (void)take(tree);
@@ -136,7 +141,7 @@ static bool show(struct machine_mount *m, struct vm *in, const struct vfs_mount 
 }
 
 static bool open_folder(struct machine_mount *m, const struct tool_call *c, struct vm *in,
-                        struct err *e)
+                        bool stays, struct err *e)
 {
     struct policy_mount of;
     struct vfs_mount how;
@@ -150,7 +155,10 @@ static bool open_folder(struct machine_mount *m, const struct tool_call *c, stru
     how.at = AT;
     how.overlay = m->mode == MOUNT_OVERLAY;
     how.writable = how.overlay || (how.writable && m->mode != MOUNT_RO);
-    return show(m, in, &how, e);
+    scoped(free) char *label = NULL;
+    must(asprintf(&label, "%s %s %s", how.writable && !how.overlay ? "rw" : "ro",
+                  of.guest, of.host) > 0);
+    return show(m, in, &how, stays ? label : NULL, e);
 }
 
 /* ---- the vault ------------------------------------------------------------------------ */
@@ -177,7 +185,7 @@ static bool open_vault(struct machine_mounts *all, struct machine_mount *m,
     if (m->mode == MOUNT_OVERLAY)
         how->overlay = how->writable = true;
     tool_vault_begin(&all->vault);
-    return show(m, in, how, e);
+    return show(m, in, how, NULL, e);
 }
 
 bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
@@ -187,10 +195,49 @@ bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
     struct err none = {0};
     for (size_t i = 0; ok && i < m->count; i++)
         ok = str_is(m->all[i].of, TOOL_VAULT) ? open_vault(m, &m->all[i], c, in, e)
-                                              : open_folder(&m->all[i], c, in, e);
+                                              : open_folder(&m->all[i], c, in, false, e);
     if (!ok)
         (void)machine_mounts_close(m, in, false, &none);
     return ok;
+}
+
+bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
+                         struct vm *in, struct err *e)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (str_is(m->all[i].of, TOOL_VAULT))
+            return err_set(
+                e, ERR_INVALID,
+                "the vault is mounted by a command (vm.exec), not by vm.start");
+        else if (!open_folder(&m->all[i], c, in, true, e))
+            return false;
+    return true;
+}
+
+/* Does the policy still mount it, as far as it is mounted? */
+static bool is_given(void *arg, const char *place, const char *label, bool writable)
+{
+    const struct permit *p = arg;
+    struct json_iter it = json_iter(policy_mounts(p->policy));
+    (void)place, (void)writable;
+    while (json_next(&it)) {
+        struct policy_mount own = policy_mount(it.value);
+        scoped(free) char *given = NULL;
+        must(asprintf(&given, "%s %s", own.guest, own.host) > 0);
+        if (!strcmp(label + 3, given))
+            return label[1] == 'o' || (own.writable && !p->read_only);
+    }
+    return false;
+}
+
+bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e)
+{
+    struct permit *p = (struct permit *)(uintptr_t)&c->place->permit;
+    return vm_each_mount(in, is_given, p) ||
+           err_set(
+               e, ERR_DENIED,
+               "the machine was started with a folder that the policy does not mount here; "
+               "nothing ran");
 }
 
 bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,

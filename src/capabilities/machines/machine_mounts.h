@@ -25,6 +25,12 @@ bool machine_mounts_read(struct machine_mounts *m, const struct json *v, struct 
  * name), ERR_DENIED, or as vm_mount(). */
 bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
                          struct vm *in, struct err *e);
+/* The same for as long as the machine is there; the vault is no such mount (ERR_INVALID). */
+bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
+                         struct vm *in, struct err *e);
+/* May the call see what stays mounted in the machine? false and ERR_DENIED: the policy of its
+ * vault does not mount all of it. */
+bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e);
 /* Takes them away; `keep`: what the command changed in the vault is written to it. false and
  * *e: it was not, and the vault is as it was. */
 bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,

@@ -18,6 +18,7 @@ struct vm_mounted_at {
     bool writable;
     bool answered, leaving;
     uint32_t failed; /* errno of the machine's */
+    char *label;     /* NULL: none */
     char place[];
 };
 
@@ -79,6 +80,7 @@ static void mounted_remove(struct vm *m, struct vm_mounted_at *x)
     while (*at != x)
         at = &(*at)->next;
     *at = x->next;
+    free(x->label);
     free(x);
 }
 
@@ -133,7 +135,9 @@ static bool mount_begin(struct vm *m, const struct vm_mount *what, uint32_t numb
 {
     size_t n = strlen(what->place) + 1;
     struct vm_mounted_at *x = mem_new(sizeof *x + n);
-    *x = (struct vm_mounted_at){.number = number, .writable = what->writable};
+    *x = (struct vm_mounted_at){.number = number,
+                                .writable = what->writable,
+                                .label = what->label ? mem_strdup(what->label) : NULL};
     memcpy(x->place, what->place, n);
     struct vm_mounted_at **last = &m->mounts;
     while (*last)
@@ -174,4 +178,17 @@ struct vfs *vm_unmount(struct vm *m, const char *place)
     }
     pthread_mutex_unlock(&m->lock);
     return number ? fuse_remove(m->files, number) : NULL;
+}
+
+bool vm_each_mount(struct vm *m,
+                   bool (*each)(void *arg, const char *place, const char *label,
+                                bool writable),
+                   void *arg)
+{
+    bool goes_on = true;
+    pthread_mutex_lock(&m->lock);
+    for (const struct vm_mounted_at *x = m->mounts; x && goes_on; x = x->next)
+        goes_on = !x->label || each(arg, x->place, x->label, x->writable);
+    pthread_mutex_unlock(&m->lock);
+    return goes_on;
 }

@@ -19,6 +19,7 @@ struct vm_mount {
     const char *place; /* in the machine: an absolute path, whose folders are made */
     bool writable;     /* else the machine's kernel knows that it is not */
     bool alone;        /* nothing changes in it but by this machine */
+    const char *label; /* of the caller's own, told by vm_each_mount(); NULL: none */
 };
 
 /* Mounts the tree, which is the machine's until vm_unmount(), or freed with it. false and
@@ -28,3 +29,9 @@ bool vm_mount(struct vm *m, const struct vm_mount *what, struct err *e);
 /* What is done there afterwards fails in the machine. The tree is the caller's again, also
  * that of a machine that has ended. NULL: nothing is mounted there. */
 struct vfs *vm_unmount(struct vm *m, const char *place);
+/* Calls `each` for each mount that has a label, in the order in which they came, until it answers
+ * false, which is then the answer. It must not call this room. */
+bool vm_each_mount(struct vm *m,
+                   bool (*each)(void *arg, const char *place, const char *label,
+                                bool writable),
+                   void *arg);
