@@ -186,10 +186,11 @@ int command_vm(int argc, char **argv)
 {
     const struct subcommands s = {
         .of = "vm",
-        .about = "A Linux machine in WebAssembly that starts in milliseconds: Debian's "
-                 "bash, python3\nand git. It sees no file of this computer, and only the "
-                 "hosts that you name; it ends\nwith the command, and keeps nothing. "
-                 "Servers have their own machines.",
+        .about =
+            "A Linux machine in WebAssembly that starts in milliseconds: Debian's "
+            "bash, python3\nand git. It sees only the folders and hosts that you name; "
+            "it ends with the command,\nand keeps nothing. Servers have their own "
+            "machines.",
         .note = "; docs/machine.md all",
         .rows = rows,
         .count = LENGTH(rows),
