@@ -94,9 +94,12 @@ $(OUT)/cloche-sql: $(OUT)/src/sandbox/sql/sql_main.o $(OUT)/cloche.a
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) $(shell pkg-config --libs sqlite3) -pthread -lm
 $(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/sandbox/vm/%_main.o \
-        $(call of-rooms,base os json crypto cache engine vm) \
+        $(call of-rooms,base os json crypto cache engine vfs fuse vm) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
+$(OUT)/cloche-fuse-here: $(OUT)/src/sandbox/fuse/here_main.o $(call of-rooms,base os vfs fuse)
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
 # Never shipped, and deep in build/: these know where the library is.
 $(filter $(OUT)/src/%,$(TESTS:%.c=$(OUT)/%)): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
@@ -109,9 +112,9 @@ $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
 
 ifeq ($(MODE),release)
 program: build/cloche build/cloche-sql     ## the program of this MODE
-conformance: build/cloche-conformance build/cloche-vm-core build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
+conformance: build/cloche-conformance build/cloche-vm-core build/cloche-fuse-here build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
 
-build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
+build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-fuse-here build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 else
 program: $(OUT)/cloche

@@ -33,6 +33,14 @@ enum vm_pause {
     VM_FAILED = 4, /* panic, or a state that cannot go on; vm_reason() has words */
 };
 
+/* ---- files of the host ------------------------------------------------------------------ */
+
+#define VM_FILES_TAG "cloche" /* of virtio-fs */
+/* Bytes of one request, or of its reply: 512 KiB of data, and heads. */
+#define VM_FILES_BYTES ((512u << 10) + 4096u)
+/* Where init mounts it: a folder for each mount, by its number, which is bound to its place. */
+#define VM_FILES_AT "/run/cloche/mounts"
+
 /* ---- the machine's network: sockets of the host ------------------------------------------ */
 
 /* The machine chooses a socket's number, below VM_NET_INBOUND, and may use it anew once it has
@@ -118,6 +126,8 @@ enum vm_verb {
     VM_QUIESCE, /* sync, drop what is cheap to have again; VM_READY */
     VM_PING,    /* u64, any: VM_PONG with the same. Answered whatever runs */
     VM_POWER_OFF, /* ends everything, writes what is unwritten, powers off */
+    VM_MOUNT,     /* struct vm_mount_head, then the place, an absolute path: VM_MOUNTED */
+    VM_UNMOUNT,   /* the same: VM_MOUNTED */
     /* init -> host */
     VM_READY = 64, /* id 0. Also once by itself, when it has booted */
     VM_STARTED, /* id: it is its turn. Comes with what is said next of it at the latest */
@@ -127,6 +137,7 @@ enum vm_verb {
     VM_EXIT,        /* id; struct vm_exit: last frame of that id */
     VM_REFUSED,     /* id; text: it was not begun. Last frame of that id */
     VM_PONG,
+    VM_MOUNTED, /* id 0; struct vm_mounted */
 };
 /* A command that was sent SIGTERM or SIGKILL leaves nothing in the background: what there
  * is of it then is killed within a second.
@@ -146,6 +157,15 @@ struct vm_resume {
     uint8_t zero;
 };
 #define VM_CERTIFICATES_MAX (VM_FRAME_MAX - (uint32_t)sizeof(struct vm_resume))
+
+struct vm_mount_head {
+    uint32_t number;    /* the folder of VM_FILES_AT */
+    uint32_t read_only; /* 1: it is */
+};
+struct vm_mounted {
+    uint32_t number;
+    uint32_t failed; /* errno; 0: done */
+};
 
 enum vm_exec_flags {
     VM_EXEC_PTY = 1 << 0,   /* a terminal: stdin, stdout and stderr are one. Without a

@@ -52,6 +52,10 @@ bool host_disk(uint32_t disk, enum host_disk_op op, uint64_t offset, void *at,
  * unmapped. They then read as zeros, or as in the image. */
 HOST(give_back) void host_give_back(void *at, uint64_t n);
 
+/* One request of FUSE to the host's file server: `n` bytes, at most VM_FILES_BYTES. The bytes of
+ * the reply, which is at `to` and has at most `room`; 0: there is none. */
+HOST(files) uint32_t host_files(const void *at, uint32_t n, void *to, uint32_t room);
+
 /* ---- the machine's network: sockets of the host's, which abi/vm.h numbers ---------------- */
 
 /* Begins a connection to 16 bytes of address (IPv4 as ::ffff:a.b.c.d). 0: VM_NET_OPENED,

@@ -23,7 +23,8 @@ enum place {
     PLACE_BALLOON,
     PLACE_DISK_2,
     PLACE_DISK_3,
-    PLACE_NET
+    PLACE_NET,
+    PLACE_FS
 };
 static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
                                                    PLACE_DISK_2, PLACE_DISK_3};
@@ -47,8 +48,8 @@ static struct {
 
 void machine_init(uint8_t *ram, uint64_t ram_bytes)
 {
-    machine.places =
-        1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON | 1u << PLACE_NET;
+    machine.places = 1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON |
+                     1u << PLACE_NET | 1u << PLACE_FS;
     machine.end = VM_RAN;
     machine.reason = "";
     ram_init(&the_hart, ram, ram_bytes);
@@ -64,6 +65,7 @@ void machine_init(uint8_t *ram, uint64_t ram_bytes)
     rng_init(PLACE_RNG);
     balloon_init(PLACE_BALLOON);
     net_init(PLACE_NET, usual_mac);
+    fs_init(PLACE_FS);
     lan_init(usual_mac);
 }
 

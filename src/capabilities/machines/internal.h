@@ -5,6 +5,7 @@
  * Private to the room. */
 #pragma once
 #include "calls/calls.h"
+#include "machines/machine_mounts.h"
 #include "programs/programs.h"
 #include "record/record.h"
 #include "vm/commands.h"
@@ -69,6 +70,7 @@ struct machine_order {
     struct vm_exec exec;
     struct str machine; /* its handle; empty: the default one */
     bool network;       /* it is to have a network */
+    struct machine_mounts mounts;
     const char *env[MACHINE_ENV_MAX];
 };
 bool read_flag(const char *key, const struct json *v, bool *out, const char *undone,
@@ -80,7 +82,7 @@ struct machine_running;
  * machine failed meanwhile, or no error. true: the command ran to its own end. */
 bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
                           const struct err *failed, const struct machine_running *running,
-                          struct json_writer *out);
+                          const struct machine_mounts *mounts, struct json_writer *out);
 
 /* Output sent to a client that waits: log messages {stream, offset, text | base64} of the
  * logger "vm", and, of a plain call, progress. Characters are never split; `offset` is the

@@ -164,6 +164,9 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     if (machine_use_permitted(&r->use, word, more, options, e) &&
         fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
+    if (r->machine && (!machine_mounts_may(&r->call, r->machine, e) ||
+                       !machine_mounts_open(&o->mounts, &r->call, r->machine, e)))
+        vm_release(take(r->machine));
     if (r->machine && o->network)
         machine_net_open(machine_net_of(r->machine));
     if (r->machine)
@@ -182,9 +185,13 @@ static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
                  struct err *end, struct json_writer *out, bool *success, struct err *e)
 {
     struct vm_info info;
+    struct err ignored = {0};
     machine_live_end(&r->live);
     if (ran)
         put_end_reason(&r->order, result, end);
+    /* A command that was stopped has changed nothing in the vault. */
+    bool keep = ran && !end->code;
+    (void)machine_mounts_close(&r->order.mounts, r->machine, keep, keep ? end : &ignored);
     vm_get_info(r->machine, &info);
     account_for(&r->use, &r->order, &info, result, end->code);
     bool told = ran || info.state != VM_STATE_RUNNING;
@@ -192,7 +199,8 @@ static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
     if (told && code)
         outcome_fail(r->call.outcome, code, buf_view(&result->stderr_bytes));
     if (told)
-        *success = machine_result_write(result, &info, end, &r->running, out);
+        *success =
+            machine_result_write(result, &info, end, &r->running, &r->order.mounts, out);
     else
         *e = *end;
     vm_result_done(result);
@@ -205,8 +213,10 @@ bool machines_exec(const struct tool_call *c, const struct json *options,
     struct machine_run r = {.call = *c};
     struct vm_result result = {0};
     struct err end = {0}, busy = {0};
-    if (!prepare(&r, options, e))
+    if (!prepare(&r, options, e)) {
+        machine_mounts_free(&r.order.mounts);
         return false;
+    }
     /* It may take minutes: if the client can wait, the worker is free meanwhile. */
     const struct client *carrier = c->code ? NULL : c->who->client;
     bool rests = carrier && client_rest(carrier, &busy);
@@ -215,6 +225,7 @@ bool machines_exec(const struct tool_call *c, const struct json *options,
         client_resume(carrier);
     bool ok = tell(&r, ran, &result, &end, out, success, e);
     machine_net_ran(&r.running);
+    machine_mounts_free(&r.order.mounts);
     vm_release(r.machine);
     return ok;
 }
@@ -228,6 +239,10 @@ static void wake(void *task)
 
 static void run_free(struct machine_run *r)
 {
+    struct err none = {0};
+    if (r->machine) /* if no command was begun */
+        (void)machine_mounts_close(&r->order.mounts, r->machine, false, &none);
+    machine_mounts_free(&r->order.mounts);
     machine_net_ran(&r->running);
     vm_release(r->machine);
     arena_free(r->arena);

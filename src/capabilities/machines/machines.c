@@ -402,7 +402,8 @@ _Static_assert(VM_START_RAM_MB_USUAL == VM_RAM_DEFAULT_MB &&
                "sizes are declared as they are");
 
 static bool read_options(const struct machine_use *u, const struct json *options,
-                         struct vm_options *o, bool *network, struct err *e)
+                         struct vm_options *o, bool *network,
+                         struct machine_mounts *mounts, struct err *e)
 {
     const struct vm_policy *p = u->policy;
     struct json_iter it = json_iter(options);
@@ -422,6 +423,8 @@ static bool read_options(const struct machine_use *u, const struct json *options
             o->cpu_ns = n * 1000000000;
         } else if (str_is(it.key, "network")) {
             ok = read_flag("network", it.value, network, "nothing was started", e);
+        } else if (str_is(it.key, "mounts")) {
+            ok = machine_mounts_read(mounts, it.value, u->call->arena, e);
         } else {
             ok = call_option_unknown(it.key, VM_START_KEYS, "nothing was started", e);
         }
@@ -482,15 +485,20 @@ bool machines_start(const struct tool_call *c, const struct json *options,
     bool ok = machine_use_begin(&u, c, "vm.start", &word, e);
     struct vm_options o = ok ? usual(&u) : (struct vm_options){0};
     bool network = false;
+    struct machine_mounts mounts = {0};
     scoped(vm_release) struct vm *m =
-        ok && read_options(&u, options, &o, &network, e) &&
-                machine_use_permitted(&u, PERMISSION_ALWAYS, network, options, e)
+        ok && read_options(&u, options, &o, &network, &mounts, e) &&
+                machine_use_permitted(&u, mounts.count ? word : PERMISSION_ALWAYS,
+                                      network, options, e)
             ? start(&u, &o, e)
             : NULL;
     struct vm_info info = {0};
-    if (m && network)
+    bool shown = m && machine_mounts_stay(&mounts, c, m, e);
+    if (m && !shown) /* as if it had not started */
+        vm_stop(m);
+    if (shown && network)
         machine_net_open(machine_net_of(m));
-    if (m) {
+    if (shown) {
         vm_get_info(m, &info);
         put_machine(&info, out);
     }
@@ -498,7 +506,7 @@ bool machines_start(const struct tool_call *c, const struct json *options,
                                                    .machine = m ? info.handle : "",
                                                    .outcome = e->code,
                                                    .wall_ns = os_mono_ns() - begun_ns});
-    return m != NULL && buf_check(out->out, "the answer", e);
+    return shown && buf_check(out->out, "the answer", e);
 }
 
 /* ---- ending ------------------------------------------------------------------------ */

@@ -28,6 +28,8 @@ size_t machine_rows(struct machine_words *w, bool timeout,
         OPTION_VALUE("--allow-host", w->allow, "HOST...", "it reaches this one, too"),
         OPTION_VALUE("--publish", w->publish, "[[ADDRESS:]PORT:]PORT...",
                      "its second port is reached at the first one of this computer"),
+        OPTION_VALUE("--mount", w->mounts, "HOST:/GUEST[:ro]...",
+                     "it sees this folder of this computer there"),
         OPTION_FLAG("--help", &w->help, "this list"),
         OPTION_VALUE("--timeout", &w->timeout, "MS",
                      "ends the command, with exit code 124"),
@@ -138,7 +140,8 @@ bool machine_box_open(struct machine_box *b, const struct machine_words *w, stru
     b->all = vms_open(&(struct vms_options){
         .engine = b->engine, .image = b->image, .cache = b->cache, .certificates = true});
     b->machine = vm_start(b->all, STR("terminal"), &options, e);
-    return b->machine && machine_publish(b->machine, w->publish, e);
+    return b->machine && machine_mount(b->machine, w->mounts, e) &&
+           machine_publish(b->machine, w->publish, e);
 }
 
 void machine_box_close(struct machine_box *b)
@@ -188,10 +191,11 @@ int command_vm(int argc, char **argv)
 {
     const struct subcommands s = {
         .of = "vm",
-        .about = "A Linux machine in WebAssembly that starts in milliseconds: Debian's "
-                 "bash, python3\nand git. It sees no file of this computer, and only the "
-                 "hosts that you name; it ends\nwith the command, and keeps nothing. "
-                 "Servers have their own machines.",
+        .about =
+            "A Linux machine in WebAssembly that starts in milliseconds: Debian's "
+            "bash, python3\nand git. It sees only the folders and hosts that you name; "
+            "it ends with the command,\nand keeps nothing. Servers have their own "
+            "machines.",
         .note = "; docs/machine.md all",
         .rows = rows,
         .count = LENGTH(rows),

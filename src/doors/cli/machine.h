@@ -19,6 +19,7 @@ struct machine_words {
     const char *env[OPTION_REPEAT + 1];
     const char *allow[OPTION_REPEAT + 1];
     const char *publish[OPTION_REPEAT + 1];
+    const char *mounts[OPTION_REPEAT + 1];
     const char *cwd, *ram, *disk, *timeout;
     bool help, network;
     struct vm_options options;
@@ -26,7 +27,7 @@ struct machine_words {
     struct buf command; /* for bash; empty: none was given */
 };
 /* The rows of the options; `timeout` where a command may have one. */
-#define MACHINE_ROWS 9u
+#define MACHINE_ROWS 10u
 size_t machine_rows(struct machine_words *w, bool timeout,
                     struct option_row out[static MACHINE_ROWS]);
 /* Reads the words: behind "--" they are one command's words, as they are; without it one
@@ -55,6 +56,11 @@ void machine_network_report(const struct machine_network *n);
 /* Exposes the ports of --publish, and prints where they are. false and *e: ERR_INVALID, or as
  * vm_expose(). */
 bool machine_publish(struct vm *m, const char *const *publish, struct err *e);
+
+/* ---- what it sees of this computer (machine_mount.c) --------------------------------- */
+
+/* Mounts the folders of --mount. false and *e: ERR_INVALID, or as vm_mount(). */
+bool machine_mount(struct vm *m, const char *const *mounts, struct err *e);
 
 /* The first that was refused (machine_refused.c). */
 struct machine_refusal {

@@ -145,6 +145,20 @@ static void a_vault_keeps_protocols_apart(void **state)
     assert_string_equal(network->allow_private.at[0], "udp://10.0.0.1:53");
 }
 
+static void a_vault_hides_names_and_forbids_links_of_a_mount(void **state)
+{
+    (void)state;
+    user_says(
+        "{\"mounts\":[{\"guest\":\"/a\",\"host\":\"/x\",\"dots\":true,\"links\":true},"
+        "{\"guest\":\"/b\",\"host\":\"/y\"}]}");
+    vault_says("{\"mounts\":[{\"guest\":\"/a\",\"host\":\"/x\",\"links\":false},"
+               "{\"guest\":\"/b\",\"host\":\"/y\",\"dots\":true,\"links\":true}]}");
+    scoped_policy const struct policy *p = in_force();
+    const struct policy_mount a = policy_mount(json_at(policy_mounts(p), 0)),
+                              b = policy_mount(json_at(policy_mounts(p), 1));
+    assert_true(a.dots && !a.links && !b.dots && !b.links);
+}
+
 static void a_vault_grants_no_host_and_no_folder(void **state)
 {
     (void)state;
@@ -183,6 +197,7 @@ int main(void)
         test(what_cannot_be_meant_refuses_every_call),
         test(a_vault_keeps_some_hosts_and_mounts),
         test(a_vault_keeps_protocols_apart),
+        test(a_vault_hides_names_and_forbids_links_of_a_mount),
         test(a_vault_grants_no_host_and_no_folder),
         test(a_secrets_own_value_is_not_shown),
     };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "crypto/crypto.h"
+#include "fuse/fuse.h"
 #include "os/os.h"
 
 #define MB ((uint64_t)1 << 20)
@@ -145,6 +146,22 @@ static bool give_back(struct world *w, uint64_t *cells, struct err *e)
            err_set(e, ERR_GUEST, "the emulator gave back memory that is not there");
 }
 
+/* ---- files ---------------------------------------------------------------------- */
+
+static bool files(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    uint32_t n = (uint32_t)cells[1], room = (uint32_t)cells[3];
+    const char *from = bytes_at(w, cells[0], n, e);
+    char *to = from ? bytes_at(w, cells[2], room, e) : NULL;
+    if (!to)
+        return false;
+    size_t done =
+        c->o.files ? fuse_request(c->o.files, (struct str){from, n}, to, room) : 0;
+    cells[0] = done;
+    return true;
+}
+
 /* ---- its network: sockets ----------------------------------------------------- */
 
 static bool answer(uint64_t *cells, int32_t out)
@@ -240,6 +257,7 @@ const struct engine_import *computer_imports(size_t *count)
         {"host", "write", "iii:i", channel_write},
         {"host", "disk", "iiIiI:i", disk_request},
         {"host", "give_back", "iI:", give_back},
+        {"host", "files", "iiii:i", files},
         {"host", "net_connect", "iiii:i", net_connect},
         {"host", "net_send", "iii:i", net_send},
         {"host", "net_receive", "iii:i", net_receive},

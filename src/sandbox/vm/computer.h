@@ -27,6 +27,7 @@ struct computer_options {
     struct cancel *cancel;              /* stops it at once; may be NULL */
     struct computer_wires wires;
     struct network *network; /* borrowed; NULL: it has none */
+    struct fuse *files;      /* the same */
     bool foreseeable;        /* its entropy is always the same, for images */
 };
 

@@ -88,6 +88,7 @@ struct vm {
     char *owner;
     bool is_default;
     struct vm_options made_of; /* defaults filled in; no `cancel`, no `payer` */
+    struct fuse *files;        /* what is mounted in it */
     struct account *account;   /* of the payer */
     uint64_t charged_ns;       /* CPU time charged to it; on the machine's thread only */
     int64_t started_ms;
@@ -108,6 +109,7 @@ struct vm {
     struct session *sessions;
     unsigned exec_count, session_count;
     uint32_t last_id, last_session;
+    struct vm_mounted_at *mounts;
     unsigned unready; /* VM_READY still expected */
     pthread_cond_t ready;
     bool reported_fresh;
@@ -162,6 +164,12 @@ void session_unjoin(struct session *s, struct turn *t, bool taken);
 void session_leave(struct session *s);
 void session_wake(struct vm *m); /* wakes all that wait */
 void session_free_all(struct vm *m);
+
+/* ---- mount.c ---------------------------------------------------------------------- */
+
+/* VM_MOUNTED; with vm.lock held. false: nothing was asked. */
+bool mounts_heard(struct vm *m, struct str payload);
+void mounts_free_all(struct vm *m);
 
 /* ---- keyboard.c ----------------------------------------------------------------- */
 

@@ -232,6 +232,7 @@ struct machine *machine_open(struct images *i, const struct machine_options *o,
         .cancel = &m->cancel,
         .wires = {machine_take_input, machine_hear, m},
         .network = m->network,
+        .files = o->files,
     };
     m->computer = computer_open(&options, e);
     if (m->computer && begin_thread(m, e))

@@ -45,6 +45,7 @@ struct machine_options {
     uint64_t cpu_ns;                  /* CPU time in all; UINT64_MAX: no limit */
     const struct vm_network *network; /* outlives it; NULL: it has none */
     struct account *account;          /* of its network; the same */
+    struct fuse *files;               /* its mounts; the same */
     struct cancel *cancel; /* of the opening only, which may boot; may be NULL */
 };
 

@@ -245,6 +245,8 @@ static bool heard(struct vm *m, const struct frame *f, struct err *e)
         return on_exec_frame(m, f, e);
     if (f->verb == VM_PONG)
         return true;
+    if (f->verb == VM_MOUNTED)
+        return mounts_heard(m, f->payload) || broke(e, "an answer", f->payload.n);
     if (f->verb != VM_READY || m->unready == 0)
         return broke(e, "a verb", f->verb);
     m->unready--;

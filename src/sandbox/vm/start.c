@@ -226,6 +226,7 @@ static bool vm_boot(struct vm *m, struct cancel *cancel, struct err *e)
                                 .cpu_ns = m->made_of.cpu_ns,
                                 .network = m->made_of.network,
                                 .account = m->account,
+                                .files = m->files,
                                 .cancel = cancel};
     struct machine_events events = {port_output, port_ended, port_computed, m};
     scoped_buf struct buf certificates;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "crypto/crypto.h"
+#include "fuse/fuse.h"
 #include "os/os.h"
 
 #define ENDED_PER_OWNER 4u /* ended machines kept */
@@ -69,6 +70,7 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->ready, NULL);
     frames_init(&m->frames);
+    m->files = fuse_new();
     *s->last = m;
     s->last = &m->next;
     s->running++;
@@ -79,6 +81,7 @@ static void vm_free(struct vm *m)
 {
     const struct vm_network *n = m->made_of.network;
     session_free_all(m);
+    mounts_free_all(m);
     if (n && n->let_go)
         n->let_go(n->arg);
     account_leave(m->account);
