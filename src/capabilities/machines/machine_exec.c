@@ -68,8 +68,7 @@ bool machine_use_permitted(const struct machine_use *u, enum permission commands
     return count == 0 || tools_permitted(c, &wanted, e);
 }
 
-/* Code has until its evaluation's deadline, without waits for users. */
-static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
+bool machine_fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
 {
     if (!c->code || !c->code->until_ns)
         return true;
@@ -162,7 +161,7 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     }
     bool more = o->network && !machine_use_has_network(&r->use, o->machine);
     if (machine_use_permitted(&r->use, word, more, options, e) &&
-        fit_time(&r->call, &o->exec, e))
+        machine_fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
     if (r->machine && o->network)
         machine_net_open(machine_net_of(r->machine));
