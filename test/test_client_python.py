@@ -8,10 +8,11 @@ import sys
 import threading
 from pathlib import Path
 
+import httpx
 import pytest
 
 import needs
-from conftest import ROOT
+from conftest import ROOT, policy_in
 from machine_doors import needs_image
 
 PACKAGE = ROOT / "clients" / "python"
@@ -161,9 +162,29 @@ def test_an_option_is_taken_or_refused_by_name(option):
 
 
 def test_what_this_version_has_not_says_so(vm):
-    for call in (vm.fork, vm.snapshot, lambda: vm.expose(80)):
+    for call in (vm.fork, vm.snapshot):
         with pytest.raises(NotSupported):
             call()
+
+
+def test_a_port_is_reached_as_the_policy_allows(tmp_path):
+    policy_in(tmp_path, {"vm": {"expose": "always"}})
+    with AgentVM(wasm_path=IMAGE) as vm:
+        vm.exec("mkdir /srv/a; cd /srv/a; echo page >x; python3 -m http.server 8000 >/dev/null 2>&1 &")
+        vm.exec("until ss -tln | grep -q :8000; do sleep .05; done")
+        port = vm.expose(8000)
+        assert port.port == 8000 and f":{port.host_port}/" in port.url
+        with httpx.Client(trust_env=False, timeout=120) as client:
+            assert client.get(port.url + "x").text == "page\n"
+            vm.unexpose(8000)
+            with pytest.raises(httpx.ConnectError):
+                client.get(port.url + "x")
+        policy_in(tmp_path, {"vm": {"expose": "never"}})
+        with pytest.raises(ClocheError) as refused:
+            vm.expose(8000)
+        assert refused.value.name == "PermissionDenied"
+    with pytest.raises(NotStarted):
+        vm.expose(8000)
 
 
 def test_threads_share_a_machine(vm):
@@ -205,7 +226,7 @@ def test_commands_run_at_once_and_files_are_carried():
             assert [r.stdout for r in got] == ["a\n", "b\n"]
             await vm.upload(b"\0\xff", "/root/x")
             assert await vm.download("/root/x") == b"\0\xff"
-            for call in (vm.fork(), vm.snapshot(), vm.expose(80)):
+            for call in (vm.fork(), vm.snapshot()):
                 with pytest.raises(NotSupported):
                     await call
         with pytest.raises(NotStarted):

@@ -88,6 +88,14 @@ export interface AgentVMOptions extends MachineOptions, ProgramOptions {
   cloche?: Cloche;
 }
 
+export interface ExposedPort {
+  port: number;
+  hostPort: number;
+  address: string;
+  /** Where programs of this computer reach it. */
+  url: string;
+}
+
 /** An EventEmitter of node. */
 export class AgentVM {
   constructor(options?: AgentVMOptions);
@@ -106,7 +114,10 @@ export class AgentVM {
   /** These are rejected with NotSupported in this version of Cloche. */
   fork(): Promise<never>;
   snapshot(name?: string): Promise<never>;
-  expose(port?: number): Promise<never>;
+  /** Exposes a port of the machine on a loopback address of this computer, as the policy allows (`vm.expose`). */
+  expose(port: number, options?: CallOptions & { hostPort?: number }): Promise<ExposedPort>;
+  /** It is exposed no more; connections stay until they end. */
+  unexpose(port: number, options?: CallOptions): Promise<void>;
   on(event: 'output', listener: (output: Output) => void): this;
   once(event: 'output', listener: (output: Output) => void): this;
   off(event: 'output', listener: (output: Output) => void): this;

@@ -51,6 +51,15 @@ class Output:
     data: bytes
 
 
+@dataclass(frozen=True)
+class ExposedPort:
+    """A port of the machine that is reached at `url`, from this computer."""
+    port: int
+    host_port: int
+    address: str
+    url: str
+
+
 OnOutput = Callable[[Output], None]
 
 
@@ -206,6 +215,20 @@ class _State:
                 file.write(data)
         return bytes(data)
 
+    def _expose(self, args: Dict[str, Any]) -> Operation[Dict[str, Any]]:
+        if self.handle is None:
+            raise NotStarted("the machine is not running: call start() first, or use it in a with block")
+        answer, _, _ = yield from ops.call("vm_expose", {**args, "machine": self.handle})
+        return answer
+
+    def expose(self, port: int, host_port: int | None) -> Operation[ExposedPort]:
+        chosen = {} if host_port is None else {"hostPort": host_port}
+        answer = yield from self._expose({"port": port, **chosen})
+        return ExposedPort(answer["port"], answer["hostPort"], answer["address"], answer["url"])
+
+    def unexpose(self, port: int) -> Operation[None]:
+        yield from self._expose({"port": port, "close": True})
+
 
 def _state(mounts: Mapping[str, PathLike] | None, network: bool | None, mac: str | None, ram_mb: int | None,
            disk_mb: int | None, cpu_seconds: int | None) -> _State:
@@ -276,8 +299,14 @@ class AgentVM:
     def snapshot(self, name: str | None = None) -> None:
         raise _not_yet("machines have no snapshots")
 
-    def expose(self, port: int) -> None:
-        raise _not_yet("ports of machines cannot be reached from outside")
+    def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
+        """What listens at the port in the machine, at 0.0.0.0, is reached at the url of the result, from this
+        computer, if the policy allows it (vm.expose)."""
+        return self.cloche._run(self._state.expose(port, host_port))
+
+    def unexpose(self, port: int) -> None:
+        """It is exposed no more; connections stay until they end."""
+        self.cloche._run(self._state.unexpose(port))
 
     def _close(self) -> None:
         if self._is_own:
@@ -341,8 +370,11 @@ class AsyncAgentVM:
     async def snapshot(self, name: str | None = None) -> None:
         raise _not_yet("machines have no snapshots")
 
-    async def expose(self, port: int) -> None:
-        raise _not_yet("ports of machines cannot be reached from outside")
+    async def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
+        return await self.cloche._run(self._state.expose(port, host_port))
+
+    async def unexpose(self, port: int) -> None:
+        await self.cloche._run(self._state.unexpose(port))
 
     async def _close(self) -> None:
         if self._is_own:

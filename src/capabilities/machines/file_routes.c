@@ -44,7 +44,6 @@ static bool has_path(struct route_call *c, struct err *e)
 /* A file while it is read; one version of it. */
 struct reading {
     char version[VERSION_MAX]; /* "": nothing was read yet */
-    char type[40];             /* of an image; "" */
     uint64_t size;
     struct buf bytes; /* the last piece */
 };
@@ -56,10 +55,6 @@ static bool take_piece(struct reading *r, const struct json *file, struct err *e
         return err_set(e, ERR_CONFLICT, "the file changed while it was read");
     (void)snprintf(r->version, sizeof r->version, "%.*s",
                    STR_ARGS(str_cut(version, VERSION_MAX - 1)));
-    if (!*r->type)
-        (void)snprintf(
-            r->type, sizeof r->type, "%.*s",
-            STR_ARGS(str_cut(json_str(json_get(file, "mimeType")), sizeof r->type - 1)));
     r->size = (uint64_t)json_int(json_get(file, "size"), 0);
     return crypto_base64_read(json_str(json_get(file, "content")), &r->bytes, e);
 }
@@ -182,17 +177,6 @@ static bool is_unchanged(const struct route_call *c, const struct reading *r)
            route_names_tag(c->rq->if_none_match, str_of(r->version), true);
 }
 
-/* The type is a constant, so that it can be a header's. */
-static const char *type_of(const struct reading *r)
-{
-    static const char *const types[] = {"image/png", "image/jpeg", "image/gif",
-                                        "image/webp"};
-    for (size_t i = 0; i < LENGTH(types); i++)
-        if (!strcmp(types[i], r->type))
-            return types[i];
-    return "application/octet-stream";
-}
-
 static bool answer_file(struct route_call *c, struct reading *r, struct err *e)
 {
     uint64_t first, end;
@@ -209,7 +193,7 @@ static bool answer_file(struct route_call *c, struct reading *r, struct err *e)
                        (unsigned long long)r->size);
     }
     c->out->status = range == RANGE_PART ? 206 : 200;
-    c->out->type = type_of(r);
+    c->out->type = "application/octet-stream";
     if (range == RANGE_ALL && (is_unchanged(c, r) || str_is(c->rq->method, "HEAD")))
         return true; /* the way of all answers says 304 */
     return send_bytes(c, r, first, end, e);
