@@ -1,8 +1,10 @@
 /* Files of Linux machines as actions: vm_read, vm_write, vm_ls. An image that is read is shown
  * to the model as an image. */
+#include "calls/calls.h"
 #include "capability/capability.h"
 #include "machines/machine_files.h"
 #include "machines/vm_files.api.h"
+#include "results/results.h"
 
 static bool perform(const struct action_call *c, machine_fn *fn, struct buf *out,
                     struct err *e)
@@ -103,6 +105,100 @@ static bool action_vm_ls(const struct action_call *c, struct answer *out, struct
     return perform(c, machines_ls, &out->json, e);
 }
 
+/* ---- answers that are too large --------------------------------------------------------- */
+
+/* The first part of the content, which takes at most `n` bytes of the answer. */
+static struct str cut_content(struct str content, bool coded, size_t n)
+{
+    return coded ? (struct str){content.at, n < content.n ? n / 4 * 4 : content.n}
+                 : str_cut(content, n);
+}
+
+static void put_part(const struct json *file, struct str part, bool coded,
+                     struct json_writer *w)
+{
+    int64_t offset = json_int(json_get(file, "offset"), 0);
+    int64_t length = (int64_t)(coded ? part.n / 4 * 3 : part.n);
+    struct json_iter it = json_iter(file);
+    json_open_object(w);
+    while (json_next(&it)) {
+        if (str_is(it.key, "next"))
+            continue;
+        json_key_str(w, it.key);
+        if (str_is(it.key, "content"))
+            json_put_str(w, part);
+        else if (str_is(it.key, "length"))
+            json_put_int(w, length);
+        else
+            json_put(w, it.value);
+    }
+    json_pair_int(w, "next", offset + length);
+    json_close(w);
+}
+
+/* Fewer bytes, with where the rest begins: as if fewer had been asked for. */
+static bool shorten_file(struct str text, size_t most, struct buf *out, struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
+    const struct json *file = json_read(text, arena, e);
+    struct str content = json_str(json_get(file, "content"));
+    bool coded = json_get(file, "contentEncoding") != NULL;
+    if (!file)
+        return false;
+    for (size_t n = content.n; n > 16;) {
+        struct str part = cut_content(content, coded, n);
+        struct json_writer w = json_writer(out);
+        buf_clear(out);
+        put_part(file, part, coded, &w);
+        if (out->n <= most)
+            return buf_check(out, "the answer", e);
+        /* By what was too much; control characters take six bytes each. */
+        size_t over = (out->n - most + 5) / 6;
+        n = part.n > over ? part.n - over : 0;
+    }
+    return err_set(e, ERR_OUTPUT, "the answer cannot be shortened to %zu bytes", most);
+}
+
+static void put_entries(const struct json *folder, size_t n, struct json_writer *w)
+{
+    struct json_iter it = json_iter(folder);
+    json_open_object(w);
+    while (json_next(&it)) {
+        if (str_is(it.key, "more"))
+            continue;
+        json_key_str(w, it.key);
+        if (!str_is(it.key, "entries")) {
+            json_put(w, it.value);
+            continue;
+        }
+        struct json_iter rows = json_iter(it.value);
+        json_open_array(w);
+        for (size_t i = 0; i < n && json_next(&rows); i++)
+            json_put(w, rows.value);
+        json_close(w);
+    }
+    json_pair_bool(w, "more", true);
+    json_close(w);
+}
+
+/* Fewer entries, as if fewer had been asked for. */
+static bool shorten_folder(struct str text, size_t most, struct buf *out, struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
+    const struct json *folder = json_read(text, arena, e);
+    if (!folder)
+        return false;
+    for (size_t n = json_length(json_get(folder, "entries")); n > 1;) {
+        n = n * 7 / 8;
+        struct json_writer w = json_writer(out);
+        buf_clear(out);
+        put_entries(folder, n, &w);
+        if (out->n <= most)
+            return buf_check(out, "the answer", e);
+    }
+    return err_set(e, ERR_OUTPUT, "the answer cannot be shortened to %zu bytes", most);
+}
+
 /* ---- the rows ------------------------------------------------------------ */
 
 /* Checked where they are read, which has better messages. */
@@ -116,8 +212,8 @@ static const struct action_row rows[] = {
                "your program has drawn. Longer files come in parts: next is the offset of "
                "what follows.",
            VM_READ_SCHEMAS, .read_only = true, .idempotent = true),
-     .run = action_vm_read, .checked = checked, .seldom = true, .needs = "vm.read",
-     .scope = SCOPE_EVALUATE},
+     .run = action_vm_read, .shorten = shorten_file, .checked = checked, .seldom = true,
+     .needs = "vm.read", .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "vm_write", .title = "Write a file in Linux",
            .description =
                "Write a file of your Linux machine: content is text, or {base64}. Missing "
@@ -129,7 +225,7 @@ static const struct action_row rows[] = {
            .description =
                "List a folder of your Linux machine: names, types, sizes, times.",
            VM_LS_SCHEMAS, .read_only = true, .idempotent = true),
-     .run = action_vm_ls, .checked = checked, .seldom = true, .needs = "vm.ls",
-     .scope = SCOPE_EVALUATE},
+     .run = action_vm_ls, .shorten = shorten_folder, .checked = checked, .seldom = true,
+     .needs = "vm.ls", .scope = SCOPE_EVALUATE},
 };
 const struct action_group machine_file_actions = {rows, LENGTH(rows), .order = 75};
