@@ -67,14 +67,23 @@ void machines_refused(const struct tool_call *c, const struct json *options,
 /* A command as it was asked for, in the call's arena; `most_ms`: the longest it may run. */
 struct machine_order {
     struct vm_exec exec;
-    struct str machine; /* its handle; empty: the default one */
-    bool network;       /* it is to have a network */
+    struct str machine;       /* its handle; empty: the default one */
+    bool network;             /* it is to have a network */
+    bool calls;               /* its programs may call back (machine_guest.h) */
+    struct str staged;        /* its files, as a tar archive; empty: none */
+    const struct json *files; /* the same as they were given */
     const char *env[MACHINE_ENV_MAX];
 };
 bool read_flag(const char *key, const struct json *v, bool *out, const char *undone,
                struct err *e);
 bool machine_order_read(struct machine_order *o, const struct tool_call *c,
                         uint32_t most_ms, const struct json *options, struct err *e);
+/* machine_stage.c: reads `files` of a command, after `cwd`; writes them into the machine before
+ * it begins. false and *e: the command must not run. */
+bool machine_stage_read(struct machine_order *o, const struct tool_call *c,
+                        const struct json *files, struct err *e);
+bool machine_stage(const struct machine_order *o, const struct tool_call *c, struct vm *m,
+                   struct err *e);
 struct machine_running;
 /* Writes {success, stdout, stderr, exitCode, ...} as the next value. `failed`: why the
  * machine failed meanwhile, or no error. true: the command ran to its own end. */

@@ -5,6 +5,7 @@
 #include "effect/effect.h"
 #include "evaluation/evaluation.h"
 #include "machines/internal.h"
+#include "machines/machine_guest.h"
 #include "machines/machine_net.h"
 #include "machines/machine_use.h"
 #include "os/os.h"
@@ -106,7 +107,7 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                                  .exit_code = r->exit_code,
                                  .wall_ns = r->wall_ns,
                                  .cpu_ns = r->cpu_ns,
-                                 .input_bytes = o->exec.input.n,
+                                 .input_bytes = o->exec.input.n + o->staged.n,
                                  .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
                                  .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
 }
@@ -144,6 +145,7 @@ struct machine_run {
     struct machine_order order;
     struct machine_live live;
     struct machine_running running;
+    struct machine_guest *guest; /* NULL: its programs call nothing */
     struct vm *machine;
     struct vm_command *command; /* NULL: none was started */
 };
@@ -169,6 +171,16 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
         machine_net_run(machine_net_of(r->machine), &r->running, o->exec.command);
     if (!r->machine && !(r->call.consent && r->call.consent->waits))
         account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
+    bool ready = r->machine && machine_stage(o, &r->call, r->machine, e);
+    if (ready && o->calls)
+        r->guest = machine_guest_begin(&r->call, r->machine, o, e);
+    if (r->machine && e->code) {
+        vm_get_info(r->machine, &none);
+        account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
+        machine_net_ran(&r->running);
+        vm_release(r->machine);
+        r->machine = NULL;
+    }
     r->live.call = &r->call;
     o->exec.output = machine_live_output;
     o->exec.output_arg = &r->live;
@@ -212,6 +224,7 @@ bool machines_exec(const struct tool_call *c, const struct json *options,
     bool ran = vm_exec(r.machine, &r.order.exec, &result, &end);
     if (rests)
         client_resume(carrier);
+    machine_guest_end(r.guest);
     bool ok = tell(&r, ran, &result, &end, out, success, e);
     machine_net_ran(&r.running);
     vm_release(r.machine);
@@ -227,6 +240,7 @@ static void wake(void *task)
 
 static void run_free(struct machine_run *r)
 {
+    machine_guest_end(r->guest);
     machine_net_ran(&r->running);
     vm_release(r->machine);
     arena_free(r->arena);
@@ -247,6 +261,7 @@ static bool look(struct calling *x, struct buf *out, struct err *e)
     struct err end = {0};
     r->call.outcome = &x->outcome;
     bool success, ran = vm_exec_end(r->command, &result, &end);
+    machine_guest_end(take(r->guest));
     bool ok = tell(r, ran, &result, &end, &w, &success, e);
     run_free(r);
     return ok;
