@@ -23,9 +23,10 @@ struct callback_head {
 /* A request: u32 of bytes behind it, then items: a head, and its bytes. The first word is the
  * name of the call. An answer: u32 of bytes behind it, u8 enum callback_status, and bytes. */
 enum callback_item {
-    CALLBACK_WORD = 0,  /* JSON, or text; "key=value" is a member of the options */
+    /* Text, or an object or array as JSON; "key=text" and "key:=json" are members of the options. */
+    CALLBACK_WORD = 0,
     CALLBACK_BYTES = 1, /* the value of the last word, which ends with "=", or is empty */
-    CALLBACK_RAW = 2,   /* an answer that is a text is wanted as that text */
+    CALLBACK_RAW = 2,   /* texts, and the output of programs, are wanted as they are */
 };
 struct callback_item_head {
     uint32_t kind, n;

@@ -21,14 +21,15 @@ static const char usage[] =
     "usage: cloche-guest [-r] CALL [WORD...]\n"
     "\n"
     "Calls Cloche's API from a command that was run with calls: true, and prints the answer as\n"
-    "JSON. Each WORD is an argument: JSON, or else text. KEY=VALUE words become one object, the\n"
-    "last argument; KEY=@FILE and @FILE are the bytes of a file, @- those of standard input.\n"
+    "JSON. Each WORD is an argument: text, or an object or array as JSON. KEY=TEXT and KEY:=JSON\n"
+    "become members of one object, the last argument. KEY=@FILE, KEY:=@FILE and @FILE stand for\n"
+    "what is in a file, @- for standard input.\n"
     "\n"
-    "  -r    an answer that is a text is printed as it is, without quotes\n"
+    "  -r    prints a text without quotes, and of a program's result (tools.run) its output\n"
     "\n"
-    "  cloche-guest notes.search query=shed limit=3\n"
+    "  cloche-guest notes.search query=shed limit:=3\n"
     "  cloche-guest -r notes.getContent my-note\n"
-    "  ls | cloche-guest tools.run wc args='[\"-l\"]' stdin=@-\n"
+    "  ls | cloche-guest -r tools.run wc args:='[\"-l\"]' stdin=@- | cat -n\n"
     "  cloche-guest api.search note\n"
     "\n"
     "It exits with 0, with 1 if the call failed, and with 2 if none was made.\n";
@@ -131,15 +132,16 @@ static bool put_file(struct bytes *b, const char *path)
     return ok && n == 0;
 }
 
-/* "key=" of "key=@file"; 0: it has no such form. A key is a name, so that JSON and most text
- * is none. */
+/* Of "key=" in "key=@file", and of "key:="; 0: it has no such form. A key is a name, so that JSON
+ * and most text is none. */
 static size_t key_length(const char *word)
 {
     size_t n = 0;
     while ((word[n] >= 'a' && word[n] <= 'z') || (word[n] >= 'A' && word[n] <= 'Z') ||
            word[n] == '_' || (n && word[n] >= '0' && word[n] <= '9'))
         n++;
-    return n && word[n] == '=' ? n + 1 : 0;
+    size_t colon = word[n] == ':';
+    return n && word[n + colon] == '=' ? n + colon + 1 : 0;
 }
 
 static bool put_word(struct bytes *b, const char *word)
@@ -150,7 +152,8 @@ static bool put_word(struct bytes *b, const char *word)
     return put_item(b, CALLBACK_WORD, word, key) && put_file(b, word + key + 1);
 }
 
-static int print_answer(int fd)
+/* Raw output is printed byte for byte. */
+static int print_answer(int fd, bool raw)
 {
     uint32_t n;
     uint8_t status;
@@ -161,8 +164,9 @@ static int print_answer(int fd)
     if (!text || !read_all(fd, text, n - 1))
         return fail("the answer is not whole", NULL);
     bool ok = status == CALLBACK_OK;
+    bool ended = (ok && raw) || (n > 1 && text[n - 2] == '\n');
     if (!write_all(ok ? 1 : 2, text, n - 1) ||
-        ((n == 1 || text[n - 2] != '\n') && !write_all(ok ? 1 : 2, "\n", 1)))
+        (!ended && !write_all(ok ? 1 : 2, "\n", 1)))
         return fail("the answer cannot be written", strerror(errno));
     return ok ? 0 : 1;
 }
@@ -190,7 +194,7 @@ static int ask(char **words, bool raw)
     (void)signal(SIGPIPE, SIG_IGN);
     if (!write_all(fd, b.at, b.n))
         return fail("the request cannot be sent", strerror(errno));
-    return print_answer(fd);
+    return print_answer(fd, raw);
 }
 
 /* ---- the relay ------------------------------------------------------------------------- */
@@ -275,12 +279,23 @@ static bool relay(int listener)
     return true;
 }
 
+static const char *served;
+
+static void end_serving(int number)
+{
+    (void)number;
+    (void)unlink(served);
+    _exit(0);
+}
+
 static int serve(const char *path)
 {
     struct sockaddr_un address;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     (void)umask(077);
     (void)signal(SIGPIPE, SIG_IGN);
+    served = path;
+    (void)signal(SIGTERM, end_serving);
     if (fd < 0 || !set_address(&address, path) ||
         bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
         listen(fd, CALLBACK_CLIENTS) < 0 || !tell(0, "", 0))

@@ -11,6 +11,7 @@
 #include "performing/performing.h"
 
 #define START_NS ((uint64_t)20 * 1000000000) /* until the relay listens */
+#define END_NS ((uint64_t)2 * 1000000000)    /* until it has ended by itself */
 #define LOOK_MS 20u                          /* while answers wait for the machine */
 #define NAME_MAX_BYTES 100u                  /* of a call */
 
@@ -65,12 +66,12 @@ static bool take_item(struct str *rest, uint32_t *kind, struct str *bytes)
     return true;
 }
 
-/* JSON if it is that, else text; what is not UTF-8 becomes {base64}. */
-static void put_value(struct str text, bool as_bytes, struct arena *a,
+/* Text, or where `as_json` JSON, if it is that; what is not UTF-8 becomes {base64}. */
+static void put_value(struct str text, bool as_json, struct arena *a,
                       struct json_writer *w)
 {
     struct err none = {0};
-    const struct json *v = as_bytes ? NULL : json_read(text, a, &none);
+    const struct json *v = as_json ? json_read(text, a, &none) : NULL;
     if (v) {
         json_put(w, v);
     } else if (str_is_utf8(text)) {
@@ -89,13 +90,21 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static size_t key_length(struct str s)
+/* Of "key=value" and "key:=json"; 0: it is neither. */
+static size_t key_length(struct str s, bool *as_json)
 {
     size_t n = 0;
     while (n < s.n &&
            (is_letter(s.at[n]) || s.at[n] == '_' || (n && char_is_digit(s.at[n]))))
         n++;
-    return n && n < s.n && s.at[n] == '=' ? n : 0;
+    *as_json = n + 1 < s.n && s.at[n] == ':' && s.at[n + 1] == '=';
+    return n && n < s.n && (s.at[n] == '=' || *as_json) ? n : 0;
+}
+
+/* A word without a key: an object or an array, or text. */
+static bool is_compound(struct str s)
+{
+    return s.n && (s.at[0] == '{' || s.at[0] == '[');
 }
 
 struct request {
@@ -117,13 +126,15 @@ static bool add_word(struct request *r, struct str word, struct str *rest,
     struct str bytes = {0}, ahead = *rest, value = word;
     bool has_bytes =
         ahead.n && take_item(&ahead, &kind, &bytes) && kind == CALLBACK_BYTES;
-    size_t key = key_length(word);
+    bool as_json;
+    size_t key = key_length(word, &as_json), skipped = key ? key + 1 + as_json : 0;
     if (has_bytes) {
         value = bytes;
         *rest = ahead;
-    } else if (key) {
-        value = (struct str){word.at + key + 1, word.n - key - 1};
+    } else {
+        value = (struct str){word.at + skipped, word.n - skipped};
     }
+    as_json = key ? as_json : !has_bytes && is_compound(word);
     if (!str_is_utf8(word))
         return err_set(e, ERR_INVALID, "an argument is not UTF-8: give it by KEY=@-");
     struct buf *into = key ? &r->options : &r->words;
@@ -135,7 +146,7 @@ static bool add_word(struct request *r, struct str word, struct str *rest,
         buf_put(into, word.at, key);
         buf_cstr(into, "\":");
     }
-    put_value(value, has_bytes, a, &w);
+    put_value(value, as_json, a, &w);
     return true;
 }
 
@@ -181,6 +192,23 @@ static const struct host_call *row_of(const char *name, struct err *e)
     return e->code ? NULL : row;
 }
 
+/* With -r: a text as it is; of a program's result (tools.run) its standard output, or its
+ * standard error, if it failed; anything else as JSON. */
+static bool put_raw(const struct json *v, struct str json, struct buf *out, struct err *e)
+{
+    const struct json *printed = json_get(v, "stdout");
+    if (json_is(v, JSON_STRING))
+        return buf_str(out, json_str(v));
+    if (!json_is(printed, JSON_STRING) || !json_get(v, "exitCode"))
+        return buf_str(out, json);
+    if (!json_bool(json_get(v, "success"), false))
+        return err_set(e, ERR_GUEST, "exit code %lld: %.*s",
+                       (long long)json_int(json_get(v, "exitCode"), 0),
+                       STR_ARGS(str_cut(json_str(json_get(v, "stderr")), 300)));
+    return json_get(v, "stdoutEncoding") ? crypto_base64_read(json_str(printed), out, e)
+                                         : buf_str(out, json_str(printed));
+}
+
 /* Appends the answer. */
 static bool perform(struct machine_guest *g, struct str text, struct buf *answer,
                     struct err *e)
@@ -205,8 +233,10 @@ static bool perform(struct machine_guest *g, struct str text, struct buf *answer
     ok = ok && evaluation_call(g->v, r.name, buf_view(&args), &result, e) &&
          buf_check(&result, "the answer", e);
     const struct json *v = ok && r.raw ? json_read(buf_view(&result), arena, e) : NULL;
-    if (ok)
-        buf_str(answer, json_is(v, JSON_STRING) ? json_str(v) : buf_view(&result));
+    if (ok && v)
+        ok = put_raw(v, buf_view(&result), answer, e) || e->code == ERR_NONE;
+    else if (ok)
+        buf_str(answer, buf_view(&result));
     buf_done(&r.words);
     buf_done(&r.options);
     return ok && buf_check(answer, "the answer", e);
@@ -374,7 +404,17 @@ static void *guest_main(void *arg)
         uint64_t soon_ns = os_in_ms(LOOK_MS);
         goes_on = guest_rest(g, !sent && soon_ns < look_ns ? soon_ns : look_ns);
     }
+    /* The relay ends with its input, and removes its socket. */
     vm_keyboard_end(g->keyboard);
+    uint64_t until_ns = os_mono_ns() + END_NS;
+    while (!g->broken && os_mono_ns() < until_ns && !vm_exec_look(g->relay, &look_ns)) {
+        pthread_mutex_lock(&g->lock);
+        uint64_t soon_ns = os_in_ms(LOOK_MS);
+        while (!g->woken && os_cond_wait(&g->changed, &g->lock, soon_ns))
+            ;
+        g->woken = false;
+        pthread_mutex_unlock(&g->lock);
+    }
     (void)vm_exec_end(g->relay, &r, &g->why);
     pthread_mutex_lock(&g->lock);
     if (!g->why.code && r.exit_code == 127)

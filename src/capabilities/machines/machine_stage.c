@@ -152,7 +152,8 @@ bool machine_stage(const struct machine_order *o, const struct tool_call *c, str
         return true;
     bool ok = vm_exec(m, &x, &r, e);
     struct str said = str_trim(buf_view(&r.stderr_bytes));
-    bool full = said.n && memmem(said.at, said.n, "No space left", 13);
+    bool full = said.n && (memmem(said.at, said.n, "No space left", 13) ||
+                           memmem(said.at, said.n, "Wrote only", 10));
     if (ok && (r.timed_out || r.cancelled))
         ok = err_set(e, r.cancelled ? ERR_CANCELLED : ERR_TIMEOUT,
                      "files were not all written in time; the command did not run");
