@@ -124,6 +124,10 @@ def test_its_rights_are_those_of_the_call(cloche, vault, tmp_path):
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
         got = guest(client, "cloche-guest notes.create type=note title=x content=y; cloche-guest notes.list | head -c 1")
         assert "PermissionDenied" in got["stderr"] and got["stdout"] == "["
+    policy_in(tmp_path, {"vm": {"calls": "never"}})
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        assert refusal(client, command="true", calls=True).startswith("PermissionDenied")
+        assert vm(client, command="cloche-guest notes.list")["exitCode"] == 2
     policy_in(tmp_path, {})
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
         code = "return (await vm.exec('cloche-guest notes.create type=note title=x content=y', {calls: true})).stderr"

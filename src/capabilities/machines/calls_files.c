@@ -75,7 +75,7 @@ static const struct host_call rows[] = {
      .signature = VM_LS_SIGNATURE, .summary = "lists a folder of a Linux machine",
      .call = call_ls, .level = LEVEL_FULL, .never_dry = true,
      .details =
-         "By name; the first limit entries (1000) behind after. total is the number of all; more is true if some behind the last one are left out. Hidden ones are listed, too.",
+         "By name, behind after; limit is 1,000, at most 10,000. total is the number of all; more is true if some behind the last one are left out. Hidden ones are listed, too.",
      .errors =
          "NotFound: no such folder, or none of your machines runs. InvalidInput: it is no folder. LimitExceeded: the folder is too large.",
      .example =

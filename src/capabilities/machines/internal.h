@@ -17,7 +17,7 @@ struct vm_policy {
     enum permission permission[2]; /* the user's policy's, the vault's; usual: always */
     uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms,
         idle_minutes;
-    enum permission network[2], expose[2]; /* as `permission` */
+    enum permission network[2], expose[2], calls[2]; /* as `permission` */
     uint32_t network_mb, network_kbps, connections;
 };
 extern const struct policy_group machines_policy;
@@ -26,6 +26,8 @@ struct permit_use machine_permission(const struct policy *p, const char *call);
 /* May its machine have a network? May a port of it be exposed? */
 struct permit_use machine_network_permission(const struct policy *p, const char *call);
 struct permit_use machine_expose_permission(const struct policy *p, const char *call);
+/* May programs of its commands call back? */
+struct permit_use machine_calls_permission(const struct policy *p, const char *call);
 
 /* All machines of this process, created at first use. NULL and *e: no engine. */
 struct vms *actions_machines(struct actions *a, struct err *e);

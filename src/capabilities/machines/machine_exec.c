@@ -163,6 +163,7 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     }
     bool more = o->network && !machine_use_has_network(&r->use, o->machine);
     if (machine_use_permitted(&r->use, word, more, options, e) &&
+        (!o->calls || machine_guest_permitted(&r->call, options, e)) &&
         machine_fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
     if (r->machine && o->network)

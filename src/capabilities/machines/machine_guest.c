@@ -5,8 +5,10 @@
 #include <stdio.h>
 
 #include "abi/callback.h"
+#include "catalogue/catalogue.h"
 #include "crypto/crypto.h"
 #include "evaluation/evaluation.h"
+#include "guard/guard.h"
 #include "os/os.h"
 #include "performing/performing.h"
 
@@ -427,6 +429,26 @@ static void *guest_main(void *arg)
     pthread_mutex_unlock(&g->lock);
     vm_result_done(&r);
     return NULL;
+}
+
+/* ---- permission --------------------------------------------------------------------------- */
+
+static const struct tool shown_calls = {.id = "vm-calls",
+                                        .name = "vm-calls",
+                                        .version = "(its programs call notes and tools)",
+                                        .sha256 = "",
+                                        .builtin = true};
+
+bool machine_guest_permitted(const struct tool_call *c, const struct json *request,
+                             struct err *e)
+{
+    const struct tool *tool = &shown_calls;
+    struct permit_use use = machine_calls_permission(c->place->permit.policy, "vm.exec");
+    enum permission word = PERMISSION_ALWAYS;
+    struct tool_request wanted = {
+        .tools = &tool, .count = 1, .request = request, .uses = &use};
+    return permit_run(&c->place->permit, &use, &word, e) &&
+           (word == PERMISSION_ALWAYS || tools_permitted(c, &wanted, e));
 }
 
 /* ---- beginning and end --------------------------------------------------------------------- */

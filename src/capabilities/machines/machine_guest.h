@@ -12,6 +12,9 @@
 #define GUEST_CALLS_MAX 10000u /* of one command */
 
 struct machine_guest;
+/* Does the policy allow it, or a person? false and *e, as tools_permitted(). */
+bool machine_guest_permitted(const struct tool_call *c, const struct json *request,
+                             struct err *e);
 /* Starts the relay, and waits until it listens; adds the socket to the environment of the
  * order. NULL and *e: ERR_NOT_FOUND (the image has no cloche-guest), ERR_LIMIT, or as
  * vm_exec(). */
