@@ -1,6 +1,7 @@
 """clients/python, the package cloche: the machine and the rest from plain code and from asyncio, its types,
 its README, and the wheel, installed into an empty environment."""
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -72,6 +73,18 @@ def test_the_shell_stays_and_stdin_cwd_and_env_do_not(vm):
     assert vm.exec("echo $PWD -$WHO-").stdout == "/tmp --\n"
     assert vm.exec("echo -$MYVAR-", session="another").stdout == "--\n"
     assert vm.exec("exit 7", session="short").shell_ended
+
+
+def test_files_are_there_when_the_command_begins(vm):
+    assert vm.exec("cat a; od -An -tx1 b/c", cwd="/tmp", files={"a": "text\n", "b/c": b"\0\xff\n"}).stdout == "text\n 00 ff 0a\n"
+
+
+def test_programs_of_the_machine_use_the_notes_of_the_library(library):
+    with library.machine() as machine:
+        got = machine.exec("cloche-guest -r notes.create type=idea title=Made content=inside >/dev/null && "
+                           "cloche-guest notes.get idea/Made", calls=True)
+        assert json.loads(got.stdout)["content"] == "inside"
+    assert library.notes.get("idea/Made")["content"] == "inside"
 
 
 def test_output_is_heard_in_order_and_whole(vm):

@@ -1,5 +1,6 @@
 """A command with files of its own, and programs of a machine that call notes and tools back."""
 import base64
+import hashlib
 import json
 
 import pytest
@@ -22,7 +23,6 @@ def test_files_are_there_when_the_command_begins(agent):  # noqa: F811
     long = "d" * 90 + "/" + "n" * 120
     got = vm(agent, command="cat a.txt; sha256sum < b/c; cat /tmp/abs; wc -c < " + long + "; stat -c %a:%U a.txt",
              files={"a.txt": "grün\n", "b/c": {"base64": base64.b64encode(odd).decode()}, "/tmp/abs": "x\n", long: "7 bytes"})
-    import hashlib
     assert got["stdout"] == f"grün\n{hashlib.sha256(odd).hexdigest()}  -\nx\n7\n644:root\n", got
     got = vm(agent, command="cat here; ls -A /root | sort", cwd="/usr/local", files={"here": "in cwd"})
     assert got["stdout"].startswith("in cwd") and "here" not in got["stdout"].removeprefix("in cwd")
@@ -134,6 +134,14 @@ def test_its_rights_are_those_of_the_call(cloche, vault, tmp_path):
         got = evaluate(client, code, allowedAPIs=["vm.*", "notes.get"])
         assert "PermissionDenied" in got["result"], got
         assert "PermissionDenied" not in evaluate(client, code, allowedAPIs=["vm.*", "notes.create"])["result"]
+
+
+def test_a_custom_function_gives_its_machine_no_calls(agent):  # noqa: F811
+    code = "async function inside(): Promise<string> { return (await vm.exec('cloche-guest notes.list', {calls: true})).stdout as string; }"
+    structured(agent.ask(call("register_custom_function", {
+        "name": "inside", "description": "Runs a command", "parameters": {}, "returnType": "string", "code": code})))
+    got = evaluate(agent, "return await customFunctions.inside()")
+    assert not got["success"] and "custom function" in got["error"], got
 
 
 def test_calls_of_code_and_of_its_machine_are_one_record(agent, vault):  # noqa: F811

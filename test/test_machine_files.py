@@ -149,6 +149,18 @@ def test_errors_have_names(agent):  # noqa: F811
     assert refusal(agent, "read", path="/tmp/plain", machine="vm_none").startswith("NotFound")
 
 
+@pytest.mark.parametrize("lie", ["", "not a number", "99999999999999999999 1.0 644 1", "5 1.0 999999 1", "-5 1.0 644 1", "5 1 644 1",
+                                 "5 1.0 644", "5 1.0 rw 1"])
+def test_a_machine_that_lies_about_its_files_harms_nobody(agent, lie):  # noqa: F811
+    vm(agent, command=f"printf '#!/bin/sh\\nprintf %%s \"{lie}\"\\n' > /usr/local/sbin/stat; chmod +x /usr/local/sbin/stat; touch /tmp/a; "
+                      "printf '#!/bin/sh\\nprintf \"f x\\\\000\"\\n' > /usr/local/sbin/find; chmod +x /usr/local/sbin/find")
+    for name, more in (("read", {}), ("write", {"content": "x"})):
+        assert "cannot be read" in refusal(agent, name, path="/tmp/a", **more)
+    assert "cannot be read" in refusal(agent, "ls", path="/tmp")
+    vm(agent, command="rm /usr/local/sbin/stat /usr/local/sbin/find")
+    assert vm(agent, "read", path="/tmp/a")["content"] == "x"
+
+
 def png(width, height):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -49,6 +49,10 @@ export interface Output {
 
 export interface ExecOptions extends CallOptions {
   stdin?: Data;
+  /** Written before the command begins: by path, of cwd or /root if it is not absolute. */
+  files?: Record<string, Data>;
+  /** Programs of the command may call notes and tools, by cloche-guest, with this caller's rights. */
+  calls?: boolean;
   /** For this command alone, as `env`. */
   cwd?: string;
   env?: Record<string, string>;

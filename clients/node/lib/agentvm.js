@@ -93,10 +93,13 @@ export class AgentVM extends EventEmitter {
     }
   }
 
-  async exec(command, { signal, onOutput, stdin, ...options } = {}) {
+  async exec(command, { signal, onOutput, stdin, files, ...options } = {}) {
     if (this.#machine === undefined)
       throw new ClocheError('NotStarted', 'the machine is not running: await start() first');
-    return this.#exec(command, { maxOutput: OUTPUT_MAX, ...options, ...(stdin === undefined ? {} : { stdin: base64Of(stdin) }) }, signal, onOutput);
+    const input = stdin === undefined ? {} : { stdin: base64Of(stdin) };
+    if (files !== undefined)
+      input.files = Object.fromEntries(Object.entries(files).map(([path, data]) => [path, base64Of(data)]));
+    return this.#exec(command, { maxOutput: OUTPUT_MAX, ...options, ...input }, signal, onOutput);
   }
 
   // Ends the machine with all that is in it. Commands that run are rejected. It may be started again.

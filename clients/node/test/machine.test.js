@@ -72,6 +72,13 @@ describe('a machine that runs', () => {
     assert.equal(stdout, 'in\n/usr me\n');
   });
 
+  test('files are there when the command begins', async () => {
+    const bytes = Buffer.from([0, 255, 10]);
+    const { stdout } = await vm.exec('cat a; od -An -tx1 b/c', { cwd: '/tmp', files: { a: 'text\n', 'b/c': bytes } });
+    assert.equal(stdout, 'text\n 00 ff 0a\n');
+    await assert.rejects(vm.exec('true', { files: { '../x': '' } }), named('InvalidInput'));
+  });
+
   test('output is heard in order, whole, and no character is split', async () => {
     const heard = { stdout: [], stderr: [] };
     const listener = ({ stream, data }) => heard[stream].push(data);
