@@ -91,6 +91,14 @@ build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) gues
 	    $(ZIG) cc -target riscv64-linux-musl $(VM_GUEST) -Wno-shorten-64-to-32 -static -s \
 	        -DSESSION_LIBRARY="\"$@.session\"" $(VM_INIT) -o $@; rm $@.session'
 
+# What programs of the machine call the API by; static, as PID 1.
+build/guest/cloche-guest: guest/vm/guest/cloche_guest.c guest/abi/callback.h dev/kept Makefile mk/machine.mk \
+                          $(DEPS)/build.ok
+	@echo "  zig   $@"
+	@mkdir -p $(@D)
+	@dev/kept $@ deps/python-build.txt $(filter guest/%,$^) -- \
+	    $(ZIG) cc -target riscv64-linux-musl $(VM_GUEST) -static -s $< -o $@
+
 # --- the machine in Wasm -----------------------------------------------------------------
 # Static data lies below RAM, whose largest size the memory has room for
 # (guest/abi/vm.h). No WASI and no C library, but the loops that take memory.copy's place.
@@ -129,7 +137,7 @@ build/vm/Image: $(addprefix guest/vm/image/,kernel kernel.config) deps/debian-ke
 	@echo "  linux $@"
 	@mkdir -p $(@D)
 	@dev/kept $@ $(filter-out %/kept %.ok,$^) -- guest/vm/image/kernel $@
-build/vm/root.erofs: $(addprefix guest/vm/image/,root debian.py libraries.py pip_copy.py excluded.conf rare.hints) guest/abi/plan.h build/guest/vm-init \
+build/vm/root.erofs: $(addprefix guest/vm/image/,root debian.py libraries.py pip_copy.py excluded.conf rare.hints) guest/abi/plan.h build/guest/vm-init build/guest/cloche-guest \
                      deps/debian-root.txt dev/kept $(DEPS)/vm.ok
 	@echo "  root  $@"
 	@mkdir -p $(@D)

@@ -121,7 +121,8 @@ def test_schemas_are_such_as_generators_take(document):
             look(inner)
     look(document)
     bodies = {operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
-              for _, _, operation in operations(document) if "requestBody" in operation}
+              for _, _, operation in operations(document)
+              if "application/json" in operation.get("requestBody", {}).get("content", {})}
     for name in bodies:
         members = document["components"]["schemas"][name].get("properties", {})
         assert [key for key, member in members.items() if "default" in member] == [], name
@@ -223,6 +224,15 @@ def test_real_answers_are_as_the_document_says(api, document, tmp_path):
     check("POST", "/vm", 201, json={})
     check("POST", "/vm/exec", 200, json={"command": "echo; exit 3"})
     check("GET", "/vm", 200)
+    octets = {"Content-Type": "application/octet-stream"}
+    check("PUT", "/vm/default/file?path=/tmp/a/b", 200, content=bytes(range(256)), headers=octets)
+    check("PUT", "/vm/default/file?path=/tmp/a", 400, content=b"", headers=octets)
+    check("GET", "/vm/default/file?path=/tmp/a/b", 200)
+    check("GET", "/vm/default/file?path=/tmp/a/b", 206, headers={"Range": "bytes=3-5"})
+    check("GET", "/vm/default/file?path=/tmp/a/b", 416, headers={"Range": "bytes=256-"})
+    check("GET", "/vm/default/file?path=/tmp/none", 404)
+    check("GET", "/vm/default/files?path=/tmp", 200)
+    check("GET", "/vm/default/files?path=/none", 404)
     check("POST", "/vm/default/ports", 201, json={"port": 8000})
     check("POST", "/vm/default/ports", 400, json={})
     check("DELETE", "/vm/default/ports/8000", 200)

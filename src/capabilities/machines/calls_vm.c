@@ -26,6 +26,15 @@ static const struct json *options_of(const struct json *args, const char *call,
                                        : call_options(args, call, e);
 }
 
+/* A custom function's author may have fewer rights than its caller. */
+static bool may_call_back(const struct calling *x, const struct json *options,
+                          struct err *e)
+{
+    return !x->within || !json_bool(json_get(options, "calls"), false) ||
+           err_set(e, ERR_DENIED,
+                   "calls: true of vm.exec is not for custom functions; nothing ran");
+}
+
 static bool call_exec(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
@@ -33,7 +42,8 @@ static bool call_exec(struct calling *x, struct json_writer *out, struct err *e)
     call.outcome = &x->outcome;
     const struct json *options = call_options(x->args, "vm.exec", e);
     bool ended;
-    return options && machines_exec(&call, options, out, &ended, e);
+    return options && may_call_back(x, options, e) &&
+           machines_exec(&call, options, out, &ended, e);
 }
 
 static bool begin_exec(struct calling *x, struct buf *out, struct err *e)
@@ -42,7 +52,8 @@ static bool begin_exec(struct calling *x, struct buf *out, struct err *e)
     call.cancel = calling_cancel(x);
     call.consent = calling_consent(x);
     const struct json *options = call_options(x->args, "vm.exec", e);
-    return options && machines_exec_begin(x, &call, options, out, e);
+    return options && may_call_back(x, options, e) &&
+           machines_exec_begin(x, &call, options, out, e);
 }
 
 static void exec_refused(struct evaluation *v, const struct json *args,

@@ -5,6 +5,7 @@
 #include "effect/effect.h"
 #include "evaluation/evaluation.h"
 #include "machines/internal.h"
+#include "machines/machine_guest.h"
 #include "machines/machine_net.h"
 #include "machines/machine_use.h"
 #include "os/os.h"
@@ -68,8 +69,7 @@ bool machine_use_permitted(const struct machine_use *u, enum permission commands
     return count == 0 || tools_permitted(c, &wanted, e);
 }
 
-/* Code has until its evaluation's deadline, without waits for users. */
-static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
+bool machine_fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
 {
     if (!c->code || !c->code->until_ns)
         return true;
@@ -107,7 +107,7 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                                  .exit_code = r->exit_code,
                                  .wall_ns = r->wall_ns,
                                  .cpu_ns = r->cpu_ns,
-                                 .input_bytes = o->exec.input.n,
+                                 .input_bytes = o->exec.input.n + o->staged.n,
                                  .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
                                  .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
 }
@@ -145,6 +145,7 @@ struct machine_run {
     struct machine_order order;
     struct machine_live live;
     struct machine_running running;
+    struct machine_guest *guest; /* NULL: its programs call nothing */
     struct vm *machine;
     struct vm_command *command; /* NULL: none was started */
 };
@@ -162,7 +163,8 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     }
     bool more = o->network && !machine_use_has_network(&r->use, o->machine);
     if (machine_use_permitted(&r->use, word, more, options, e) &&
-        fit_time(&r->call, &o->exec, e))
+        (!o->calls || machine_guest_permitted(&r->call, options, e)) &&
+        machine_fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
     if (r->machine && (!machine_mounts_may(&r->call, r->machine, e) ||
                        !machine_mounts_open(&o->mounts, &r->call, r->machine, e)))
@@ -173,6 +175,18 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
         machine_net_run(machine_net_of(r->machine), &r->running, o->exec.command);
     if (!r->machine && !(r->call.consent && r->call.consent->waits))
         account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
+    bool ready = r->machine && machine_stage(o, &r->call, r->machine, e);
+    if (ready && o->calls)
+        r->guest = machine_guest_begin(&r->call, r->machine, o, e);
+    if (r->machine && e->code) {
+        struct err none_either = {0};
+        (void)machine_mounts_close(&o->mounts, r->machine, false, &none_either);
+        vm_get_info(r->machine, &none);
+        account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
+        machine_net_ran(&r->running);
+        vm_release(r->machine);
+        r->machine = NULL;
+    }
     r->live.call = &r->call;
     o->exec.output = machine_live_output;
     o->exec.output_arg = &r->live;
@@ -223,6 +237,7 @@ bool machines_exec(const struct tool_call *c, const struct json *options,
     bool ran = vm_exec(r.machine, &r.order.exec, &result, &end);
     if (rests)
         client_resume(carrier);
+    machine_guest_end(r.guest);
     bool ok = tell(&r, ran, &result, &end, out, success, e);
     machine_net_ran(&r.running);
     machine_mounts_free(&r.order.mounts);
@@ -243,6 +258,7 @@ static void run_free(struct machine_run *r)
     if (r->machine) /* if no command was begun */
         (void)machine_mounts_close(&r->order.mounts, r->machine, false, &none);
     machine_mounts_free(&r->order.mounts);
+    machine_guest_end(r->guest);
     machine_net_ran(&r->running);
     vm_release(r->machine);
     arena_free(r->arena);
@@ -263,6 +279,7 @@ static bool look(struct calling *x, struct buf *out, struct err *e)
     struct err end = {0};
     r->call.outcome = &x->outcome;
     bool success, ran = vm_exec_end(r->command, &result, &end);
+    machine_guest_end(take(r->guest));
     bool ok = tell(r, ran, &result, &end, &w, &success, e);
     run_free(r);
     return ok;

@@ -141,6 +141,12 @@ static bool order_read_option(struct machine_order *o, const struct tool_call *c
         return read_text("session", v, &x->session, e);
     if (str_is(key, "machine"))
         return read_text("machine", v, &o->machine, e);
+    if (str_is(key, "files")) {
+        o->files = v;
+        return true;
+    }
+    if (str_is(key, "calls"))
+        return read_flag("calls", v, &o->calls, "nothing ran", e);
     if (str_is(key, "network"))
         return read_flag("network", v, &o->network, "nothing ran", e);
     if (str_is(key, "mounts"))
@@ -166,6 +172,8 @@ bool machine_order_read(struct machine_order *o, const struct tool_call *c,
             return false;
     if (!o->exec.command.at)
         return read_command(o, c, NULL, e);
+    if (o->files && !machine_stage_read(o, c, o->files, e))
+        return false;
     if (!o->exec.timeout_ns)
         o->exec.timeout_ns = most < VM_TIMEOUT_DEFAULT_NS ? most : VM_TIMEOUT_DEFAULT_NS;
     return true;

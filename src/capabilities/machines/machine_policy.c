@@ -20,6 +20,10 @@ static const struct key keys[] = {
        "may an agent expose a port of its machine on a loopback address of this computer, and "
        "is a person asked before; usual: ask",
        .words = permission_words),
+    VM("vm.calls", WORD, ALSO, calls, "\"always\"",
+       "may programs of a machine call notes and tools, with the rights of the call that runs "
+       "their command (calls: true), and is a person asked before each command; usual: always",
+       .words = permission_words),
     NUMBER(
         "vm.networkMB", network_mb, 1, 16777216, "10240",
         "bytes that all machines of one caller may send and receive together within 24 "
@@ -78,4 +82,15 @@ struct permit_use machine_expose_permission(const struct policy *p, const char *
                                .key = "vm.expose",
                                .change = "cloche policy set vm.expose ask",
                                .each_time = true};
+}
+
+struct permit_use machine_calls_permission(const struct policy *p, const char *call)
+{
+    const struct vm_policy *vm = policy_values(p, &machines_policy);
+    return (struct permit_use){.need = {.name = call, .least = LEVEL_FULL},
+                               .name = "calls by programs of the Linux machine",
+                               .words = {vm->calls[0], vm->calls[1]},
+                               .usual = PERMISSION_ALWAYS,
+                               .key = "vm.calls",
+                               .change = "cloche policy set vm.calls ask"};
 }

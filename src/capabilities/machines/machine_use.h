@@ -41,6 +41,9 @@ bool machine_use_permitted(const struct machine_use *u, enum permission commands
 /* The same for exposing a port. */
 bool machine_use_exposes(const struct machine_use *u, const struct json *request,
                          struct err *e);
+/* Shortens the command's time to that of the evaluation whose code calls, without waits for
+ * persons. false and ERR_TIMEOUT: none is left. */
+bool machine_fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e);
 /* Writes {port, hostPort, address, url} as the next value. */
 void machine_port_put(const struct vm_port *p, const char *machine,
                       struct json_writer *w);
