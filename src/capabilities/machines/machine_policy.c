@@ -79,3 +79,20 @@ struct permit_use machine_expose_permission(const struct policy *p, const char *
                                .change = "cloche policy set vm.expose ask",
                                .each_time = true};
 }
+
+bool machine_use_listed(const struct policy *p, size_t at, struct permit_use *out)
+{
+    switch (at) {
+    case 0:
+        *out = machine_permission(p, "vm.exec");
+        return true;
+    case 1:
+        *out = machine_network_permission(p, "vm.exec");
+        return true;
+    case 2:
+        *out = machine_expose_permission(p, "vm.expose");
+        return true;
+    default:
+        return false;
+    }
+}

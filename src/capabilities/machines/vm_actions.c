@@ -141,4 +141,5 @@ const struct capability machines_capability = {.calls = CALLS(&vm_calls),
                                                .meant = machine_meant,
                                                .part = &part,
                                                .records = RECORDS(&machines_record),
+                                               .use = machine_use_listed,
                                                .policies = POLICIES(&machines_policy)};

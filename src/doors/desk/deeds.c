@@ -122,7 +122,8 @@ void deed_do(struct desk *d, struct http_request *rq, struct str name,
     static const struct {
         const char *name;
         desk_deed_fn *run;
-    } answered[] = {{"undo", do_undo}, {"pause", do_pause}, {"resume", do_resume}};
+    } answered[] = {{"undo", do_undo},     {"pause", do_pause}, {"resume", do_resume},
+                    {"policy", do_policy}, {"token", do_token}, {"revoke", do_revoke}};
     struct err e = {0};
     if (str_is(name, "leave")) {
         entry_leave(d, seat, rs);

@@ -9,6 +9,7 @@
  * Threads: safe.
  */
 #pragma once
+#include "access/access.h"
 #include "approvals/approvals.h"
 #include "base/base.h"
 #include "catalogue/catalogue.h"
@@ -42,6 +43,14 @@ bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package
                   const char *vault, enum tool_replace replace,
                   const struct tool_watch *watch, const char *by, struct err *e);
 
+/* ---- tokens ----------------------------------------------------------------- */
+
+/* token_create() and token_revoke(), recorded. false and *e also where it could not be recorded:
+ * then there is no token. `text` is told it this once. */
+bool desk_token_create(struct guard *g, const struct token_wish *t, const char *by,
+                       char text[static TOKEN_TEXT], struct err *e);
+bool desk_token_revoke(struct guard *g, const char *which, const char *by, struct err *e);
+
 /* ---- links ------------------------------------------------------------------ */
 
 #define DESK_LINK_S 600u /* for how long one is good, and for one use */
@@ -73,7 +82,7 @@ SCOPED(desk, desk_close);
 /* The paths of its routes but "/": for each no token is asked for, nor any let in by one.
  * Ends with NULL. */
 extern const char *const desk_paths[];
-#define DESK_ROUTES 11u
+#define DESK_ROUTES 15u
 /* The routes for an HTTP server: views, their files, and DESK_PATH with all below. */
 size_t desk_routes(struct desk *d, struct http_route out[static DESK_ROUTES]);
 /* The server is there: links lead to it from now on, until desk_close(). */
