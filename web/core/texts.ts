@@ -48,7 +48,7 @@ export const t = {
     asked: "asked", left: (time: string) => `open for ${time}`, gone: "The agent has stopped waiting. Your decision applies to its next attempt.",
     arguments: "Request", change: "Changes", once: "Allow once", session: "For this session",
     always: "Always", deny: "Deny", allowed: { call: "Allowed once", session: "Allowed for this session", always: "Allowed always" } as Record<string, string>,
-    denied: "Denied", confirm: "Allow always",
+    denied: "Denied", confirm: "Allow always", reason: "Deny with a reason", reasonHint: "Why? The agent is told this.", denyWith: "Deny and say why",
     wants: { run: (what: string) => `wants to run ${what}`, install: (what: string) => `proposes to install ${what}`,
       machine: () => "wants to run a command in a machine", call: (what: string) => `wants to call ${what}` } as Record<string, (what: string) => string>,
     calls: { "notes.create": "wants to create a note", "notes.update": "wants to edit a note", "notes.updateSection": "wants to edit a section of a note",
@@ -226,6 +226,6 @@ export const t = {
     list: [["j / k", "Next, previous"], ["Enter", "Open"], ["Esc", "Close"], ["u", "Undo"], ["/", "Search"]],
     notes: [["j / k", "Next, previous"], ["/", "Search"], ["e", "Edit"], ["n", "New note"], ["Ctrl S", "Save"], ["Esc", "Close"]],
     run: [["Ctrl Enter", "Run"], ["Shift Ctrl Enter", "Dry run"], ["Esc", "Stop"]],
-    review: [["j / k", "Next, previous"], ["a", "Allow once"], ["s", "Allow for this session"], ["d", "Deny"]],
+    review: [["j / k", "Next, previous"], ["a", "Allow once"], ["s", "Allow for this session"], ["d", "Deny"], ["r", "Deny with a reason"]],
   } as Record<string, [string, string][]>,
 };

@@ -25,12 +25,12 @@ static bool deed_decide(struct desk *d, const struct json *said, struct err *e)
     if (!json_is(allow, JSON_BOOL) ||
         (remember.n && !approval_memory_named(remember, &memory)))
         return err_set(e, ERR_INVALID,
-                       "{id, allow: true | false, remember?: call | session | always} is "
-                       "accepted");
+                       "{id, allow: true | false, remember?: call | session | always, "
+                       "reason?} is accepted");
     const struct tool_watch watch = {desk_compiling, d};
     bool done = desk_decide(d->o.guard, d->o.approvals, d->o.catalogue, &watch,
                             json_str(json_get(said, "id")), json_bool(allow, false),
-                            memory, "page", e);
+                            memory, json_str(json_get(said, "reason")), "page", e);
     (void)desk_compiling(d, "", 0, false);
     return done;
 }

@@ -19,12 +19,13 @@
 /* ---- deciding -------------------------------------------------------------- */
 
 /* Says a person's word of what waits; `always` is written into the user's policy. `by`:
- * "terminal", "page". false and *e as approvals_decide(); where the word was said and only
+ * "terminal", "page"; `reason`: why it is denied, for the agent, or empty. false and *e as approvals_decide(); where the word was said and only
  * the policy could not be written, or what was proposed not be installed in `c` (which may
  * be NULL: nothing can), *e tells so. `watch`: over that; may be NULL. */
 bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
                  const struct tool_watch *watch, struct str id, bool allow,
-                 enum approval_memory memory, const char *by, struct err *e);
+                 enum approval_memory memory, struct str reason, const char *by,
+                 struct err *e);
 /* Sets a tool's permission in the user's policy, or in that of the ward's vault;
  * PERMISSION_USUAL takes it out. ERR_INVALID: no name of a tool. */
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,
