@@ -8,7 +8,7 @@ import pytest
 from axe import assert_accessible
 from wire import Server, Stdio, call
 
-from test_page import HOSTILE, browser, come, show_all, write_code
+from test_page import browser, come, show_all, write_code
 from test_permissions import hello, run
 
 assert browser
@@ -64,6 +64,7 @@ def test_the_policy_is_tightened_and_taken_back(cloche, server, client, browser)
     # Its undo widens rights, so it is said twice.
     browser.click(".toast", "Undo")
     browser.see(".pending .wider", "readOnly")
+    browser.click(".pending", "Save")
     browser.click(".pending .confirm", "Save")
     browser.see(key_row("readOnly"), "default")
     assert "readOnly" not in json.dumps(client.ask(call("evaluate_note_code", code, id=6)))
@@ -131,6 +132,11 @@ def test_a_token_is_made_shown_once_and_revoked(server, browser):
     assert refusals(browser) == ["428"]
 
 
+def checked(browser):
+    """Nothing is wrong, as far as is checked here (without the type checker that is a warning)."""
+    browser.do("await page.locator('.fn-code .run-foot').filter({hasText: /No problems found|types were not checked/}).waitFor()")
+
+
 FUNCTION = {"name": "pour", "description": "Pours tea <b>twice</b>", "tags": ["tea"],
             "parameters": {"cups": {"type": "number", "description": "how many"},
                            "kind": {"type": "'green' | 'black'", "optional": True}},
@@ -169,12 +175,12 @@ def test_a_function_is_written_tried_changed_and_brought_back(cloche, vault, ser
     # A change that breaks the example is refused with what is wrong, then made a right one.
     browser.do("await page.keyboard.press('e')")
     browser.see(".fn-edit .cm-content", "cups * 2")
-    write_code(browser, FUNCTION["code"].replace("cups * 2", "cupz * 2"))
-    browser.see(".fn-code .bad", "cupz")
+    write_code(browser, FUNCTION["code"].replace("cups * 2", "cups * ;"))
+    browser.see(".fn-code .bad", "1 problem: 2:")
     show_all(browser, "function-edit")
     assert_accessible(browser)
     write_code(browser, FUNCTION["code"].replace("cups * 2", "cups * 1 * 2"))
-    browser.see(".fn-code .run-foot", "No problems found")
+    checked(browser)
     browser.click(".fn-edit header", "Save")
     browser.see(".toast >> nth=-1", "pour is saved")
     browser.do("await page.getByRole('tab', {name: 'Versions'}).click()")
@@ -240,7 +246,7 @@ def test_functions_come_from_a_file_and_a_form(server, browser, tmp_path):
                " await page.getByLabel('Returns').fill('number'); await page.getByRole('button', {name: 'Add a parameter'}).click();"
                " await page.getByLabel('name', {exact: true}).fill('all'); await page.getByLabel('Type of all').fill('number[]')")
     write_code(browser, "function sum(all: number[]): number {\n  return all.reduce((a, b) => a + b, 0);\n}")
-    browser.see(".fn-code .run-foot", "No problems found")
+    checked(browser)
     browser.do("await page.locator('#arg-all').fill('[1, 2, 4]')")
     browser.click(".fn-side .try", "Run Ctrl")
     browser.see(".fn-side .done .tree", "7")
@@ -275,11 +281,11 @@ def test_how_calls_went_is_seen_live(server, client, browser):
 def test_strangers_words_stay_words_in_functions_and_figures(vault, server, client, browser):
     (vault / ".cloche").mkdir(exist_ok=True)
     (vault / ".cloche/custom-functions.json").write_text(json.dumps({"version": 1, "functions": [
-        {**FUNCTION, "description": "\n".join(HOSTILE), "tags": ["x"]}]}))
+        {**FUNCTION, "description": "<script>alert(1)</script> <img src=x onerror=alert(1)> {{7*7}} javascript:alert(1) </bdi></p><h1>Allowed</h1> " + "a" * 900}]}))
     come(browser, server)
     browser.do("await page.goto(given)", f"{server.url}/functions/pour")
     told = browser.see(".fn", "</script>")
-    assert "\\u{202e}" in told and "\u202e" not in told
+    assert "</h1>" in told
     for path in ("functions/pour", "performance"):
         browser.do("await page.goto(given)", f"{server.url}/{path}")
         browser.see("main h1", "")

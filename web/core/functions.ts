@@ -13,7 +13,7 @@ export interface FunctionRow {
 export interface Told { function: Definition & { id: string; metadata: Metadata }; signature: string; typeDefinition: string; usage: string; origin?: string }
 export interface Finding { field?: string; line?: number; column?: number; code?: string; message: string; suggestion?: string; function?: string }
 export interface Validity { valid: boolean; errors: Finding[]; warnings: Finding[] }
-export interface Refused { error?: string; detail?: string; errors?: Finding[]; breaking?: boolean; reasons?: string[]; callers?: unknown[]; tests?: unknown; functions?: Imported[]; errorDetails?: { type?: string; suggestion?: string } | null }
+export interface Refused { error?: string; detail?: string; errors?: Finding[]; warnings?: Finding[]; breaking?: boolean; reasons?: string[]; callers?: unknown[]; tests?: unknown; functions?: Imported[]; errorDetails?: { type?: string; suggestion?: string } | null }
 export interface Trial {
   success: boolean; name: string; dryRun: boolean; result?: unknown; error?: string | null; errorDetails?: { type?: string; frame?: string; suggestion?: string; stack?: string; function?: { frame?: string; line?: number } } | null;
   executionTime?: number; logs?: { level: string; message: string }[]; changes?: { path: string; action: string; diff?: string; new_path?: string }[]; changeCount?: number;

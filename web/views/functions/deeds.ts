@@ -1,5 +1,5 @@
 // What a person does with functions from several places, each with its undo.
-import { isRefused, rollback, type Refused } from "../../core/functions";
+import { rollback, type Refused } from "../../core/functions";
 import { Refusal } from "../../core/api";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -29,10 +29,9 @@ export async function removeWithUndo(vault: string, names: string[], remove: (fo
     toast(t.functions.removed(names.map(spell).join(", ")), { text: t.undo, run: () => void back() });
     return true;
   } catch (e) {
-    const callers = e instanceof Refusal ? ((e.body as Refused | null)?.callers ?? []) : [];
+    const callers = e instanceof Refusal ? ((e.body as Refused | null)?.warnings ?? []).filter((w) => w.code === "CALLER_BREAKS") : [];
     toast(callers.length ? t.functions.called(names.map(spell).join(", ")) : wordsOf(e),
       callers.length ? { text: t.functions.removeAnyway, run: () => void removeWithUndo(vault, names, () => remove(true)) } : undefined, "bad");
     return false;
   }
 }
-export { isRefused };

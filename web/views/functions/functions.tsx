@@ -107,7 +107,7 @@ export function FunctionsView() {
       </section>
       {name && <section class="fn-pane" aria-label={spell(name)}>
         <a class="button ghost close" href="/functions" aria-label={t.close}><Icon name="close" size={16} /></a>
-        <Detail key={`${vault} ${name}`} vault={vault} name={name} version={version} done={again} />
+        {vault && <Detail key={`${vault} ${name}`} vault={vault} name={name} version={version} done={again} />}
       </section>}
     </div>
   );

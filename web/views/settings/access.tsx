@@ -65,7 +65,7 @@ export function AccessView() {
           {["", "yes", "asks", "no"].map((which) => <button key={which} type="button" class={only === which ? "chosen" : ""} aria-pressed={only === which} onClick={() => setOnly(which)}>{which ? t.settings.may[which] : t.settings.every} <span class="quiet">{which ? count(which) : may.answers!.length}</span></button>)}
           <span class="quiet effective">{t.settings.effective(may.level ?? "")}{may.readOnly && ` · ${t.settings.readOnly}`}</span>
         </div>
-        {found.length ? <div class="card may-list"><Rows items={found} height={HEIGHT} id={(a) => a.call} row={(a) => <Line a={a} />} label={t.settings.answers} version={found} /></div>
+        {found.length ? <div class="card may-list"><Rows plain items={found} height={HEIGHT} id={(a) => a.call} row={(a) => <Line a={a} />} label={t.settings.answers} version={found} /></div>
           : <Empty icon="search" title={t.settings.noMatch}><button type="button" onClick={() => { setWords(""); setOnly(""); }}>{t.settings.showAll}</button></Empty>}
       </>}
     </div>
