@@ -135,6 +135,8 @@ def go_through_functions(check, base):
     at, tag = made.headers["location"], made.headers["etag"]
     check("POST", base, 400, json={**one, "name": "2"})
     check("POST", f"{base}/validate", 200, json={"name": "2"})
+    check("POST", f"{base}/test", 200, json={"definition": {**one, "name": "one"}, "args": []})
+    check("POST", f"{base}/test", 400, json={"args": []})
     check("GET", base, 200)
     check("GET", at, 200)
     check("GET", f"{base}/none", 404)

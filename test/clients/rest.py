@@ -91,6 +91,9 @@ kept = get("register_function", here, status=201, body=(models.NewFunction, {
     "code": "function one(): number { return 1; }", "examples": [{"args": [], "expected": 1}]}))
 assert kept.function.name == "one"
 assert get("validate_function", here, body=(models.FunctionDraft, {"name": "2"})).valid is False
+assert get("test_definition", here, body=(models.DefinitionTest, {"args": [], "definition": {
+    "name": "draft", "description": "A draft", "parameters": {}, "returnType": "number",
+    "code": "function draft(): number { return 2; }"}})).success is True
 assert len(get("list_functions", here)) == 1
 get("get_function", here, "one", kind=models.FunctionTold)
 get("update_function", here, "one",

@@ -118,6 +118,8 @@ const kept = got(await client.POST("/workspaces/{workspace_id}/functions", { par
 same(kept.function.name, "one");
 same(got(await client.POST("/workspaces/{workspace_id}/functions/validate",
   { params: here, body: { name: "2" } })).valid, false);
+same(got(await client.POST("/workspaces/{workspace_id}/functions/test",
+  { params: here, body: { definition: { ...definition, name: "draft", code: "function draft(): number { return 1; }" } } })).success, true);
 same(got(await client.GET("/workspaces/{workspace_id}/functions", { params: here })).length, 1);
 const its = { path: { workspace_id, function: "one" } };
 got(await client.GET("/workspaces/{workspace_id}/functions/{function}", { params: its }));

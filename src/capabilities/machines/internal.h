@@ -24,6 +24,8 @@ struct vm_policy {
 extern const struct policy_group machines_policy;
 /* May it be used for `call` ("vm.exec")? */
 struct permit_use machine_permission(const struct policy *p, const char *call);
+/* For capability.use: commands, the network, exposed ports. */
+bool machine_use_listed(const struct policy *p, size_t at, struct permit_use *out);
 /* May its machine have a network? May a port of it be exposed? */
 struct permit_use machine_network_permission(const struct policy *p, const char *call);
 struct permit_use machine_expose_permission(const struct policy *p, const char *call);

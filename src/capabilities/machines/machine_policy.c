@@ -94,3 +94,23 @@ struct permit_use machine_calls_permission(const struct policy *p, const char *c
                                .key = "vm.calls",
                                .change = "cloche policy set vm.calls ask"};
 }
+
+bool machine_use_listed(const struct policy *p, size_t at, struct permit_use *out)
+{
+    switch (at) {
+    case 0:
+        *out = machine_permission(p, "vm.exec");
+        return true;
+    case 1:
+        *out = machine_network_permission(p, "vm.exec");
+        return true;
+    case 2:
+        *out = machine_expose_permission(p, "vm.expose");
+        return true;
+    case 3:
+        *out = machine_calls_permission(p, "vm.exec");
+        return true;
+    default:
+        return false;
+    }
+}

@@ -143,4 +143,5 @@ const struct capability machines_capability = {
     .meant = machine_meant,
     .part = &part,
     .records = RECORDS(&machines_record),
+    .use = machine_use_listed,
     .policies = POLICIES(&machines_policy)};
