@@ -36,6 +36,24 @@ void machine_stop(struct machine *m, const struct err *why)
     (void)m, (void)why;
 }
 
+struct machine_copy *machine_copy_new(void)
+{
+    return mem_new(sizeof(struct machine_copy));
+}
+
+void machine_copy_drop(struct machine_copy *c)
+{
+    free(c);
+}
+
+struct machine_copy *machine_copy(struct machine *m, void (*with)(void *arg), void *arg,
+                                  struct err *e)
+{
+    (void)m, (void)with, (void)arg;
+    (void)err_set(e, ERR_BUSY, "no machine is copied here");
+    return NULL;
+}
+
 void machine_close(struct machine *m)
 {
     (void)m;

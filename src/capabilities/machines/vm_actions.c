@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "machines/internal.h"
+#include "machines/machine_copies.h"
 #include "machines/machines.api.h"
 #include "machines/machines.h"
 #include "results/results.h"
@@ -131,8 +132,9 @@ static const struct capability_part part = {
     .name = "Linux machine",
     .how = "a person installs it with 'make vm' in Cloche's own folder"};
 
-const struct capability machines_capability = {.calls = CALLS(&vm_calls),
-                                               .actions = ACTIONS(&machines),
+const struct capability machines_capability = {.calls = CALLS(&vm_calls, &vm_copy_calls),
+                                               .actions =
+                                                   ACTIONS(&machines, &vm_copy_actions),
                                                .routes = ROUTES(&vm_routes),
                                                .open = machines_open,
                                                .close = machines_close,

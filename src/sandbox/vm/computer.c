@@ -398,9 +398,19 @@ bool computer_resume(struct computer *c, struct err *e)
     return call(c, "vm_resume", &cell, 0, e);
 }
 
-bool computer_connect(struct computer *c, const uint8_t mac[6], struct err *e)
+struct memory_copy *computer_copy(struct computer *c, struct err *e)
 {
-    uint64_t cells[2] = {1, 0};
+    return world_copy(c->world, e);
+}
+
+bool computer_show(struct computer *c, struct memory_copy *from, struct err *e)
+{
+    return world_show(c->world, from, e);
+}
+
+bool computer_connect(struct computer *c, const uint8_t mac[6], bool on, struct err *e)
+{
+    uint64_t cells[2] = {on, 0};
     for (unsigned i = 0; i < 6; i++)
         cells[1] |= (uint64_t)mac[i] << 8 * i;
     return call(c, "vm_network", cells, 2, e);

@@ -22,6 +22,7 @@ struct socket {
     struct vm_flow flow;
     bool proxied;          /* leads to the rules' proxy, which tells of it itself */
     bool over;             /* by us: flow.end says why. It moves nothing more */
+    bool past;             /* of the machine that this one is a copy of */
     enum vm_speaks speaks; /* until the server is named: `first` is kept back */
     struct buf first;
     bool shut;         /* the machine sends no more: behind `first` */
