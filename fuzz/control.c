@@ -5,6 +5,7 @@
 
 #include "driver.h"
 #include "vm/internal.h"
+#include "vm/no_copies_test.h"
 
 /* Only port.c is looked at: there is no machine behind it. */
 struct images *images_open(struct engine *g, const char *folder, const char *cache,
@@ -34,24 +35,6 @@ void machine_send(struct machine *m, struct str bytes)
 void machine_stop(struct machine *m, const struct err *why)
 {
     (void)m, (void)why;
-}
-
-struct machine_copy *machine_copy_new(void)
-{
-    return mem_new(sizeof(struct machine_copy));
-}
-
-void machine_copy_drop(struct machine_copy *c)
-{
-    free(c);
-}
-
-struct machine_copy *machine_copy(struct machine *m, void (*with)(void *arg), void *arg,
-                                  struct err *e)
-{
-    (void)m, (void)with, (void)arg;
-    (void)err_set(e, ERR_BUSY, "no machine is copied here");
-    return NULL;
 }
 
 void machine_close(struct machine *m)

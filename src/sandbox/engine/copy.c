@@ -510,7 +510,7 @@ bool world_show(struct world *w, struct memory_copy *c, struct err *e)
     if (ok && w->slot) {
         must(!w->slot->shows);
         w->slot->shows = memory_copy_hold(c);
-        ok = slot_lay(w->slot);
+        ok = slot_remap(w->slot); /* it shows the image alone until now */
     } else if (ok) {
         ok = read_all(w, c);
     }

@@ -194,6 +194,39 @@ static void copies_of_copies_stay_right(void **state)
         memory_copy_drop(kept[i]);
 }
 
+/* Where nothing is copied, and where little is. */
+static void each_copy_has_its_own_moment(void **state)
+{
+    (void)state;
+    for (int much = 0; much < 2; much++) {
+        scoped(world_close) struct world *w = a_world(NULL);
+        struct memory_copy *kept[6];
+        if (much)
+            soil_much(w, 99);
+        if (much)
+            for (size_t p = 2500; p < 3500; p++)
+                write_page(w, p, 98);
+        for (size_t i = 0; i < LENGTH(kept); i++) {
+            soil(w, 10 * (int)i + 1);
+            write_page(w, 1500, (int)i + 1);
+            kept[i] = a_copy(w);
+        }
+        for (size_t i = 0; i < LENGTH(kept); i++) {
+            scoped(world_close) struct world *old = a_world(kept[i]);
+            assert_page(old, 1500, (int)i + 1);
+            for (size_t k = 0; k < LENGTH(places); k++)
+                assert_page(old, places[k], 10 * (int)i + 1 + (int)k);
+            soil(old, 200);
+            write_page(old, 1500, 201);
+            scoped(memory_copy_drop) struct memory_copy *again = a_copy(old);
+            scoped(world_close) struct world *third = a_world(again);
+            assert_same(old, third);
+            assert_page(third, 1500, 201);
+            memory_copy_drop(kept[i]);
+        }
+    }
+}
+
 static void a_copy_in_a_file_is_the_same(void **state)
 {
     (void)state;
@@ -246,7 +279,8 @@ static void what_is_discarded_is_given_back(void **state)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 #define EVERYWHERE                                                                     \
     TEST(a_copy_has_all_that_the_world_had), TEST(neither_sees_what_the_other_writes), \
-        TEST(copies_of_copies_stay_right), TEST(a_copy_in_a_file_is_the_same)
+        TEST(copies_of_copies_stay_right), TEST(each_copy_has_its_own_moment),         \
+        TEST(a_copy_in_a_file_is_the_same)
 
 int main(void)
 {

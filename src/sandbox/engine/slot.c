@@ -239,13 +239,13 @@ static bool slot_map(struct slot *s)
     s->size = size;
     s->spoilt = false;
     s->searched = false;
-    return !i || !i->is_file || slot_lay(s);
+    return true;
 }
 
 bool slot_remap(struct slot *s)
 {
     size_t size = s->size;
-    return slot_map(s) && (size <= s->size || slot_grow(s, size));
+    return slot_map(s) && (size <= s->size || slot_grow(s, size)) && slot_lay(s);
 }
 
 static struct slot *slot_new(struct image *image, size_t reserved, uint64_t tenant)
@@ -264,7 +264,7 @@ static struct slot *slot_new(struct image *image, size_t reserved, uint64_t tena
     bool guarded = image && image->is_file;
     if (guarded)
         s->guarded = guard_on(s->base, image->size);
-    if ((guarded && !s->guarded) || !slot_map(s)) {
+    if ((guarded && !s->guarded) || !slot_map(s) || (guarded && !slot_lay(s))) {
         slot_unmap(s);
         return NULL;
     }

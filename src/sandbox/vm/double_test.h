@@ -25,6 +25,7 @@
 
 #include "os/os.h"
 #include "vm/internal.h"
+#include "vm/no_copies_test.h"
 
 /* ---- commands ---------------------------------------------------------------- */
 
@@ -418,26 +419,6 @@ void machine_stop(struct machine *d, const struct err *why)
     d->stopped = true;
     pthread_cond_signal(&d->changed);
     pthread_mutex_unlock(&d->lock);
-}
-
-struct machine_copy *machine_copy_new(void)
-{
-    return mem_new(sizeof(struct machine_copy));
-}
-
-void machine_copy_drop(struct machine_copy *c)
-{
-    free(c);
-}
-
-/* What its connection knows, and nothing of the machine. */
-struct machine_copy *machine_copy(struct machine *m, void (*with)(void *arg), void *arg,
-                                  struct err *e)
-{
-    (void)m, (void)e;
-    if (with)
-        with(arg);
-    return machine_copy_new();
 }
 
 void machine_close(struct machine *d)
