@@ -141,6 +141,13 @@ assert ("a", "file", 256) in [(entry.name, entry.type_.value, entry.size) for en
 port = get("expose_port", "default", status=201, body=(models.PortOptions, {"port": 8000}))
 assert port.url.startswith("http://127.")
 get("close_port", "default", "8000", kind=models.ClosedPort)
+saved = get("save_machine", status=201, body=(models.SnapshotOptions, {"name": "one"}), kind=models.MachineSnapshot)
+assert saved.kind == "snapshot" and get("list_machine_snapshots")[0].name == "one"
+again = get("restore_machine", "one", status=201, body=(models.CopyOptions, {}), kind=models.Machine)
+copied = get("fork_machine", again.machine, status=201, body=(models.CopyOptions, {}), kind=models.Machine)
+for machine in (again, copied):
+    get("stop_machine", machine.machine, kind=models.StoppedMachine)
+get("remove_machine_snapshot", "one", kind=models.RemovedSnapshot)
 get("stop_machine", "default", kind=models.StoppedMachine)
 
 # ---- the end -------------------------------------------------------------------------------

@@ -169,6 +169,12 @@ same(got(await client.GET("/vm/{machine}/files",
 same(got(await client.POST("/vm/{machine}/ports",
   { params: { path: { machine: "default" } }, body: { port: 8000 } })).port, 8000);
 got(await client.DELETE("/vm/{machine}/ports/{port}", { params: { path: { machine: "default", port: "8000" } } }));
+same(got(await client.POST("/vm/snapshots", { body: { name: "one" } })).kind, "snapshot");
+same(got(await client.GET("/vm/snapshots"))[0].name, "one");
+const again = got(await client.POST("/vm/snapshots/{name}/restore", { params: { path: { name: "one" } }, body: {} }));
+const copied = got(await client.POST("/vm/{machine}/fork", { params: { path: { machine: again.machine } }, body: {} }));
+for (const { machine } of [again, copied]) got(await client.DELETE("/vm/{machine}", { params: { path: { machine } } }));
+got(await client.DELETE("/vm/snapshots/{name}", { params: { path: { name: "one" } } }));
 got(await client.DELETE("/vm/{machine}", { params: { path: { machine: "default" } } }));
 
 // ---- the end ----------------------------------------------------------------------------

@@ -20,6 +20,7 @@ struct vm_policy {
         idle_minutes;
     enum permission network[2], expose[2], calls[2]; /* as `permission` */
     uint32_t network_mb, network_kbps, connections;
+    uint32_t snapshots, snapshot_mb;
 };
 extern const struct policy_group machines_policy;
 /* May it be used for `call` ("vm.exec")? */

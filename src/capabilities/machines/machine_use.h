@@ -33,6 +33,13 @@ struct vm *machine_use_find(const struct machine_use *u, struct str handle,
 /* The same of one that runs already; none is started. */
 struct vm *machine_use_running(const struct machine_use *u, struct str handle,
                                struct err *e);
+/* What the policy gives a machine that the call starts. */
+struct vm_options machine_use_options(const struct machine_use *u);
+/* Starts one; its network is set here. NULL and *e, as vm_start(). */
+struct vm *machine_use_start(const struct machine_use *u, struct vm_options *o,
+                             struct err *e);
+/* Writes it as the next value. */
+void machine_put(const struct vm_info *m, struct json_writer *w);
 /* Has the one that is meant a network already? */
 bool machine_use_has_network(const struct machine_use *u, struct str handle);
 /* A person is asked for what the policy does not simply allow; `commands` may be run. */

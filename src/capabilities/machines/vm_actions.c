@@ -3,6 +3,7 @@
 
 #include "machines/internal.h"
 #include "machines/machine_files.h"
+#include "machines/machine_copies.h"
 #include "machines/machines.api.h"
 #include "machines/machines.h"
 #include "results/results.h"
@@ -133,8 +134,8 @@ static const struct capability_part part = {
     .how = "a person installs it with 'make vm' in Cloche's own folder"};
 
 const struct capability machines_capability = {
-    .calls = CALLS(&vm_calls, &vm_file_calls),
-    .actions = ACTIONS(&machines, &machine_file_actions),
+    .calls = CALLS(&vm_calls, &vm_copy_calls, &vm_file_calls),
+    .actions = ACTIONS(&machines, &vm_copy_actions, &machine_file_actions),
     .routes = ROUTES(&vm_routes, &vm_file_routes),
     .open = machines_open,
     .close = machines_close,

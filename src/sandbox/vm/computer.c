@@ -425,6 +425,16 @@ bool computer_resume(struct computer *c, struct err *e)
     return call(c, "vm_resume", &cell, 0, e);
 }
 
+struct memory_copy *computer_copy(struct computer *c, struct err *e)
+{
+    return world_copy(c->world, e);
+}
+
+bool computer_show(struct computer *c, struct memory_copy *from, struct err *e)
+{
+    return world_show(c->world, from, e);
+}
+
 bool computer_connect(struct computer *c, uint32_t ways, const uint8_t mac[6],
                       struct err *e)
 {

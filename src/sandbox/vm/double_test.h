@@ -25,6 +25,7 @@
 
 #include "os/os.h"
 #include "vm/internal.h"
+#include "vm/no_copies_test.h"
 
 /* ---- commands ---------------------------------------------------------------- */
 

@@ -34,7 +34,8 @@ struct vms_options {
     const char *image;     /* the folder that `make vm` filled */
     /* for images of other sizes of RAM; NULL: those sizes are refused */
     const char *cache;
-    bool certificates; /* machines trust those of the configuration (certificates.h) */
+    const char *copies; /* the folder of saved copies (copies.h); NULL: there is none */
+    bool certificates;  /* machines trust those of the configuration (certificates.h) */
     unsigned machines_max; /* running, of all owners */
     unsigned per_owner;    /* running, if no budget says otherwise */
     /* of all that run: a start that would exceed it waits. Default: three quarters of the
@@ -68,6 +69,17 @@ struct vm_budget {
     uint64_t cpu_ns;   /* CPU time together, within 24 hours, counted by the hour */
     const char *hint;  /* a constant, added to errors about it; may be NULL */
 };
+
+/* Where a payer's copies are saved, and how many of them. Zero: no limit. */
+struct vm_shelf {
+    struct str payer; /* a word of letters and digits */
+    const char *label;
+    unsigned count;
+    uint64_t bytes;   /* together */
+    const char *hint; /* as of struct vm_budget */
+};
+#define VM_NAME_MAX 64u
+#define VM_LABEL_MAX 63u
 
 /* ---- its network ---------------------------------------------------------- */
 
@@ -158,6 +170,10 @@ struct vm_options {
     struct vm_budget budget;
     const struct vm_network *network; /* NULL: it has none */
     struct cancel *cancel;            /* of the start; may be NULL */
+    struct vm_copy
+        *from;          /* it continues from this copy (copies.h), with its size of RAM */
+    const char *origin; /* what that is called, in struct vm_info; NULL: "" */
+    const struct vm_shelf *shelf; /* of a machine that is kept; else not read */
 };
 
 struct vm;
@@ -195,6 +211,8 @@ enum vm_state { VM_STATE_RUNNING, VM_STATE_STOPPED, VM_STATE_FAILED };
 const char *vm_state_name(enum vm_state s); /* "running", "stopped", "failed" */
 struct vm_info {
     char handle[VM_HANDLE];
+    char name[VM_NAME_MAX + 1]; /* of one that is kept (copies.h); else "" */
+    char origin[VM_NAME_MAX + 1];
     enum vm_state state;
     bool is_default;
     char reason[256]; /* why it ended; else "" */
