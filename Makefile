@@ -26,7 +26,7 @@ export ZIG_LOCAL_CACHE_DIR := $(CACHE)/zig
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program manual ready vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program manual python ready vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
@@ -35,7 +35,7 @@ all: program guests ready library vm-native vm-init  ## the program, its guests 
 
 # A toolchain each, with its lists, flags and targets. What it compiles hangs on its file
 # and on this one.
-include $(foreach f,host guests tools machine checks,mk/$f.mk)
+include $(foreach f,host guests python tools machine checks,mk/$f.mk)
 
 deps:                     ## fetch everything that building and checking need
 	@deps/fetch build test

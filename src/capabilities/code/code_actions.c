@@ -7,8 +7,8 @@
 #include "results/results.h"
 
 static const char evaluate_description[] =
-    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox: the body "
-    "of an async function. Use await, return a JSON value. One program replaces "
+    "Run JavaScript (ES2023), TypeScript or Python (3.13) over the notes vault in a fresh sandbox: "
+    "the body of an async function. Use await, return a JSON value. One program replaces "
     "many calls.\n"
     "\n"
     "notes.list({typeName?, limit?}) -> [{id, title, type, updated, tags, ...}]\n"

@@ -105,6 +105,9 @@ static bool call_functions(struct calling *x, struct json_writer *out, struct er
     if (json_length(x->args) == 0)
         return names_put(x->v, out, e);
     struct str name = json_str(json_at(x->args, 0));
+    if (json_length(x->args) == 2)
+        return function_allowed(x->v, name, e) && function_find(x->v, name, e) &&
+               function_call_apart(x->v, name, json_at(x->args, 1), out, e);
     const struct function *fn =
         function_allowed(x->v, name, e) ? function_find(x->v, name, e) : NULL;
     uint32_t number = fn ? function_load(x->v, fn, e) : 0;

@@ -178,6 +178,7 @@ void functions_forget(struct evaluation *v)
     for (size_t i = 0; i < l->count; i++)
         typescript_drop(l->at[i].code);
     free(l->at);
+    free(l->apart);
     if (!l->given)
         function_set_drop(l->set);
     free(l);
@@ -362,13 +363,16 @@ const struct account_list functions_record = {.name = "functions",
 
 void functions_account(struct evaluation *v, const struct script_outcome *o)
 {
-    size_t count = functions_loaded(v)->count, used = 0;
+    const struct loaded_functions *l = functions_loaded(v);
+    size_t count = l->count, used = 0;
     scoped(free) struct counted *all = calloc(count + 1, sizeof *all);
     scoped(free) struct usage_use *uses = calloc(count + 1, sizeof *uses);
     for (size_t i = 0; all && uses && i < count; i++) {
         const struct loaded_function *f = &functions_loaded(v)->at[i];
         struct script_tally none = {0};
-        const struct script_tally *t = i < o->tally_count ? &o->tallies[i] : &none;
+        const struct script_tally *t = i < o->tally_count   ? &o->tallies[i]
+                                       : i < l->apart_count ? &l->apart[i]
+                                                            : &none;
         struct usage_use use = count_use(o, f, (uint32_t)i + 1, t, &all[i]);
         struct function_row row = {
             .version = f->fn->version, .calls = use.calls, .failed = use.failed};

@@ -32,6 +32,8 @@ struct loaded_functions {
     struct functions *kept;     /* the store they come from; NULL: given */
     struct loaded_function *at; /* those that were looked up */
     size_t count, capacity;
+    struct script_tally *apart; /* of function_call_apart(), by number */
+    size_t apart_count;
 };
 struct loaded_functions *functions_loaded(const struct evaluation *v);
 /* The functions, as they were at this evaluation's first use. NULL and *e: ERR_NO_VAULT,
@@ -51,6 +53,11 @@ uint32_t function_load(struct evaluation *v, const struct function *fn, struct e
  * index} | {"fields": {name: index}, "optional": [name...], "others": index} | {"class":
  * name}. What cannot be told fits any; false: there is such a type. */
 bool function_put_shapes(const struct function *fn, struct json_writer *out);
+/* Calls one from code that is not JavaScript: it runs in a world of its own, on this thread,
+ * and its result is written to `out`. false and *e: it failed, or cannot be called. From
+ * within a host call of `v`. */
+bool function_call_apart(struct evaluation *v, struct str name, const struct json *args,
+                         struct json_writer *out, struct err *e);
 /* Whether it may be called here. false and ERR_DENIED, as permit_call(). */
 bool function_allowed(const struct evaluation *v, struct str name, struct err *e);
 /* Members of a custom_code (evaluating/evaluating.h). */

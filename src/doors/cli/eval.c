@@ -54,6 +54,13 @@ static bool is_typescript(const struct eval *o)
     return o->file && str_ends(str_of(o->file), ".ts");
 }
 
+static bool is_python(const struct eval *o)
+{
+    if (o->lang)
+        return !strcmp(o->lang, "py") || !strcmp(o->lang, "python");
+    return o->file && str_ends(str_of(o->file), ".py");
+}
+
 /* The action's arguments from the options. */
 static bool write_arguments(const struct eval *o, struct str code, struct buf *out,
                             struct err *e)
@@ -64,6 +71,8 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     json_pair_str(&w, "code", code);
     if (is_typescript(o))
         json_pair_cstr(&w, "language", "typescript");
+    if (is_python(o))
+        json_pair_cstr(&w, "language", "python");
     if (o->files)
         json_pair_bool(&w, "enableFileSystem", true);
     if (o->network)
@@ -113,6 +122,7 @@ static bool eval_check_kind(const struct eval *o, struct err *e)
         bool given;
         const char *name;
     } others[] = {{is_typescript(o), "TypeScript"},
+                  {is_python(o), "Python"},
                   {o->timeout, "--timeout"},
                   {o->compute, "--compute-timeout"},
                   {o->allow, "--allow"},
@@ -135,8 +145,8 @@ static bool eval_check_kind(const struct eval *o, struct err *e)
 static bool check_words(struct eval *o, size_t words, struct err *e)
 {
     if (o->lang && strcmp(o->lang, "js") != 0 && strcmp(o->lang, "javascript") != 0 &&
-        !is_typescript(o))
-        return err_set(e, ERR_INVALID, "--lang is '%.40s'; js and ts are accepted",
+        !is_typescript(o) && !is_python(o))
+        return err_set(e, ERR_INVALID, "--lang is '%.40s'; js, ts and py are accepted",
                        o->lang);
     static const char *const levels[] = {"full", "limited", "zero"};
     unsigned level = 0;
@@ -224,6 +234,7 @@ static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
         return cli_check(c,
                          o->file && strcmp(o->file, "-") ? o->file
                          : is_typescript(o)              ? "code.ts"
+                         : is_python(o)                  ? "code.py"
                                                          : "code.js",
                          arguments, terminal, o->as_json);
     const char *tool = o->workspace ? "run_script" : "evaluate_note_code";
@@ -268,7 +279,7 @@ int command_eval(int argc, char **argv)
         OPTION_VALUE("--vault", o.vaults, "DIR...", VAULT_HELP),
         OPTION_VALUE("--vault-root", o.roots, "DIR...", ROOT_HELP),
         OPTION_VALUE("-e", &o.code, "CODE", "the code itself, instead of a FILE or -"),
-        OPTION_VALUE("--lang", &o.lang, "js|ts", "the code's language (js)"),
+        OPTION_VALUE("--lang", &o.lang, "js|ts|py", "the code's language (js)"),
         OPTION_VALUE("--timeout", &o.timeout, "MS",
                      "time in all, waiting included (5000)"),
         OPTION_VALUE("--compute-timeout", &o.compute, "MS",

@@ -111,6 +111,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
                                                            .rows = host_call_rows,
                                                            .metered = run_script_rows,
                                                            .put_table = check_put_table,
+                                                           .put_python = python_put_table,
                                                            .declare = api_write_part,
                                                            .parts = CHECKING_PARTS});
     a->results = results_new();

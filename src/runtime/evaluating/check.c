@@ -443,18 +443,21 @@ static bool check_typescript(const struct action_call *c, struct lint *lint,
 
 bool action_check_code(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct lint *lint = services_lint(c->actions->services, e);
+    bool python = language_is_python(c);
+    struct lint *lint = python ? NULL : services_lint(c->actions->services, e);
     struct str code = json_str(json_get(c->arguments, "code"));
     struct lint_findings found;
     lint_findings_init(&found);
-    bool ok =
-        lint && (language_is_typescript(c) ? check_typescript(c, lint, code, &found, e)
-                                           : check_plain(c, lint, code, &found, e));
+    bool ok = python ? python_check(c, code, &found, e)
+                     : lint && (language_is_typescript(c)
+                                    ? check_typescript(c, lint, code, &found, e)
+                                    : check_plain(c, lint, code, &found, e));
     if (ok) {
         struct json_writer w = json_writer(&out->json);
         json_open_object(&w);
-        uint32_t wrong;
-        checking_write(c, &found, &w, &wrong);
+        uint32_t wrong = 0;
+        if (!python)
+            checking_write(c, &found, &w, &wrong);
         json_pair_bool(&w, "ok", found.errors + wrong == 0);
         json_pair_raw(&w, "findings", buf_view(&found.json));
         json_pair_int(&w, "errors", found.errors);

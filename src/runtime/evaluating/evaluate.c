@@ -233,7 +233,7 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
 {
     if (json_bool(json_get(c->arguments, "typesOnly"), false))
         return limit_code(c, &(struct str){0}, e) && action_types_only(c, out, e);
-    struct script *script = services_script(c->actions->services, e);
+    struct script *script = language_guest(c, e);
     struct script_request q = {.perform = host_perform,
                                .over = evaluation_stop_calls,
                                .wrote = evaluation_log,

@@ -12,6 +12,8 @@ struct script_visit;
 const struct script_row *run_script_rows(size_t *count);
 /* Appends the table of host calls for the linter. */
 void check_put_table(struct buf *out);
+/* The same for the Python guest (script_open_python). */
+void python_put_table(struct buf *out);
 action_fn action_evaluate, action_run_script;
 const struct json *action_run_script_variables(const struct action_call *c);
 void action_evaluate_refused(const struct err *why, struct answer *out);

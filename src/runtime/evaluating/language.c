@@ -17,6 +17,17 @@ bool language_is_typescript(const struct action_call *c)
     return str_is(json_str(json_get(c->arguments, "language")), "typescript");
 }
 
+bool language_is_python(const struct action_call *c)
+{
+    return str_is(json_str(json_get(c->arguments, "language")), "python");
+}
+
+struct script *language_guest(const struct action_call *c, struct err *e)
+{
+    struct services *s = c->actions->services;
+    return language_is_python(c) ? services_python(s, e) : services_script(s, e);
+}
+
 static void turn_place(void *arg, uint32_t *line, uint32_t *column)
 {
     struct typescript_place at =
@@ -90,6 +101,8 @@ static bool run_checked(const struct action_call *c, struct script *script,
 bool language_run(const struct action_call *c, struct script *script,
                   struct script_request *q, struct script_outcome *o, struct err *e)
 {
+    if (language_is_python(c))
+        return python_run(c, script, q, o, e);
     if (!language_is_typescript(c))
         return run_checked(c, script, q, NULL, o, e);
     uint64_t start = os_mono_ns();

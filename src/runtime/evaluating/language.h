@@ -11,6 +11,16 @@ struct typescript_place;
 bool language_run(const struct action_call *c, struct script *script,
                   struct script_request *q, struct script_outcome *o, struct err *e);
 
+bool language_is_python(const struct action_call *c);
+/* The guest that runs the call's code. NULL and *e as services_script(), services_python(). */
+struct script *language_guest(const struct action_call *c, struct err *e);
+/* script_run() of Python. */
+bool python_run(const struct action_call *c, struct script *script,
+                struct script_request *q, struct script_outcome *o, struct err *e);
+struct lint_findings;
+/* The findings in Python code, as lint_check() has those of JavaScript. */
+bool python_check(const struct action_call *c, struct str code, struct lint_findings *found,
+                  struct err *e);
 bool language_is_typescript(const struct action_call *c);
 /* Transpiles the call's TypeScript `source`. NULL and *e as typescript_transpile(). The
  * caller drops it. */

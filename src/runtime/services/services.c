@@ -17,7 +17,7 @@
 
 struct services {
     struct services_options o;
-    struct once guest_dir, engine, script, runner, lint, typescript, checker, sql;
+    struct once guest_dir, engine, script, runner, python, lint, typescript, checker, sql;
     struct once approvals;
     struct patterns *patterns;
     char *ahead;             /* the folder of precompiled modules */
@@ -46,6 +46,7 @@ void services_close(struct services *s)
         return;
     script_close(once_peek(&s->script));
     script_close(once_peek(&s->runner));
+    script_close(once_peek(&s->python));
     lint_close(once_peek(&s->lint));
     typescript_free(once_peek(&s->typescript));
     checker_free(once_peek(&s->checker));
@@ -62,12 +63,12 @@ void services_close(struct services *s)
 
 /* ---- guests and their engine ------------------------------------------------ */
 
-static bool has_guest(const char *dir)
+static bool has_guest(const char *dir, const char *file)
 {
     struct err none = {0};
     scoped_fd int fd = os_dir_open(dir, &none);
     struct os_stat st;
-    return fd >= 0 && os_stat_beneath(fd, "script.bare.wasm", &st, &none);
+    return fd >= 0 && os_stat_beneath(fd, file, &st, &none);
 }
 
 /* Beside the program: in the build folder, or installed. */
@@ -80,7 +81,7 @@ char *services_guest_dir(struct err *e)
     for (size_t i = 0; i < LENGTH(places); i++) {
         char *path = NULL;
         must(asprintf(&path, "%s/%s", program, places[i]) > 0);
-        if (has_guest(path))
+        if (has_guest(path, "script.bare.wasm"))
             return path;
         free(path);
     }
@@ -171,6 +172,41 @@ struct script *services_runner(struct services *s, struct err *e)
     return once_need(&s->runner, make_runner, s, e);
 }
 
+static bool has_python(struct services *s)
+{
+    struct err none = {0};
+    const char *guests = services_guests(s, &none);
+    return guests && has_guest(guests, "python.bare.wasm");
+}
+
+static void *make_python(void *arg, struct err *e)
+{
+    struct services *s = arg;
+    size_t count;
+    const char *guests;
+    const struct script_row *rows = s->o.rows(&count);
+    struct engine *g = services_engine_at(arg, &guests, e);
+    if (!g)
+        return NULL;
+    if (!has_python(s)) {
+        err_set(e, ERR_NOT_FOUND,
+                "Python is not part of this installation; 'make python' in the folder of "
+                "the source adds it");
+        return NULL;
+    }
+    scoped_buf struct buf table;
+    buf_init(&table, TEXT_MAX);
+    s->o.put_python(&table);
+    return buf_check(&table, "the table for Python", e)
+               ? script_open_python(g, guests, rows, count, buf_view(&table), e)
+               : NULL;
+}
+
+struct script *services_python(struct services *s, struct err *e)
+{
+    return once_need(&s->python, make_python, s, e);
+}
+
 static void *make_lint(void *arg, struct err *e)
 {
     const char *guests;
@@ -252,6 +288,7 @@ bool services_make_ready(struct services *s, struct err *e)
     s->makes_ready = true;
     struct checker *types;
     return services_script(s, e) && services_runner(s, e) && services_lint(s, e) &&
+           (!has_python(s) || services_python(s, e)) &&
            (types = services_checker(s, e)) &&
            (!checker_is_there(types) || checker_warm(types, e));
 }

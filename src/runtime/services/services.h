@@ -26,6 +26,7 @@ struct services_options {
     const struct script_row *(*rows)(size_t *count);    /* of services_script() */
     const struct script_row *(*metered)(size_t *count); /* of services_runner() */
     void (*put_table)(struct buf *out);                 /* for the linter */
+    void (*put_python)(struct buf *out); /* for the Python guest, with `rows` */
     /* Declarations for the checker: of all code (0), and of each feature's bit. */
     void (*declare)(uint32_t bit, struct buf *out);
     size_t parts; /* SERVICES_PARTS_MAX at most */
@@ -44,6 +45,8 @@ const struct engine *services_engine_now(const struct services *s);
 /* The JavaScript guest, and the one that counts fuel, with the metered rows alone. */
 struct script *services_script(struct services *s, struct err *e);
 struct script *services_runner(struct services *s, struct err *e);
+/* The Python guest; ERR_NOT_FOUND: it was not built, and how to. */
+struct script *services_python(struct services *s, struct err *e);
 struct lint *services_lint(struct services *s, struct err *e);
 /* The linter that a server loads in the background at its start: waits for that for at
  * most `ms`. NULL: not there (yet). */

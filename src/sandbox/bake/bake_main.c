@@ -109,14 +109,15 @@ static struct vfs *show_data(const char *data, struct err *e)
     return !data || vfs_show(files, dir, e) ? take(files) : NULL;
 }
 
-static bool bake_file(const char *in, const char *out, bool for_wasi, const char *data,
-                      struct err *e)
+/* `own`: as in struct bake_options, also of a guest that WASI serves while it starts. */
+static bool bake_file(const char *in, const char *out, bool for_wasi, bool own,
+                      const char *data, struct err *e)
 {
     static const char *const init[] = {"bake"};
     /* There is always a program's name; some look at it before their main function. */
     static const char *const args[] = {"program"};
     struct bake_options how = {
-        .init = init, .init_count = LENGTH(init), .own = !for_wasi};
+        .init = init, .init_count = LENGTH(init), .own = own || !for_wasi};
     scoped_buf struct buf wasm = buf_of(MODULE_MAX);
     if (!read_module(in, &wasm, e))
         return false;
@@ -148,16 +149,16 @@ static bool bake_file(const char *in, const char *out, bool for_wasi, const char
 int main(int argc, char **argv)
 {
     bool metered = argc == 5 && !strcmp(argv[1], "--metered");
-    bool own = argc == 5 && !strcmp(argv[1], "--own");
+    bool own = argc >= 5 && !strcmp(argv[1], "--own");
     int from = 1 + (metered || own);
     bool ahead = argc - from == 3 && !strcmp(argv[from], "--ahead");
-    bool for_wasi = argc >= 5 && !strcmp(argv[1], "--wasi");
-    bool with_data = for_wasi && argc == 7 && !strcmp(argv[2], "--data");
-    int input = 1 + for_wasi + 2 * with_data;
+    bool for_wasi = argc - from >= 4 && !strcmp(argv[from], "--wasi");
+    bool with_data = for_wasi && argc - from == 6 && !strcmp(argv[from + 1], "--data");
+    int input = from + for_wasi + 2 * with_data;
     bool bakes = argc - input == 3 && !strcmp(argv[argc - 2], "-o");
     if (!ahead && !bakes) {
         fprintf(stderr,
-                "usage: cloche-bake [--wasi [--data FOLDER]] IN.wasm -o OUT\n"
+                "usage: cloche-bake [[--own] --wasi [--data FOLDER]] IN.wasm -o OUT\n"
                 "       cloche-bake [--own | --metered] --ahead IN.wasm FOLDER\n");
         return 2;
     }
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
                             : own   ? ENGINE_OWN
                                     : ENGINE_FOREIGN;
     if (ahead ? compile_file(in, kind, out, &e)
-              : bake_file(in, out, for_wasi, with_data ? argv[3] : NULL, &e))
+              : bake_file(in, out, for_wasi, own, with_data ? argv[from + 2] : NULL, &e))
         return 0;
     fprintf(stderr, "cloche-bake: %s: %s\n", in, e.msg);
     return 1;

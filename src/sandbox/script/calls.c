@@ -274,20 +274,41 @@ static size_t settled_size(struct script_task *list)
     return n;
 }
 
+static void settled_put(struct run *r, struct script_task *list, char *to)
+{
+    for (struct script_task *t = list; t; t = t->next) {
+        struct script_settled s = {
+            .id = t->id, .failed = !t->ok, .size = (uint32_t)t->out.n};
+        memcpy(to, &s, sizeof s);
+        if (t->out.n)
+            memcpy(to + sizeof s, t->out.at, t->out.n);
+        to += sizeof s + SCRIPT_PAD(t->out.n);
+        r->out->changed |= t->ok && r->script->rows[t->row].writes;
+    }
+}
+
+void run_collect(struct run *r)
+{
+    struct script_task *list = take_finished(r);
+    buf_clear(&r->settled);
+    size_t n = settled_size(list);
+    char *to = n ? buf_room(&r->settled, n) : NULL;
+    if (to) {
+        settled_put(r, list, to);
+        r->settled.n += n;
+    }
+    r->round++;
+    workers_settled(r->script->workers, r, free_tasks(list));
+}
+
 bool run_settle(struct run *r, struct world *w, struct script_answer *a, struct err *e)
 {
     struct script_task *list = take_finished(r);
     size_t n = settled_size(list);
     uint64_t cell = n;
     char *to = guest_room(w, n, e);
-    for (struct script_task *t = list; to && t; t = t->next) {
-        struct script_settled s = {
-            .id = t->id, .failed = !t->ok, .size = (uint32_t)t->out.n};
-        memcpy(to, &s, sizeof s);
-        memcpy(to + sizeof s, t->out.at, t->out.n);
-        to += sizeof s + SCRIPT_PAD(t->out.n);
-        r->out->changed |= t->ok && r->script->rows[t->row].writes;
-    }
+    if (to)
+        settled_put(r, list, to);
     r->round++;
     workers_settled(r->script->workers, r, free_tasks(list));
     return to && guest_answer(w, "resume", &cell, 1, a, sizeof *a, e);

@@ -58,6 +58,12 @@ static enum err_code failure_kind(const struct json *v, uint32_t failed)
     struct str message = json_str(json_get(v, "message"));
     if (failed == SCRIPT_FAILED_PARSING)
         return ERR_SYNTAX;
+    /* The guest knows its own limits: the name is not the code's. */
+    struct str limit = json_str(json_get(v, "limit"));
+    if (str_is(limit, "stack"))
+        return ERR_STACK;
+    if (str_is(limit, "memory"))
+        return ERR_MEMORY;
     if (str_is(name, "RangeError") && str_is(message, "Maximum call stack size exceeded"))
         return ERR_STACK;
     if (str_is(name, "InternalError") && str_is(message, "out of memory"))
@@ -169,38 +175,13 @@ void explain_limit(struct script_outcome *out, const struct err *why)
 
 /* ---- injected values ---------------------------------------------------- */
 
-/* Names that an injected value must not hide, besides the table's own: words of the
- * language, and the globals of the guest. */
-static const char taken[] =
-    " "
-    "arguments async await break case catch class const continue debugger "
-    "default delete do else enum eval export extends false finally for function "
-    "if implements import in instanceof interface let new null package private "
-    "protected public return static super switch this throw true try typeof "
-    "undefined var void while with yield context __proto__ "
-    "AbortController AbortSignal AggregateError Array ArrayBuffer "
-    "AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Boolean "
-    "DOMException DataView Date DisposableStack Error EvalError Event "
-    "EventTarget FinalizationRegistry Float16Array Float32Array Float64Array "
-    "Function Infinity Int16Array Int32Array Int8Array InternalError Intl "
-    "Iterator JSON Map Math NaN Number Object Promise Proxy RangeError "
-    "ReferenceError Reflect RegExp Set SharedArrayBuffer String SuppressedError "
-    "Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL "
-    "URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray "
-    "WeakMap WeakRef WeakSet __last __main __nothing __spread atob btoa "
-    "clearInterval clearTimeout console crypto decodeURI decodeURIComponent "
-    "encodeURI encodeURIComponent escape exports fetch global globalThis "
-    "isFinite isNaN module parseFloat parseInt performance process "
-    "queueMicrotask require setInterval setTimeout sleep structuredClone "
-    "unescape ";
-
-static bool key_is_taken(struct str key)
+static bool key_is_taken(const struct script *s, struct str key)
 {
     char word[64];
     if (key.n > sizeof word - 3)
         return false;
     (void)snprintf(word, sizeof word, " %.*s ", STR_ARGS(key));
-    return strstr(taken, word) != NULL;
+    return strstr(s->language->taken, word) != NULL;
 }
 
 /* Beyond ASCII nearly everything is a letter; these are spaces, punctuation, symbols
@@ -252,7 +233,7 @@ static bool check_key(const struct script *s, struct str key, struct err *e)
         return err_set(e, ERR_INVALID,
                        "context.%.*s: a key must be an identifier, such as 'my_value'",
                        STR_ARGS(shown));
-    return key_is_taken(key) || hides_a_call(s, key)
+    return key_is_taken(s, key) || hides_a_call(s, key)
                ? err_set(e, ERR_INVALID,
                          "context.%.*s would hide what the code needs under that name; "
                          "choose another",

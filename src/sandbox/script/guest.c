@@ -11,7 +11,7 @@
 /* ---- imports ------------------------------------------------------------ */
 
 /* call(row, at, n) -> size, or ~size for an error */
-static bool import_call(struct world *w, uint64_t *cells, struct err *e)
+bool import_call(struct world *w, uint64_t *cells, struct err *e)
 {
     struct run *r = world_data(w);
     uint32_t row = (uint32_t)cells[0], n = (uint32_t)cells[2];
@@ -41,24 +41,26 @@ static bool import_call(struct world *w, uint64_t *cells, struct err *e)
         buf_clear(&r->sync_answer);
         call_failure(&why, &r->sync_answer);
     }
+    r->given = &r->sync_answer;
     int32_t size = (int32_t)r->sync_answer.n;
     cells[0] = (uint32_t)(ok ? size : ~size);
     return true;
 }
 
 /* take(at) */
-static bool import_take(struct world *w, uint64_t *cells, struct err *e)
+bool import_take(struct world *w, uint64_t *cells, struct err *e)
 {
     struct run *r = world_data(w);
-    void *to = world_slice(w, (uint32_t)cells[0], r->sync_answer.n);
+    struct str given = r->given ? buf_view(r->given) : (struct str){"", 0};
+    void *to = world_slice(w, (uint32_t)cells[0], given.n);
     if (!to)
         return err_set(e, ERR_GUEST, "a host call's answer does not fit the memory");
-    memcpy(to, buf_view(&r->sync_answer).at, r->sync_answer.n);
+    memcpy(to, given.at, given.n);
     return true;
 }
 
 /* random(at, n) */
-static bool import_random(struct world *w, uint64_t *cells, struct err *e)
+bool import_random(struct world *w, uint64_t *cells, struct err *e)
 {
     uint32_t n = (uint32_t)cells[1];
     void *to = world_slice(w, (uint32_t)cells[0], n);
@@ -69,7 +71,7 @@ static bool import_random(struct world *w, uint64_t *cells, struct err *e)
 }
 
 /* stop(why) */
-static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
+bool import_stop(struct world *w, uint64_t *cells, struct err *e)
 {
     struct run *r = world_data(w);
     if ((uint32_t)cells[0] == SCRIPT_STOP_CALLS)
@@ -83,7 +85,7 @@ static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
 }
 
 /* clock_time_get(clock, precision, at) -> errno; all of WASI that it uses. */
-static bool wasi_clock(struct world *w, uint64_t *cells, struct err *e)
+bool import_clock(struct world *w, uint64_t *cells, struct err *e)
 {
     void *to = world_slice(w, (uint32_t)cells[2], 8);
     if (!to)
@@ -105,8 +107,36 @@ static const struct engine_import imports[] = {
     {"host", "take", "i:", import_take},
     {"host", "random", "ii:", import_random},
     {"host", "stop", "i:", import_stop},
-    {GUEST_WASI, "clock_time_get", "iIi:i", wasi_clock},
+    {GUEST_WASI, "clock_time_get", "iIi:i", import_clock},
     GUEST_NO_FILES,
+};
+
+const struct script_kind script_javascript = {
+    .name = "script",
+    .title = "the JavaScript guest",
+    .imports = imports,
+    .import_count = LENGTH(imports),
+    .taken = " "
+             "arguments async await break case catch class const continue debugger "
+             "default delete do else enum eval export extends false finally for function "
+             "if implements import in instanceof interface let new null package private "
+             "protected public return static super switch this throw true try typeof "
+             "undefined var void while with yield context __proto__ "
+             "AbortController AbortSignal AggregateError Array ArrayBuffer "
+             "AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Boolean "
+             "DOMException DataView Date DisposableStack Error EvalError Event "
+             "EventTarget FinalizationRegistry Float16Array Float32Array Float64Array "
+             "Function Infinity Int16Array Int32Array Int8Array InternalError Intl "
+             "Iterator JSON Map Math NaN Number Object Promise Proxy RangeError "
+             "ReferenceError Reflect RegExp Set SharedArrayBuffer String SuppressedError "
+             "Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL "
+             "URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray "
+             "WeakMap WeakRef WeakSet __last __main __nothing __spread atob btoa "
+             "clearInterval clearTimeout console crypto decodeURI decodeURIComponent "
+             "encodeURI encodeURIComponent escape exports fetch global globalThis "
+             "isFinite isNaN module parseFloat parseInt performance process "
+             "queueMicrotask require setInterval setTimeout sleep structuredClone "
+             "unescape ",
 };
 
 /* ---- opening ------------------------------------------------------------ */
@@ -158,18 +188,21 @@ static bool install_table(struct world *w, void *arg, uint64_t *notes, struct er
 
 /* All worlds begin with the table installed. */
 static bool open_module(struct script *s, struct engine *g, const char *guest_dir,
-                        struct err *e)
+                        struct str given, struct err *e)
 {
     uint64_t notes[BAKED_NOTES] = {0};
     struct run none = {.script = s};
     scoped_buf struct buf table = buf_of(BUF_LIST);
-    write_table(s, &table);
+    if (given.n)
+        buf_str(&table, given);
+    else
+        write_table(s, &table);
     struct baked_first first = {
         .text = buf_view(&table), .prepare = install_table, .arg = &table, .data = &none};
     struct baked_guest baked = {.dir = guest_dir,
-                                .name = "script",
-                                .imports = imports,
-                                .import_count = LENGTH(imports),
+                                .name = s->language->name,
+                                .imports = s->language->imports,
+                                .import_count = s->language->import_count,
                                 .first = &first};
     if (!buf_check(&table, "the table of host calls", e))
         return false;
@@ -180,17 +213,19 @@ static bool open_module(struct script *s, struct engine *g, const char *guest_di
     return s->module != NULL;
 }
 
-static struct script *open_kind(struct engine *g, enum engine_kind kind,
-                                const char *guest_dir, const struct script_row *rows,
-                                size_t row_count, struct err *e)
+static struct script *open_kind(struct engine *g, const struct script_kind *language,
+                                enum engine_kind kind, const char *guest_dir,
+                                const struct script_row *rows, size_t row_count,
+                                struct str table, struct err *e)
 {
     scoped(script_close) struct script *s = mem_new(sizeof *s);
+    s->language = language;
     s->kind = kind;
     s->rows = rows;
     s->row_count = row_count;
     s->workers = workers_new();
-    if (!open_module(s, g, guest_dir, e)) {
-        err_wrap(e, "the JavaScript guest");
+    if (!open_module(s, g, guest_dir, table, e)) {
+        err_wrap(e, "%s", language->title);
         return NULL;
     }
     return take(s);
@@ -199,14 +234,23 @@ static struct script *open_kind(struct engine *g, enum engine_kind kind,
 struct script *script_open(struct engine *g, const char *guest_dir,
                            const struct script_row *rows, size_t row_count, struct err *e)
 {
-    return open_kind(g, ENGINE_OWN, guest_dir, rows, row_count, e);
+    return open_kind(g, &script_javascript, ENGINE_OWN, guest_dir, rows, row_count,
+                     (struct str){0}, e);
 }
 
 struct script *script_open_metered(struct engine *g, const char *guest_dir,
                                    const struct script_row *rows, size_t row_count,
                                    struct err *e)
 {
-    return open_kind(g, ENGINE_OWN_METERED, guest_dir, rows, row_count, e);
+    return open_kind(g, &script_javascript, ENGINE_OWN_METERED, guest_dir, rows,
+                     row_count, (struct str){0}, e);
+}
+
+struct script *script_open_python(struct engine *g, const char *guest_dir,
+                                  const struct script_row *rows, size_t row_count,
+                                  struct str table, struct err *e)
+{
+    return open_kind(g, &script_python, ENGINE_OWN, guest_dir, rows, row_count, table, e);
 }
 
 void script_close(struct script *s)

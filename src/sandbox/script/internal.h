@@ -6,7 +6,19 @@
 #include "guest/guest.h"
 #include "script/script.h"
 
+/* A guest that speaks abi/abi.h. */
+struct script_kind {
+    const char *name;  /* of its files: "script" */
+    const char *title; /* before the reason why it is not loaded */
+    const struct engine_import *imports;
+    size_t import_count;
+    const char *taken; /* " a b ", names that injected values must not have */
+    bool snake_case;   /* the API has such names in it, besides its own */
+};
+extern const struct script_kind script_javascript, script_python;
+
 struct script {
+    const struct script_kind *language;
     enum engine_kind kind;
     struct module *module;
     uint64_t logs_at;    /* of the guest's struct script_logs */
@@ -108,11 +120,17 @@ struct run {
     struct script_outcome *out;
     uint64_t started_ns, until_ns, host_ns;
     uint64_t patient_ns; /* when timeout_ms ends what it waits for now; as until_ns */
-    uint32_t round;      /* how often the guest has gone on */
-    size_t told;         /* bytes of log rows that q->wrote knows of */
+    /* The guest waits within a call: the thread's CPU time at the start, and what of it
+     * the host took; the computing time that is the limit now. */
+    bool in_call;
+    uint64_t cpu_ns, computes_ns;
+    uint32_t round; /* how often the guest has gone on */
+    size_t told;    /* bytes of log rows that q->wrote knows of */
 
-    /* Answer of the last synchronous call, until the guest takes it. */
-    struct buf sync_answer;
+    /* Answer of the last synchronous call, and of the last wait, until the guest takes
+     * it: the one that `given` tells. */
+    struct buf sync_answer, settled;
+    const struct buf *given;
     struct queue quick, slow;  /* calls that are not performed yet, in their order */
     struct script_task *tasks; /* all that are not freed */
     struct script_task *held;  /* a quick one that waits: those behind it do, too */
@@ -143,6 +161,11 @@ void run_send_slow(struct run *r);
 void run_perform_quick(struct run *r);
 /* Waits until a call is done, a timer is due, or the run must end. */
 bool run_wait(struct run *r, const struct script_answer *a, struct err *e);
+/* The guest waits, for the calls of `a` and its timer: they are begun, until one is done. */
+bool run_rest(struct run *r, struct world *w, const struct script_answer *a,
+              struct err *e);
+/* What is done, as rows of struct script_settled, into r->settled. */
+void run_collect(struct run *r);
 /* Hands over what is done, and lets the guest go on until it waits again. */
 bool run_settle(struct run *r, struct world *w, struct script_answer *a, struct err *e);
 /* No call is on its way any more when this returns. */
@@ -177,6 +200,10 @@ void explain_limit(struct script_outcome *out, const struct err *why);
 void explain_frame(struct str code, uint32_t line, uint32_t column, struct buf *out);
 /* Fills in `missing` where the code used what is not there, and names it in the message. */
 void explain_missing(const struct script_request *q, struct script_outcome *out);
+
+/* The imports of both guests. */
+engine_import_fn import_call, import_take, import_random, import_stop, import_clock;
+engine_import_fn import_wait;
 
 /* Are the keys of the context identifiers that hide nothing? */
 bool check_context(const struct script *s, struct str context, struct err *e);

@@ -15,6 +15,7 @@
 
 #define MANY_CALLS 500u
 #define TEXT_MAX ((size_t)64 << 10)    /* of an error's parts */
+#define SETTLED_MAX ((size_t)1 << 30)  /* answers that are handed over at once */
 #define MEMORY_MAX ((uint64_t)1 << 30) /* as far as the guest's heap reaches */
 
 /* ---- the outcome -------------------------------------------------------- */
@@ -183,7 +184,8 @@ static bool send_request(struct run *r, struct world *w, uint64_t *size, struct 
                                .calls_max = q->calls_max,
                                .features = q->features,
                                .flags = (q->session ? SCRIPT_SESSION : 0) |
-                                        (q->trace ? SCRIPT_TRACE : 0)};
+                                        (q->trace ? SCRIPT_TRACE : 0) |
+                                        (q->check ? SCRIPT_CHECK : 0)};
     *size = sizeof head + q->code.n + q->context.n;
     char *to = request_room(r, w, *size, e);
     if (!to)
@@ -211,7 +213,9 @@ uint64_t run_wait_until(const struct run *r)
  * in host_ns, and run_wait_until() adds it again. */
 static void begin_waiting(struct run *r, struct world *w, uint64_t now)
 {
-    uint64_t used = world_usage(w).compute_ns + r->host_ns;
+    uint64_t used =
+        r->in_call ? os_thread_cpu_ns() - r->cpu_ns : world_usage(w).compute_ns;
+    used += r->host_ns;
     r->patient_ns =
         r->q->timeout_ms ? now + r->q->timeout_ms * 1000000u - used : UINT64_MAX / 2;
     if (r->q->due)
@@ -231,7 +235,56 @@ static void resume_limits(struct run *r, struct world *w)
     if (!all)
         return;
     uint64_t left = all > waited ? all - waited : 1;
-    world_set_compute(w, most && most < left ? most : left);
+    left = most && most < left ? most : left;
+    if (!r->in_call)
+        world_set_compute(w, left);
+    else if (left < r->computes_ns)
+        world_charge(w, r->computes_ns - left);
+    r->computes_ns = left;
+}
+
+bool run_rest(struct run *r, struct world *w, const struct script_answer *a,
+              struct err *e)
+{
+    uint64_t start = os_mono_ns();
+    begin_waiting(r, w, start);
+    tell_logs(r, w);
+    bool ok = run_take_calls(r, w, a, e);
+    if (ok) {
+        run_send_slow(r);
+        run_perform_quick(r);
+    }
+    ok = ok && run_wait(r, a, e);
+    r->host_ns += os_mono_ns() - start;
+    if (!r->in_call)
+        resume_limits(r, w);
+    return ok;
+}
+
+/* wait(at, n, has_timer, ms) -> size of the rows that are done: the Python guest waits
+ * within its code. */
+bool import_wait(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct run *r = world_data(w);
+    struct script_answer a = {.calls_at = (uint32_t)cells[0],
+                              .calls_size = (uint32_t)cells[1],
+                              .has_timer = (uint32_t)cells[2]};
+    memcpy(&a.timer_ms, &cells[3], sizeof a.timer_ms);
+    if (!r->q)
+        return err_set(e, ERR_GUEST, "waits before there is anything to wait for");
+    world_pause(w);
+    uint64_t cpu = os_thread_cpu_ns();
+    r->in_call = true;
+    bool ok = run_rest(r, w, &a, e);
+    if (ok)
+        run_collect(r);
+    r->cpu_ns += os_thread_cpu_ns() - cpu;
+    world_resume(w);
+    resume_limits(r, w);
+    r->given = &r->settled;
+    cells[0] = (uint32_t)r->settled.n;
+    return ok &&
+           (!r->settled.failed || err_set(e, ERR_MEMORY, "its answers are too large"));
 }
 
 static bool run_world(struct run *r, struct world *w, struct err *e)
@@ -241,21 +294,9 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
     if (!send_request(r, w, &size, e) ||
         !guest_answer(w, "start", &size, 1, &a, sizeof a, e))
         return false;
-    while (a.status == SCRIPT_WAITING) {
-        uint64_t start = os_mono_ns();
-        begin_waiting(r, w, start);
-        tell_logs(r, w);
-        bool ok = run_take_calls(r, w, &a, e);
-        if (ok) {
-            run_send_slow(r);
-            run_perform_quick(r);
-        }
-        ok = ok && run_wait(r, &a, e);
-        r->host_ns += os_mono_ns() - start;
-        resume_limits(r, w);
-        if (!ok || !run_settle(r, w, &a, e))
+    while (a.status == SCRIPT_WAITING)
+        if (!run_rest(r, w, &a, e) || !run_settle(r, w, &a, e))
             return false;
-    }
     return read_outcome(r, w, &a, e);
 }
 
@@ -277,7 +318,13 @@ static bool run_init(struct run *r, struct script *s, const struct script_reques
 {
     *r = (struct run){.script = s, .q = q, .out = out, .started_ns = os_mono_ns()};
     r->until_ns = q->total_ms ? r->started_ns + q->total_ms * 1000000u : UINT64_MAX / 2;
+    r->cpu_ns = os_thread_cpu_ns();
+    r->computes_ns = q->timeout_ms && (!q->compute_ms || q->timeout_ms < q->compute_ms)
+                         ? q->timeout_ms
+                         : q->compute_ms;
+    r->computes_ns *= 1000000u;
     buf_init(&r->sync_answer, CALL_ANSWER_MAX);
+    buf_init(&r->settled, SETTLED_MAX);
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->change, NULL);
     return true;
@@ -295,6 +342,7 @@ static void run_end(struct run *r, struct world *w)
     }
     stats->host_ms = (double)r->host_ns / 1e6;
     buf_done(&r->sync_answer);
+    buf_done(&r->settled);
     pthread_cond_destroy(&r->change);
     pthread_mutex_destroy(&r->lock);
 }
@@ -338,12 +386,9 @@ bool script_run(struct script *s, const struct script_request *q,
         return false;
     struct run r;
     run_init(&r, s, q, out);
-    uint64_t most = q->timeout_ms && (!q->compute_ms || q->timeout_ms < q->compute_ms)
-                        ? q->timeout_ms
-                        : q->compute_ms;
     struct world_limits limits = {
         .memory_bytes = q->memory_bytes < MEMORY_MAX ? q->memory_bytes : MEMORY_MAX,
-        .compute_ns = most * 1000000u,
+        .compute_ns = r.computes_ns,
         .until_ns = r.until_ns,
         .fuel = s->kind == ENGINE_OWN_METERED ? q->fuel : 0,
         .tenant = q->tenant,

@@ -1,6 +1,6 @@
-/* script/script.h - evaluate an agent's JavaScript in a fresh world.
+/* script/script.h - evaluate an agent's JavaScript or Python in a fresh world.
  *
- * The guest is QuickJS, baked. What the code may ask of the host is a table of
+ * The guests are QuickJS and CPython, baked. What the code may ask of the host is a table of
  * host calls, handed in by the caller: this room does not know what they do.
  */
 #pragma once
@@ -56,6 +56,12 @@ struct script *script_open(struct engine *g, const char *guest_dir,
 struct script *script_open_metered(struct engine *g, const char *guest_dir,
                                    const struct script_row *rows, size_t row_count,
                                    struct err *e);
+/* The Python guest, which evaluates Python in the same way: `table` is the JSON array that
+ * tells it of the same rows, [{"name", "sync", "feature", "signature", ...}], in their order.
+ * The rows' `source` and `wrap` are not for it. ERR_NOT_FOUND: it was not built. */
+struct script *script_open_python(struct engine *g, const char *guest_dir,
+                                  const struct script_row *rows, size_t row_count,
+                                  struct str table, struct err *e);
 void script_close(struct script *s); /* NULL is fine */
 SCOPED(script, script_close);
 
@@ -129,6 +135,7 @@ struct script_request {
     struct str saved;
     size_t saved_max; /* bytes */
     int64_t now_ms;   /* what its clock says all the time; 0: as it is */
+    bool check;       /* Python: nothing runs, and the result is the linter's findings */
     bool trace;       /* calls are noted with the line that they stand in */
     script_perform_fn *perform;
     void *perform_arg;

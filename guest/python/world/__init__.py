@@ -1,0 +1,82 @@
+"""The world of Python code: what the guest calls when it is baked and for an evaluation."""
+import gc
+import random
+import re
+import sys
+import types
+
+from . import api, calls, check, files, imports, library, output, run, values, web, zones
+
+SESSION, TRACE, CHECK = 1, 2, 4
+
+
+def install(text):
+    """The table of host calls. What follows is the memory that all worlds begin with."""
+    api.install(text)
+    settle()
+
+
+def settle():
+    re.purge()
+    sys.path_importer_cache.clear()
+    gc.collect()
+    gc.collect()
+    gc.freeze()
+
+
+def fresh_scope():
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    return main.__dict__
+
+
+scope = fresh_scope()
+
+
+def evaluate(source, context, features, flags, most):
+    """(failed, result, error, lost, cut), all but the flags as bytes or None."""
+    if flags & CHECK:
+        return 0, check.check(source, values.read(context) if context else {}), None, None, False
+    random.seed()
+    sys.modules["tempfile"]._name_sequence = None
+    calls.world.trace = bool(flags & TRACE)
+    if context:
+        given = values.read(context)
+        scope["context"] = given
+        scope.update(given)
+    try:
+        return run.run(source, scope, most)
+    finally:
+        output.finish()
+
+
+def rest():
+    """The world is put away: what only this evaluation needed goes."""
+    calls.world.pending.clear()
+    calls.world.waited.clear()
+    if run.loop is not None and not run.loop.is_closed():
+        run.loop._ready.clear()
+        run.loop._scheduled.clear()
+
+
+def warm():
+    """Runs what most code does, so that worlds begin with what it leaves: specialised
+    bytecode, caches of methods, interned names."""
+    for source in imports.WARM:
+        for _ in range(10):
+            evaluate(source, "", 0, 0, 1 << 20)
+    scope.clear()
+    scope.update(fresh_scope())
+
+
+def bake():
+    """Once, when the guest is built: the library's place is /lib."""
+    output.prepare()
+    calls.prepare()
+    library.load("/lib")
+    library.seal()
+    zones.prepare()
+    web.prepare()
+    warm()
+    files.prepare()
+    settle()

@@ -1,0 +1,311 @@
+"""Host calls: made, waited for, and what they answer.
+
+A call answers when it is made: notes.get('x') is a note. In code that awaits, a call that
+stands where something else may await it (run.py marks those places) begins, and is a
+Pending until it is done, so that asyncio.gather() has several under way at a time.
+"""
+import asyncio
+import sys
+import time
+
+import _cloche
+
+from . import values
+
+FILE = "code.py"
+
+
+class HostCallError(Exception):
+    """A call of the API failed. name tells how ('NotFound'), code is for programs, retry
+    says whether it may succeed another time."""
+
+    kind = "HostCallError"
+
+    def __init__(self, message="", code=None, retry=False, problem=None):
+        super().__init__(message)
+        self.message = message
+        self.name = self.kind
+        self.code = code
+        self.retry = retry
+        self.problem = problem
+
+
+errors = {"HostCallError": HostCallError}
+BASES = {"NotFound": LookupError, "InvalidInput": ValueError, "PermissionDenied": PermissionError,
+         "IoError": OSError, "Timeout": TimeoutError}
+
+
+def error_class(name):
+    if name not in errors:
+        bases = (HostCallError, BASES[name]) if name in BASES else (HostCallError,)
+        errors[name] = type(name, bases, {"kind": name, "__module__": "cloche", "__init__": HostCallError.__init__})
+    return errors[name]
+
+
+for known in ("NotFound", "InvalidInput", "PermissionDenied", "Conflict", "LimitExceeded", "Busy", "NoVault",
+              "IoError", "Timeout"):
+    error_class(known)
+
+
+def error_of(text):
+    told = values.read(text)
+    made = error_class(told.get("name") or "HostCallError")(
+        told.get("message") or "the host call failed", told.get("code"), bool(told.get("retry")))
+    made.host = True
+    return made
+
+
+class World:
+    """What one evaluation has under way."""
+
+    def __init__(self):
+        self.trace = False
+        self.next_id = 1
+        self.pending = {}  # id -> Pending
+        self.waited = {}  # id -> None, or (failed, text)
+
+
+world = World()
+
+
+def line_of_code():
+    frame = sys._getframe(2)
+    while frame and frame.f_code.co_filename != FILE:
+        frame = frame.f_back
+    return frame.f_lineno if frame else 0
+
+
+def begin(row, args):
+    ident = world.next_id
+    world.next_id += 1
+    _cloche.begin(ident, row, line_of_code() if world.trace else 0, args)
+    return ident
+
+
+def dispatch(settled):
+    for ident, failed, text in settled:
+        if ident in world.waited:
+            world.waited[ident] = (failed, text)
+            continue
+        future = world.pending.pop(ident, None)
+        if future is None or future.done():
+            continue
+        if failed:
+            future.set_exception(error_of(text))
+        else:
+            future.set_result(future.finish(values.read(text)))
+
+
+def perform(row, args, finish=None):
+    """Makes a call and waits for it."""
+    ident = begin(row, args)
+    world.waited[ident] = None
+    try:
+        while world.waited[ident] is None:
+            dispatch(_cloche.wait(-1.0))
+    finally:
+        answer = world.waited.pop(ident)
+    failed, text = answer
+    if failed:
+        raise error_of(text)
+    value = values.read(text)
+    return finish(value) if finish else value
+
+
+def perform_now(row, args, finish=None):
+    """One that answers at once."""
+    failed, text = _cloche.call(row, args)
+    if failed:
+        raise error_of(text)
+    value = values.read(text)
+    return finish(value) if finish else value
+
+
+def same(value):
+    return value
+
+
+class Pending(asyncio.Future):
+    """A call on its way: to be awaited, or used as its answer, which waits for it."""
+
+    def __init__(self, row, args, finish, loop):
+        super().__init__(loop=loop)
+        self.finish = finish or same
+        world.pending[begin(row, args)] = self
+
+    def answer(self):
+        while not self.done():
+            dispatch(_cloche.wait(-1.0))
+        return self.result()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.answer(), name)
+
+    def __getitem__(self, key):
+        return self.answer()[key]
+
+    def __contains__(self, key):
+        return key in self.answer()
+
+    def __len__(self):
+        return len(self.answer())
+
+    def __bool__(self):
+        return bool(self.answer())
+
+    def __str__(self):
+        return str(self.answer())
+
+    def __format__(self, spec):
+        return format(self.answer(), spec)
+
+    def __eq__(self, other):
+        return self is other or (not isinstance(other, Pending) and self.answer() == other)
+
+    __hash__ = asyncio.Future.__hash__
+
+    def __iter__(self):
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            task = None
+        # A future is iterated by what awaits it; a list by whoever reads it.
+        if task is not None and sys._getframe(1).f_code.co_filename == FILE:
+            return iter(self.answer())
+        return self.__await__()
+
+    def __del__(self):
+        pass
+
+
+def later(row, args, finish=None):
+    return Pending(row, args, finish, asyncio.get_running_loop())
+
+
+def outstanding():
+    return bool(world.pending)
+
+
+# ---- the event loop ----------------------------------------------------------------
+
+class Stuck(Exception):
+    """Nothing that could go on."""
+
+
+class Selector:
+    def __init__(self, loop):
+        self.loop = loop
+
+    def select(self, timeout=None):
+        if timeout is None and not world.pending:
+            raise Stuck("the code waits for something that nothing will end")
+        if timeout is not None and timeout <= 0 and not world.pending:
+            return []
+        dispatch(_cloche.wait(-1.0 if timeout is None else timeout * 1000))
+        return []
+
+    def close(self):
+        pass
+
+    def get_map(self):
+        return {}
+
+
+class Loop(asyncio.BaseEventLoop):
+    """Waits for the host instead of for sockets. There are no threads: what is given to an
+    executor runs at once."""
+
+    def __init__(self):
+        super().__init__()
+        self._selector = Selector(self)
+
+    def _process_events(self, events):
+        pass
+
+    def _write_to_self(self):
+        pass
+
+    def create_task(self, coro, **options):
+        return super().create_task(coroutine_of(coro), **options)
+
+    def run_in_executor(self, executor, func, *args):
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    async def shutdown_default_executor(self, timeout=None):
+        pass
+
+
+def coroutine_of(value):
+    """For create_task() and gather(), which take coroutines: a value is done already."""
+    if asyncio.iscoroutine(value):
+        return value
+
+    async def done():
+        return await value if hasattr(value, "__await__") else value
+
+    return done()
+
+
+class Policy(asyncio.DefaultEventLoopPolicy):
+    _loop_factory = Loop
+
+
+def sleep(seconds):
+    """time.sleep()"""
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        dispatch(_cloche.wait(left * 1000))
+
+
+def is_awaitable(value):
+    return asyncio.isfuture(value) or asyncio.iscoroutine(value) or hasattr(type(value), "__await__")
+
+
+def future_of(value, loop=None):
+    """A value is a future that is done."""
+    if asyncio.isfuture(value):
+        return value
+    loop = loop or asyncio.get_event_loop()
+    if asyncio.iscoroutine(value):
+        return loop.create_task(value)
+    if isinstance(value, (dict, list)) or not is_awaitable(value):
+        future = loop.create_future()
+        future.set_result(value)
+        return future
+    return loop.create_task(coroutine_of(value))
+
+
+def prepare():
+    """asyncio over the host's wait; its functions take answers, too."""
+    asyncio.set_event_loop_policy(Policy())
+    time.sleep = sleep
+    gather, wait_for, wait, as_completed = asyncio.gather, asyncio.wait_for, asyncio.wait, asyncio.as_completed
+
+    def our_gather(*all, **options):
+        return gather(*map(future_of, all), **options)
+
+    async def our_wait_for(one, timeout):
+        return await wait_for(future_of(one), timeout)
+
+    async def our_wait(all, **options):
+        return await wait([future_of(a) for a in all], **options)
+
+    def our_as_completed(all, **options):
+        return as_completed([future_of(a) for a in all], **options)
+
+    def ensure_future(one, *, loop=None):
+        return future_of(one, loop)
+
+    for name, made in {"gather": our_gather, "wait_for": our_wait_for, "wait": our_wait,
+                       "as_completed": our_as_completed, "ensure_future": ensure_future}.items():
+        made.__name__ = made.__qualname__ = name
+        setattr(asyncio, name, made)

@@ -1,0 +1,95 @@
+"""Modules from memory: the standard library and the packages that no bake has imported.
+
+The guest has no files of its own. When it is baked, load() reads the compiled library into
+a table that is part of the image, from which imports are served later; a page of it is
+touched when something on it is imported.
+"""
+import importlib.machinery
+import importlib.util
+import marshal
+import os
+import sys
+
+HEADER = 16  # of a .pyc file
+table = {}  # name -> (is_package, bytes)
+data = {}  # path -> bytes: what packages read beside their code
+
+
+def load(root):
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        within = folder[len(root):].strip("/")
+        for file in sorted(files):
+            path = f"{folder}/{file}"
+            with open(path, "rb") as f:
+                content = f.read()
+            if not file.endswith(".pyc"):
+                data[path] = content
+                continue
+            parts = [*within.split("/"), file[:-4]] if within else [file[:-4]]
+            is_package = parts[-1] == "__init__"
+            name = ".".join(parts[:-1] if is_package else parts)
+            if name and name not in sys.modules:
+                table[name] = (is_package, content)
+
+
+class Loader:
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        spec = module.__spec__
+        exec(marshal.loads(memoryview(table[spec.name][1])[HEADER:]), module.__dict__)
+
+    def get_code(self, name):
+        return marshal.loads(memoryview(table[name][1])[HEADER:])
+
+    def is_package(self, name):
+        return table[name][0]
+
+    def get_source(self, name):
+        return None
+
+    def get_data(self, path):
+        try:
+            return data[path]
+        except KeyError:
+            raise FileNotFoundError(2, "No such file or directory", path) from None
+
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        found = table.get(name)
+        if not found:
+            return None
+        origin = "/lib/" + name.replace(".", "/") + ("/__init__.py" if found[0] else ".py")
+        spec = importlib.machinery.ModuleSpec(name, loader, origin=origin, is_package=found[0])
+        spec.has_location = True
+        if found[0]:
+            spec.submodule_search_locations = ["/lib/" + name.replace(".", "/")]
+        return spec
+
+
+loader = Loader()
+
+
+def known():
+    """The names that can be imported, without those of parts."""
+    names = {n.partition(".")[0] for n in [*table, *sys.modules, *sys.builtin_module_names]}
+    return sorted(n for n in names if not n.startswith("_"))
+
+
+def seal():
+    """From now on imports come from memory, and none from files."""
+    for module in list(sys.modules.values()):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourcelessFileLoader):
+            spec.loader = loader
+            module.__loader__ = loader
+            module.__cached__ = spec.cached = None
+    sys.meta_path[:] = [m for m in sys.meta_path if m is not importlib.machinery.PathFinder]
+    sys.meta_path.append(Finder)
+    sys.path[:] = []
+    sys.path_hooks[:] = []
+    sys.path_importer_cache.clear()

@@ -1,0 +1,114 @@
+"""What code writes: print, logging and warnings become the logs of the evaluation."""
+import builtins
+import io
+import logging
+import sys
+import warnings
+
+import _cloche
+
+LOG, INFO, WARN, ERROR, DEBUG = range(5)
+
+
+class Output(io.TextIOBase):
+    """A standard stream: what is written up to the end of a line is an entry."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, level, number):
+        self.level = level
+        self.number = number
+        self.text = ""
+
+    def writable(self):
+        return True
+
+    def isatty(self):
+        return False
+
+    def fileno(self):
+        return self.number
+
+    @property
+    def buffer(self):
+        return Bytes(self)
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.text += text
+        if self.text.endswith("\n"):
+            self.put(self.text[:-1])
+        return len(text)
+
+    def put(self, text):
+        self.text = ""
+        _cloche.log(self.level, text.encode("utf-8", "replace").decode())
+
+    def finish(self):
+        if self.text:
+            self.put(self.text)
+
+
+class Bytes(io.RawIOBase):
+    def __init__(self, output):
+        self.output = output
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.output.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+class Handler(logging.Handler):
+    def emit(self, record):
+        level = (ERROR if record.levelno >= logging.ERROR else WARN if record.levelno >= logging.WARNING
+                 else INFO if record.levelno >= logging.INFO else DEBUG)
+        try:
+            _cloche.log(level, self.format(record).encode("utf-8", "replace").decode())
+        except RecursionError:
+            raise
+        except Exception:
+            self.handleError(record)
+
+
+def basic_config(*, level=None, format=None, datefmt=None, style="%", force=False, **ignored):
+    """logging.basicConfig(): there is one place where logs go."""
+    root = logging.getLogger()
+    if level is not None:
+        root.setLevel(level)
+    if format is not None:
+        root.handlers[0].setFormatter(logging.Formatter(format, datefmt, style))
+
+
+def show_warning(message, category, filename, lineno, file=None, line=None):
+    where = f" (line {lineno})" if filename == "code.py" else ""
+    _cloche.log(WARN, f"{category.__name__}: {message}{where}")
+
+
+def no_input(prompt=""):
+    raise EOFError("nobody can be asked: there is no input")
+
+
+def prepare():
+    sys.stdout = sys.__stdout__ = Output(LOG, 1)
+    sys.stderr = sys.__stderr__ = Output(ERROR, 2)
+    sys.stdin = sys.__stdin__ = io.StringIO("")
+    root = logging.getLogger()
+    root.handlers[:] = [Handler()]
+    root.setLevel(logging.INFO)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    logging.basicConfig = basic_config
+    warnings.showwarning = show_warning
+    builtins.input = no_input
+
+
+def finish():
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, Output):
+            stream.finish()
+    for stream in (sys.__stdout__, sys.__stderr__):
+        stream.finish()

@@ -1,0 +1,398 @@
+"""Code: parsed, changed where Python alone would not do, run; its result, or its error.
+
+- `return` may stand at the top level. Then the whole is the body of a function whose names
+  are all global.
+- The value of the last statement, where that is an expression, is the result.
+- What is awaited need not be awaitable: calls of the API answer at once.
+- Where a call of the API stands under `await`, or as an argument or element in code that
+  awaits, it only begins (calls.Pending).
+"""
+import ast
+import asyncio
+import builtins
+import inspect
+import linecache
+import sys
+import traceback
+
+import _cloche
+
+from . import api, calls, library, values
+from .calls import FILE
+
+LAST, AWAITED, LATER = "_cloche_last_", "_cloche_awaited_", "_cloche_later_"
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def own_nodes(body):
+    """All nodes of these statements that belong to their own scope."""
+    todo = list(body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if isinstance(node, SCOPES):
+            todo += node.decorator_list if hasattr(node, "decorator_list") else []
+        else:
+            todo += ast.iter_child_nodes(node)
+
+
+def names_bound(body):
+    names = set()
+    for node in own_nodes(body):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {a.asname or a.name.partition(".")[0] for a in node.names}
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.add(node.rest)
+    return names
+
+
+def awaits(body):
+    return any(isinstance(n, (ast.Await, ast.AsyncFor, ast.AsyncWith)) or
+               isinstance(n, ast.comprehension) and n.is_async for n in own_nodes(body))
+
+
+class Marks(ast.NodeTransformer):
+    """The places of `await`, and of calls that begin there."""
+
+    def __init__(self, names):
+        self.names = names
+        self.within_async = False
+
+    def is_of_api(self, node):
+        if not isinstance(node, ast.Call):
+            return False
+        f = node.func
+        while isinstance(f, (ast.Attribute, ast.Subscript)):
+            f = f.value
+        return isinstance(f, ast.Name) and f.id in self.names
+
+    def begun(self, node):
+        if not (self.within_async and self.is_of_api(node)):
+            return node
+        call = ast.Call(ast.Name(LATER, ast.Load()), [node.func, *node.args], node.keywords)
+        ast.copy_location(call, node)
+        ast.copy_location(call.func, node.func)
+        return call
+
+    def scope(self, node, is_async):
+        before, self.within_async = self.within_async, is_async
+        self.generic_visit(node)
+        self.within_async = before
+        return node
+
+    def visit_FunctionDef(self, node):
+        return self.scope(node, False)
+
+    def visit_Lambda(self, node):
+        return self.scope(node, self.within_async)
+
+    def visit_AsyncFunctionDef(self, node):
+        return self.scope(node, True)
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        node.args = [ast.copy_location(ast.Starred(self.begun(a.value), a.ctx), a) if isinstance(a, ast.Starred)
+                     else self.begun(a) for a in node.args]
+        for keyword in node.keywords:
+            keyword.value = self.begun(keyword.value)
+        return node
+
+    def visit_elements(self, node):
+        self.generic_visit(node)
+        node.elts = [self.begun(e) for e in node.elts]
+        return node
+
+    visit_List = visit_Tuple = visit_Set = visit_elements
+
+    def visit_element(self, node):
+        self.generic_visit(node)
+        node.elt = self.begun(node.elt)
+        return node
+
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_element
+
+    def visit_Dict(self, node):
+        self.generic_visit(node)
+        node.values = [self.begun(v) for v in node.values]
+        return node
+
+    def visit_DictComp(self, node):
+        self.generic_visit(node)
+        node.value = self.begun(node.value)
+        return node
+
+    def visit_Await(self, node):
+        self.generic_visit(node)
+        call = ast.Call(ast.Name(AWAITED, ast.Load()), [self.begun(node.value)], [])
+        node.value = ast.copy_location(call, node.value)
+        ast.copy_location(call.func, node.value)
+        return node
+
+
+class Unreturned(ast.NodeTransformer):
+    """For the body of a function whose names are global: what cannot stand there."""
+
+    def visit_Global(self, node):
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_AnnAssign(self, node):
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    def leave(self, node):
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = leave
+
+
+def keep_last(body):
+    """The expression that ends these statements becomes an assignment."""
+    if not body:
+        return
+    last = body[-1]
+    if isinstance(last, ast.Expr):
+        target = ast.copy_location(ast.Name(LAST, ast.Store()), last)
+        body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+    elif isinstance(last, ast.If):
+        keep_last(last.body)
+        keep_last(last.orelse)
+    elif isinstance(last, (ast.With, ast.AsyncWith)):
+        keep_last(last.body)
+    elif isinstance(last, ast.Try):
+        keep_last(last.orelse or last.body)
+        for handler in last.handlers:
+            keep_last(handler.body)
+
+
+class Code:
+    """Compiled code."""
+
+    def __init__(self, source, names):
+        # What the code's own `return` leaves to compile(), and what its main() is.
+        tree = ast.parse(source, FILE)
+        body = tree.body
+        nodes = list(own_nodes(body))
+        self.returns = any(isinstance(n, ast.Return) for n in nodes)
+        self.declares_main = any(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == "main"
+                                 for n in body)
+        self.calls_main = any(isinstance(n, ast.Name) and n.id == "main" and isinstance(n.ctx, ast.Load)
+                              for n in nodes)
+        is_async = awaits(body)
+        bound = names_bound(body)
+        marks = Marks(names - bound)
+        marks.within_async = is_async
+        tree = marks.visit(tree)
+        keep_last(tree.body)
+        flags = 0
+        if self.returns:
+            tree = self.function(tree.body, is_async, bound)
+        elif is_async:
+            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        ast.fix_missing_locations(tree)
+        self.code = compile(tree, FILE, "exec", flags, dont_inherit=True)
+
+    @staticmethod
+    def function(body, is_async, bound):
+        turned = Unreturned()
+        body = [turned.visit(s) for s in body]
+        kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
+        empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        made = kind(name="main_of_code", args=empty, body=[ast.Global(sorted(bound | {LAST})), *body],
+                    decorator_list=[], type_params=[])
+        made.lineno, made.col_offset = 1, 0
+        return ast.Module([made], [])
+
+    def run(self, scope):
+        """What the code comes to: a value, or what is to be awaited for it."""
+        if not self.returns:
+            value = eval(self.code, scope)
+            return wait(value) if inspect.iscoroutine(value) else None
+        holder = dict(scope)
+        exec(self.code, holder)
+        function = holder["main_of_code"]
+        function = type(function)(function.__code__.replace(co_name="<module>", co_qualname="<module>"), scope)
+        value = function()
+        return wait(value) if inspect.iscoroutine(value) else value
+
+
+loop = None
+
+
+def wait(value):
+    """Runs what can be awaited to its end."""
+    global loop
+    if loop is None or loop.is_closed():
+        loop = calls.Loop()
+    asyncio.set_event_loop(loop)
+    return loop.run_until_complete(calls.future_of(value, loop))
+
+
+def settle(value):
+    while inspect.iscoroutine(value) or asyncio.isfuture(value):
+        value = wait(value)
+    return value
+
+
+def finish_calls():
+    """Calls that nobody has awaited are performed before the end; a failure of one counts."""
+    futures = list(calls.world.pending.values())
+    for future in futures:
+        future.answer()
+
+
+def evaluate_code(source, scope):
+    code = Code(source, set(api.names))
+    scope.pop(LAST, None)
+    try:
+        value = code.run(scope)
+        if not code.returns or (value is None and LAST in scope):
+            value = scope.get(LAST)
+            if code.declares_main and not code.calls_main:
+                value = scope["main"]()
+        value = settle(value)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            raise
+        value = None
+    finally:
+        scope.pop(LAST, None)
+    finish_calls()
+    return value
+
+
+# ---- errors ------------------------------------------------------------------------
+
+STACK_MAX = 16000
+
+
+def is_own(frame):
+    return frame.filename == FILE
+
+
+def cut_frames(told, seen):
+    """Leaves the frames of the agent's own code, in an error and those that it came from."""
+    if told is None or id(told) in seen:
+        return
+    seen.add(id(told))
+    own = [f for f in told.stack if is_own(f)]
+    told.stack[:] = own
+    cut_frames(told.__cause__, seen)
+    cut_frames(told.__context__, seen)
+    for one in told.exceptions or []:
+        cut_frames(one, seen)
+
+
+def place_of(error):
+    """Line and column, from 1, of the innermost frame that is the agent's own."""
+    if isinstance(error, SyntaxError) and error.filename == FILE:
+        return error.lineno or 0, error.offset or 0
+    found = (0, 0)
+    tb = error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if code.co_filename == FILE:
+            found = (tb.tb_lineno or 0, column_of(code, tb.tb_lasti, tb.tb_lineno))
+        tb = tb.tb_next
+    return found
+
+
+def column_of(code, lasti, lineno):
+    for i, (line, _, column, _) in enumerate(code.co_positions()):
+        if i == lasti // 2 and line == lineno and column is not None:
+            text = linecache.getline(FILE, line).encode()
+            return len(text[:column].decode(errors="replace")) + 1
+    return 0
+
+
+def advice(error):
+    """More for the message: what is there instead."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        near = api.nearest(error.name, library.known(), 0.7) if len(error.name) > 3 else None
+        return (f". It is not part of this Python{f'; did you mean {near}?' if near else ''}: the standard library "
+                "without threads, sockets and processes is, and attrs, bs4, dateutil, frontmatter, jinja2, "
+                "markdown_it, networkx, requests, tabulate, yaml. The Linux machine has pip (vm.exec)")
+    return ""
+
+
+def message_of(error, told):
+    lines = list(told.format_exception_only())
+    text = "".join(lines[-1:]).strip() if not isinstance(error, SyntaxError) else (error.msg or "")
+    name = type(error).__qualname__
+    for start in (f"{type(error).__module__}.{name}: ", f"{name}: "):
+        if text.startswith(start):
+            text = text[len(start):]
+    if text in (name, f"{type(error).__module__}.{name}"):
+        text = ""
+    if isinstance(error, SystemExit):
+        text = f"the code ended itself with the status {error.code}"
+    if getattr(error, "host", False) or "\n" in str(error) or "; did you mean " in str(error):
+        text = str(error)
+    return text + advice(error)
+
+
+def describe(error):
+    """(kind of failure, JSON of it)"""
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        return describe(error.exceptions[0])
+    line, column = place_of(error)
+    told = traceback.TracebackException.from_exception(error, limit=None, compact=True)
+    cut_frames(told, set())
+    out = {"name": getattr(error, "name", None) if getattr(error, "host", False) else type(error).__name__,
+           "message": message_of(error, told), "line": line, "column": column,
+           "stack": "".join(told.format()).rstrip()[-STACK_MAX:]}
+    if getattr(error, "host", False):
+        out["host"] = True
+    if isinstance(error, RecursionError):
+        out["limit"] = "stack"
+    elif isinstance(error, MemoryError):
+        out["limit"] = "memory"
+    parsing = isinstance(error, SyntaxError) and error.filename == FILE and error.__traceback__ is not None \
+        and not any(is_own(f) for f in told.stack)
+    return 2 if parsing else 1, values.encode(values.json.dumps(out, ensure_ascii=False))
+
+
+# ---- one evaluation -------------------------------------------------------------------
+
+def remember(source):
+    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+
+
+def answer(value, most):
+    text, lost = values.write(value)
+    if len(text) <= most:
+        return 0, text, None, lost, False
+    error = b'{"name":"OutputTooLarge","message":"the result is larger than it may be"}'
+    return 1, text[:most], error, lost, True
+
+
+def fail(error):
+    try:
+        kind, text = describe(error)
+    except RecursionError:
+        kind, text = 1, b'{"name":"RecursionError","message":"maximum recursion depth exceeded","limit":"stack"}'
+    except MemoryError:
+        kind, text = 1, b'{"name":"MemoryError","message":"out of memory","limit":"memory"}'
+    except BaseException:
+        name = values.json.dumps(type(error).__name__).encode()
+        kind, text = 1, b'{"name":' + name + b',"message":"the error itself cannot be shown"}'
+    return kind, b"", text, None, False
+
+
+def run(source, scope, most):
+    remember(source)
+    try:
+        return answer(evaluate_code(source, scope), most)
+    except BaseException as error:
+        return fail(error)
+
+
+setattr(builtins, AWAITED, api.awaited)
+setattr(builtins, LATER, api.later)

@@ -1,0 +1,53 @@
+# The Python guest: CPython of Debian's source, with a library and packages, baked
+# (docs/python.md). It is apart from the other guests, because it takes minutes and 100 MB.
+PYTHON_WORLD := $(wildcard guest/python/world/*.py)
+PYTHON_PARTS := build/guest/python/parts
+PYTHON_OBJ   := build/guest/python/python.o build/guest/python/missing.o
+PYTHON_LIBS   = $(PYTHON_PARTS)/lib/libmodules.a $(filter-out %/libmodules.a %/libpython3.13.a,$(wildcard $(PYTHON_PARTS)/lib/*.a))
+PYTHON_WASI  := -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS
+
+$(DEPS)/python.ok: $(DEPS)/build.ok deps/debian-python.txt deps/python-guest.txt
+	@deps/fetch python && touch $@
+
+# What others wrote, compiled; kept, since it takes five minutes.
+build/guest/python.tar: guest/python/make guest/python/compile.py deps/debian-python.txt \
+                        deps/python-guest.txt deps/python-build.txt dev/kept $(DEPS)/python.ok
+	@echo "  wasm  CPython (minutes)"
+	@mkdir -p $(@D)
+	@dev/kept $@ $(filter guest/% deps/%,$^) -- guest/python/make $@
+$(PYTHON_PARTS)/ok: build/guest/python.tar
+	@rm -rf $(@D) && mkdir -p $(@D) && tar -xmf $< -C $(@D) && touch $@
+
+# Of the guest's own sources, only these are ours: warnings of Python's headers are not.
+$(PYTHON_OBJ): build/%.o: %.c guest/abi/abi.h mk/python.mk $(PYTHON_PARTS)/ok
+	@echo "  wasm  $<"
+	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -fno-sanitize=undefined $(PYTHON_WASI) $(WARN) \
+	    -Wno-missing-prototypes -Iguest -isystem $(PYTHON_PARTS)/include -c $< -o $@
+build/guest/python.raw.wasm: build/guest/libc.o $(PYTHON_OBJ) build/guest/script/memory.o $(PYTHON_PARTS)/ok
+	@echo "  link  $@"
+	@$(GUEST_CC) -mexec-model=reactor $(filter %.o,$^) $(PYTHON_PARTS)/lib/libpython3.13.a $(PYTHON_LIBS) -o $@ \
+	    -lwasi-emulated-process-clocks -lwasi-emulated-signal -lwasi-emulated-getpid \
+	    -Wl,-z,stack-size=8388608 -Wl,--strip-debug -Wl,--export=__stack_pointer
+
+ifeq ($(MODE),release)
+python: build/guest/python.ahead  ## Python for code of agents, ready in build/guest (minutes, once)
+	@$(MAKE) --no-print-directory ready
+# The library with our world in it is what its start sees at "/".
+build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/python/compile.py build/cloche-bake
+	@echo "  bake  build/guest/python"
+	@rm -rf $(@D)/python/root && mkdir -p $(@D)/python/root/source && \
+	    cp -R $(PYTHON_PARTS)/library $(@D)/python/root/lib && \
+	    cp -R guest/python/world $(@D)/python/root/source/_cloche_world && \
+	    $(PYTHON_PARTS)/python -E -S guest/python/compile.py $(@D)/python/root/lib $(@D)/python/root/source && \
+	    rm -rf $(@D)/python/root/source
+	@build/cloche-bake --own --wasi --data $(@D)/python/root $< -o $(@D)/python && rm $(@D)/python.wasm
+	@rm -rf $(@D)/python/root
+# The folder of compiled modules begins anew with the other guests.
+build/guest/python.ahead: build/guest/python.bare.wasm build/guest/script.metered
+	@echo "  ahead build/guest/python"
+	@build/cloche-bake --own --ahead $< $(@D)/ahead && touch $@
+build/guest/ready: $(wildcard build/guest/python.ahead)
+else
+python:
+	$(again) MODE=release python
+endif
