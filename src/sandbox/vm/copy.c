@@ -70,9 +70,16 @@ struct vm_copy *vm_copy_ending(struct vm *m, const struct err *last, struct err 
     struct copying w = {.vm = m, .copy = vm_copy_new(), .last = last};
     pthread_mutex_lock(&m->lock);
     bool up = !m->over && m->machine;
+    bool tied = up && !last && m->mounts;
+    if (tied)
+        err_set(e, ERR_CONFLICT,
+                "machine %s has folders of the host mounted, which a copy could not reach: "
+                "end the commands that use them, or start a machine without mounts",
+                m->handle);
+    up = up && !tied;
     if (up)
         m->copies++;
-    else
+    else if (!tied)
         err_set(e, ERR_NOT_FOUND, "machine %s has ended: %.220s", m->handle, m->why.msg);
     struct machine *machine = m->machine;
     pthread_mutex_unlock(&m->lock);
