@@ -25,6 +25,8 @@ static const struct command {
     {"mcp", "[--vault DIR]", "serve an MCP client over stdio", .serve = command_mcp},
     {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP and REST over HTTP",
      .serve = command_serve},
+    {"service", "install | status | remove", "cloche serve as a user service of systemd",
+     .run = command_service},
     {"connect", "[CLIENT] [--vault DIR]", "add this server to an MCP client's settings",
      .run = command_connect},
     {"search", "WORDS...", "find notes by their words", .run = command_search},

@@ -37,6 +37,7 @@ int command_undo(int argc, char **argv);
 int command_history(int argc, char **argv);
 int command_restore(int argc, char **argv);
 int command_trash(int argc, char **argv);
+int command_service(int argc, char **argv);
 struct cli_extras;
 int command_mcp(int argc, char **argv, const struct cli_extras *extras);
 int command_serve(int argc, char **argv, const struct cli_extras *extras);
