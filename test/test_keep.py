@@ -105,3 +105,12 @@ def test_a_note_opens_in_obsidian_or_its_own_program(keep):
     (keep.vault / ".obsidian").mkdir()
     opened = keep("open", "Garden", CLOCHE_OPENER="echo")
     assert opened.startswith("obsidian://open?path=%2F") and opened.endswith("Garden.md\n")
+
+
+def test_tasks_of_all_notes_are_listed(keep):
+    (keep.vault / "plan" / "Beds.md").write_text("- [ ] dig 📅 2026-12-01 #garden\n- [x] rest\n- [ ] sow\n")
+    assert keep("tasks") == "[ ] dig 📅 2026-12-01 #garden\tplan/Beds:1\n[ ] sow\tplan/Beds:3\n"
+    assert keep("tasks", "--done") == "[x] rest\tplan/Beds:2\n"
+    assert keep("tasks", "--tag", "garden") == keep("tasks", "dig") == keep("tasks", "--due-before", "2026-12-02")
+    assert len(json.loads(keep("tasks", "--all", "--json"))) == 3
+    assert "2026-12-01" in keep("tasks", "--due-before", "May", code=2)

@@ -2,6 +2,7 @@
 #include "catalogue/catalogue.h"
 #include "machines/internal.h"
 #include "machines/machine_use.h"
+#include "place/place.h"
 #include "policy/policy.h"
 
 /* The machine as a tool, for the question and for programs/permission.c. */

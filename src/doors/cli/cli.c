@@ -36,6 +36,8 @@ static const struct command {
      .run = command_links},
     {"tags", "[rename TAG NEW]", "all tags, and how many notes have them",
      .run = command_tags},
+    {"tasks", "[WORDS] [--due-before DATE]", "open tasks of all notes",
+     .run = command_tasks},
     {"new", "TITLE [TEXT | -]", "make a note", .run = command_new},
     {"edit", "NOTE", "edit a note in your editor", .run = command_edit},
     {"open", "NOTE", "open a note in Obsidian or its program", .run = command_open},
@@ -100,8 +102,9 @@ static int describe_all(void)
 {
     struct subcommand rows[LENGTH(commands)];
     for (size_t i = 0; i < LENGTH(commands); i++)
-        rows[i] = (struct subcommand){
-            .name = commands[i].name, .words = commands[i].words, .help = commands[i].help};
+        rows[i] = (struct subcommand){.name = commands[i].name,
+                                      .words = commands[i].words,
+                                      .help = commands[i].help};
     subcommands_describe(rows, LENGTH(rows),
                          "a safe place for an agent to work over your Markdown notes");
     return EXIT_DONE;

@@ -32,6 +32,7 @@ int command_mv(int argc, char **argv);
 int command_rm(int argc, char **argv);
 int command_links(int argc, char **argv);
 int command_tags(int argc, char **argv);
+int command_tasks(int argc, char **argv);
 int command_log(int argc, char **argv);
 int command_undo(int argc, char **argv);
 int command_history(int argc, char **argv);

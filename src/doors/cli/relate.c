@@ -1,4 +1,4 @@
-/* cloche links and tags: how notes belong together. */
+/* cloche links, tags and tasks: what stands in notes, and how they belong together. */
 #include <stdio.h>
 
 #include "cli/ask.h"
@@ -6,6 +6,8 @@
 struct relating {
     struct asking a;
     bool broken, dry_run;
+    bool done, all; /* of tasks */
+    const char *tag, *before;
 };
 
 /* ---- links ----------------------------------------------------------------- */
@@ -129,6 +131,49 @@ static bool relate_tags(void *command, struct err *e)
     return rename_tag(r, e);
 }
 
+/* ---- tasks ----------------------------------------------------------------- */
+
+static bool put_tasks_options(const struct relating *r, struct buf *out, struct err *e)
+{
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    json_key(&w, "o");
+    json_open_object(&w);
+    json_pair_cstr(&w, "status", r->all ? "all" : r->done ? "done" : "open");
+    if (r->tag)
+        json_pair_cstr(&w, "tag", r->tag);
+    if (r->before)
+        json_pair_cstr(&w, "due_before", r->before);
+    if (r->a.words[0])
+        json_pair_cstr(&w, "query", r->a.words[0]);
+    json_close(&w);
+    json_close(&w);
+    return buf_check(out, "the request", e);
+}
+
+static bool relate_tasks(void *command, struct err *e)
+{
+    struct relating *r = command;
+    scoped_buf struct buf context = buf_of(BUF_TEXT);
+    if (!put_tasks_options(r, &context, e) ||
+        !asking_evaluate(&r->a, "return await notes.tasks(o)", buf_cz(&context), e))
+        return false;
+    struct json_iter it = json_iter(r->a.answer);
+    if (asking_print_json(&r->a))
+        return true;
+    while (json_next(&it)) {
+        struct str status = json_str(json_get(it.value, "status"));
+        const char *mark = str_is(status, "open")   ? "[ ]"
+                           : str_is(status, "done") ? "[x]"
+                                                    : "[-]";
+        printf("%s %.*s\t%.*s:%lld\n", mark,
+               SPELT_ARGS(json_str(json_get(it.value, "text"))),
+               SPELT_ARGS(json_str(json_get(it.value, "note_id"))),
+               (long long)json_int(json_get(it.value, "line"), 0));
+    }
+    return true;
+}
+
 /* ---- the commands ---------------------------------------------------------- */
 
 int command_links(int argc, char **argv)
@@ -162,4 +207,25 @@ int command_tags(int argc, char **argv)
         .count = LENGTH(rows),
         .max = 3};
     return asking_run(&r.a, &use, relate_tags, &r, argc, argv);
+}
+
+int command_tasks(int argc, char **argv)
+{
+    struct relating r = {0};
+    const struct option_row rows[] = {
+        ASK_VAULT(r.a),
+        OPTION_FLAG("--done", &r.done, "those that are done"),
+        OPTION_FLAG("--all", &r.all, "whatever their state"),
+        OPTION_VALUE("--tag", &r.tag, "TAG", "with this tag in their line"),
+        OPTION_VALUE("--due-before", &r.before, "DATE", "due before that day"),
+        ASK_JSON(r.a),
+        ASK_HELP(r.a)};
+    struct option_use use = {
+        .usage =
+            "cloche tasks [WORDS] [OPTIONS]\n\nLists the open tasks of all notes, those "
+            "that are due first, each with its note and line.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .max = 1};
+    return asking_run(&r.a, &use, relate_tasks, &r, argc, argv);
 }
