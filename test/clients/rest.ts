@@ -156,16 +156,16 @@ same(got(await client.POST("/tools/{tool}",
 got(await client.POST("/vm", { body: {} }));
 same(got(await client.POST("/vm/exec", { body: { command: "exit 3" } })).exitCode, 3);
 same(got(await client.GET("/vm"))[0].state, "running");
-const file = { path: { machine: "default" }, query: { path: "/tmp/a" } };
+const inside = { path: { machine: "default" }, query: { path: "/tmp/a" } };
 same(got(await client.PUT("/vm/{machine}/file", {
-  params: file,
+  params: inside,
   body: "text" as never,
   bodySerializer: (body) => new Blob([body as string]),
   headers: { "Content-Type": "application/octet-stream" },
 })).size, 4);
-same(await (got(await client.GET("/vm/{machine}/file", { params: file, parseAs: "blob" })) as unknown as Blob).text(), "text");
+same(await (got(await client.GET("/vm/{machine}/file", { params: inside, parseAs: "blob" })) as unknown as Blob).text(), "text");
 same(got(await client.GET("/vm/{machine}/files",
-  { params: { path: file.path, query: { path: "/tmp" } } })).entries.some((entry) => entry.name === "a"), true);
+  { params: { path: inside.path, query: { path: "/tmp" } } })).entries.some((entry) => entry.name === "a"), true);
 same(got(await client.POST("/vm/{machine}/ports",
   { params: { path: { machine: "default" } }, body: { port: 8000 } })).port, 8000);
 got(await client.DELETE("/vm/{machine}/ports/{port}", { params: { path: { machine: "default", port: "8000" } } }));
