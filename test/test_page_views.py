@@ -293,3 +293,32 @@ def test_strangers_words_stay_words_in_functions_and_figures(vault, server, clie
             assert browser.do("return page.locator(given).count()", selector) == 0, (path, selector)
     show_all(browser, "functions-hostile")
     assert browser.errors() == []
+
+
+def test_the_graph_shows_notes_and_their_links(vault, server, browser):
+    (vault / "plan").mkdir()
+    for i in range(300):
+        (vault / f"plan/n{i}.md").write_text(f"# n{i}\n\n[[plan/n{i // 7}]] [[plan/n{i // 3}]]\n")
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/notes")
+    browser.see(".note-group", "plan")
+    browser.do("await page.getByRole('link', {name: 'Graph'}).click()")
+    browser.see(".graph [role=status]", " notes, ")
+    show_all(browser, "graph")
+    assert_accessible(browser)
+    # By keys alone, and what is searched for is found in it.
+    browser.do("await page.locator('.graph canvas').focus(); for (const key of ['+', '-', 'ArrowLeft', 'ArrowDown']) await page.keyboard.press(key);"
+               " await page.locator('.notes-list input').fill('n12')")
+    browser.see(".note-row", "n12")
+    # A click leads to the note that is there.
+    browser.do("await page.locator('.notes-list input').fill('')")
+    found = browser.do("""
+      const box = await page.locator('.graph canvas').boundingBox();
+      for (let y = 20; y < box.height; y += 9) for (let x = 20; x < box.width; x += 9) {
+        await page.mouse.move(box.x + x, box.y + y);
+        const said = await page.locator('.graph [role=status]').innerText();
+        if (!said.includes('links')) { await page.mouse.down(); await page.mouse.up(); return said; }
+      }""")
+    browser.do("await page.waitForFunction((id) => decodeURIComponent(location.pathname) === '/notes/' + id, given)", found)
+    browser.see(".note h2", "")
+    assert browser.errors() == []
