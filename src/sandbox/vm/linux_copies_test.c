@@ -150,7 +150,7 @@ static void a_saved_machine_goes_on(void **state)
     scoped(vm_release) struct vm *a = start(NULL);
     (void)said(a,
                "x=41; python3 -c 'open(\"/root/big\", \"wb\").write(bytes(range(256)) * "
-               "40000)'; sha256sum /root/big >/root/sum");
+               "4000)'; sha256sum /root/big >/root/sum");
     scoped(vm_copy_drop) struct vm_copy *c = copy(a);
     assert_true(vm_save(all, &shelf, VM_SAVED_SNAPSHOT, STR("one"), c, NULL, &e));
     scoped(vm_copy_drop) struct vm_copy *read =
