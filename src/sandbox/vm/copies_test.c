@@ -273,7 +273,8 @@ static void a_snapshot_is_restored_by_another_process(void **state)
     vm_release(a);
     vms_close(s);
     s = open_all();
-    scoped(vm_copy_drop) struct vm_copy *one = load(s, "one"), *two = load(s, "two");
+    scoped(vm_copy_drop) struct vm_copy *one = load(s, "one");
+    scoped(vm_copy_drop) struct vm_copy *two = load(s, "two");
     struct vm *b = a_machine(s, one), *c = a_machine(s, two);
     assert_string_equal(ask(b, "peek 700"), "41");
     assert_string_equal(ask(c, "peek 700"), "42");
