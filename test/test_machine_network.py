@@ -97,14 +97,16 @@ def report(done):
     ("pip install -q requests", "pypi.org"), ("apt-get update -qq", "deb.debian.org"),
     ("python3 -c 'import urllib.request as u; u.urlopen(\"https://docs.example.org/\")'", "docs.example.org"),
     ("ping -c 1 -W 2 192.0.2.7", "icmp://192.0.2.7"),
-    ("curl -sS http://192.0.2.1/", "192.0.2.1:80"), ("curl -sS http://[2001:db8::1]:8080/ http://x.example", "x.example"),
+    ("curl -sS http://192.0.2.1/", "192.0.2.1:80"),
+    # The first only where this computer has a way to the Internet by IPv6.
+    ("curl -sS http://[2001:db8::1]:8080/ http://x.example", "[2001:db8::1]:8080|x.example"),
     ("echo x >/dev/udp/93.184.215.14/53", "udp://93.184.215.14:53"),
 ])
 def test_a_command_that_asks_for_a_network_is_told_how_it_gets_one(cloche, command, host):
     done = subprocess.run([cloche, "vm", "exec", command], capture_output=True, timeout=240, text=True)
     line, option = report(done)
-    assert line.startswith(f"cloche: the network is off; the command asked for {host}: ")
-    assert option == host and "--network" in line
+    assert line.startswith(f"cloche: the network is off; the command asked for {option}: ")
+    assert option in host.split("|") and "--network" in line
 
 
 def test_a_refused_port_is_told_with_the_option_that_allows_it(cloche, server):

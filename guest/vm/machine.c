@@ -186,7 +186,8 @@ void machine_resume(void)
 {
     clock_resume();
     generation_renew();
-    machine_network(0, lan.mac);
+    if (lan.ways)
+        machine_network(0, lan.mac);
 }
 
 void machine_forget(void)

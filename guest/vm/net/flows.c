@@ -73,6 +73,8 @@ struct flow *flow_of(struct flows *s, const struct packet *p, enum vm_net_kind k
 int32_t flow_receive(struct flows *s, struct flow *f, void *at, uint32_t n)
 {
     int32_t got = host_net_receive(flow_id(s, f), at, n);
+    if (got > 0 && (uint32_t)got > n)
+        got = VM_NET_GONE; /* a host that breaks its word */
     if (got >= 0) {
         f->used_ns = host_now_ns();
         return got;
