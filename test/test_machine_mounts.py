@@ -9,6 +9,13 @@ from conftest import ROOT
 from machine_doors import needs_image
 
 pytestmark = needs_image
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
+
 CLOCHE = str(ROOT / "build" / "cloche")
 
 
@@ -21,47 +28,47 @@ def run(command, *mounts, code=0, **more):
     return done.stdout
 
 
-def test_a_folder_is_read_and_written(tmp_path):
-    (tmp_path / "a").write_text("from the host")
+def test_a_folder_is_read_and_written(folder):
+    (folder / "a").write_text("from the host")
     out = run("cat /work/a; echo from the machine > /work/b; mkdir /work/d; mv /work/b /work/d/c; ls /work",
-              f"{tmp_path}:/work")
+              f"{folder}:/work")
     assert out == "from the hosta\nd\n"
-    assert (tmp_path / "d" / "c").read_text() == "from the machine\n"
+    assert (folder / "d" / "c").read_text() == "from the machine\n"
 
 
-def test_several_are_mounted_each_as_it_says(tmp_path):
+def test_several_are_mounted_each_as_it_says(folder):
     for name in ("ro", "rw", "over"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "f").write_text(name)
+        (folder / name).mkdir()
+        (folder / name / "f").write_text(name)
     out = run("""for d in ro rw over; do echo "new" > /m/$d/f 2>/dev/null; cat /m/$d/f; echo; done; touch /m/ro/x 2>&1;
                  rm /m/over/f; ls /m/over | wc -l""",
-              f"{tmp_path}/ro:/m/ro:ro", f"{tmp_path}/rw:/m/rw", f"{tmp_path}/over:/m/over:overlay")
+              f"{folder}/ro:/m/ro:ro", f"{folder}/rw:/m/rw", f"{folder}/over:/m/over:overlay")
     assert out == "ro\nnew\n\nnew\n\ntouch: cannot touch '/m/ro/x': Read-only file system\n0\n"
-    assert [(tmp_path / n / "f").read_text() for n in ("ro", "rw", "over")] == ["ro", "new\n", "over"]
+    assert [(folder / n / "f").read_text() for n in ("ro", "rw", "over")] == ["ro", "new\n", "over"]
 
 
-def test_a_link_leads_nowhere_outside(tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "secret").write_text("secret")
-    (tmp_path / "in" / "up").symlink_to("../secret")
-    (tmp_path / "in" / "absolute").symlink_to(tmp_path / "secret")
-    (tmp_path / "in" / "host").symlink_to("/proc/self/root/etc/hostname")
+def test_a_link_leads_nowhere_outside(folder):
+    (folder / "in").mkdir()
+    (folder / "secret").write_text("secret")
+    (folder / "in" / "up").symlink_to("../secret")
+    (folder / "in" / "absolute").symlink_to(folder / "secret")
+    (folder / "in" / "host").symlink_to("/proc/self/root/etc/hostname")
     out = run("cd /work; cat up absolute 2>&1; cat host | head -c 6; ln -s x y 2>&1; mkfifo p 2>&1; mknod n c 1 3 2>&1;"
               "chmod 4755 . 2>&1; cat ../secret /work/../secret 2>&1; ls -A /work/.. | grep -c secret",
-              f"{tmp_path}/in:/work", code=1)
+              f"{folder}/in:/work", code=1)
     assert "secret\n" not in out.replace("No such file", "") or "No such file or directory" in out
     assert out.count("No such file or directory") == 4
     assert out.count("Operation not permitted") == 4
     assert "cloche" in out and out.endswith("0\n")
 
 
-def test_what_is_no_mount_is_said(tmp_path):
-    for wrong in (str(tmp_path), f"{tmp_path}:relative", f"{tmp_path}/none:/work", f"{tmp_path}:/proc", f"{tmp_path}:/"):
+def test_what_is_no_mount_is_said(folder):
+    for wrong in (str(folder), f"{folder}:relative", f"{folder}/none:/work", f"{folder}:/proc", f"{folder}:/"):
         done = subprocess.run([CLOCHE, "vm", "exec", "--mount", wrong, "--", "true"], capture_output=True, text=True)
         assert done.returncode != 0 and "--mount" in done.stderr or "nothing is mounted" in done.stderr, wrong
 
 
-def test_files_of_all_kinds_of_names_sizes_and_times(tmp_path):
+def test_files_of_all_kinds_of_names_sizes_and_times(folder):
     out = run(r"""cd /work; python3 - <<'E'
 import os, mmap
 for n in (b'\xff\xfe', 'é'.encode(), b'x' * 255, b' ', b'a\nb', b'-rf'):
@@ -81,14 +88,14 @@ except OSError as e: print(e.errno)
 f = os.open('direct', os.O_RDWR | os.O_CREAT | os.O_DIRECT)
 b = mmap.mmap(-1, 8192); b[:] = b'd' * 8192; assert os.writev(f, [b]) == 8192
 print(os.statvfs('.').f_bsize, len(os.listdir(b'.')))
-E""", f"{tmp_path}:/work")
+E""", f"{folder}:/work")
     assert out == "95\n4096 9\n"
-    assert (tmp_path / "map").read_bytes()[5000:5005] == b"hello"
-    assert (tmp_path / "direct").read_bytes() == b"d" * 8192
-    assert os.path.exists(os.path.join(os.fsencode(tmp_path), b"\xff\xfe"))
+    assert (folder / "map").read_bytes()[5000:5005] == b"hello"
+    assert (folder / "direct").read_bytes() == b"d" * 8192
+    assert os.path.exists(os.path.join(os.fsencode(folder), b"\xff\xfe"))
 
 
-def test_git_tar_and_sqlite_work_in_a_mount(tmp_path):
+def test_git_tar_and_sqlite_work_in_a_mount(folder):
     out = run("""cd /work && git init -q . && for i in $(seq 50); do echo $i > f$i; done && git add . &&
         git -c user.name=x -c user.email=x@example.org commit -qm one && git status --porcelain && git clone -q . copy &&
         tar cf /tmp/t.tar .git && mkdir out && tar xf /tmp/t.tar -C out && diff -r .git out/.git && python3 - <<'E'
@@ -97,9 +104,9 @@ db = sqlite3.connect('db', isolation_level=None)
 print(db.execute('pragma journal_mode=wal').fetchone()[0])
 db.execute('create table t (n)'); db.executemany('insert into t values (?)', [(i,) for i in range(1000)])
 print(db.execute('select count(*) from t').fetchone()[0], db.execute('pragma integrity_check').fetchone()[0])
-E""", f"{tmp_path}:/work")
+E""", f"{folder}:/work")
     assert out == "wal\n1000 ok\n"
-    assert len(os.listdir(tmp_path / "copy")) == 51
+    assert len(os.listdir(folder / "copy")) == 51
 
 
 # ---- agents ---------------------------------------------------------------------
@@ -116,10 +123,12 @@ def server(tmp_path):
     policy = {"mounts": [{"guest": "/data", "host": str(data), "mode": "rw"},
                          {"guest": "/fixed", "host": str(data)}], "vm": {"permission": "always"}}
     (config / "cloche" / "policy.json").write_text(json.dumps(policy))
+    (config / "cloche" / "policy.json").chmod(0o600)
     env = {**os.environ, "XDG_CONFIG_HOME": str(config), "XDG_STATE_HOME": str(tmp_path / "state")}
 
     def evaluate(code):
-        done = subprocess.run([CLOCHE, "eval", "--vault", str(vault), "--json", code], env=env, capture_output=True, text=True)
+        done = subprocess.run([CLOCHE, "eval", "--vault", str(vault), "--timeout", "60000", "-e", code], env=env,
+                              capture_output=True, text=True)
         return json.loads(done.stdout)
 
     evaluate.vault, evaluate.data = vault, data
