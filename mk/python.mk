@@ -23,7 +23,7 @@ $(PYTHON_OBJ): build/%.o: %.c guest/abi/abi.h mk/python.mk $(PYTHON_PARTS)/ok
 	@echo "  wasm  $<"
 	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -fno-sanitize=undefined $(PYTHON_WASI) $(WARN) \
 	    -Wno-missing-prototypes -Iguest -isystem $(PYTHON_PARTS)/include -c $< -o $@
-build/guest/python.raw.wasm: build/guest/libc.o $(PYTHON_OBJ) build/guest/script/memory.o $(PYTHON_PARTS)/ok
+build/guest/python.raw.wasm: build/guest/libc.o $(PYTHON_OBJ) $(patsubst %,build/guest/script/%.o,heap memory) $(PYTHON_PARTS)/ok
 	@echo "  link  $@"
 	@$(GUEST_CC) -mexec-model=reactor $(filter %.o,$^) $(PYTHON_PARTS)/lib/libpython3.13.a $(PYTHON_LIBS) -o $@ \
 	    -lwasi-emulated-process-clocks -lwasi-emulated-signal -lwasi-emulated-getpid \
@@ -38,7 +38,7 @@ build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/
 	@rm -rf $(@D)/python/root && mkdir -p $(@D)/python/root/source && \
 	    cp -R $(PYTHON_PARTS)/library $(@D)/python/root/lib && \
 	    cp -R guest/python/world $(@D)/python/root/source/_cloche_world && \
-	    $(PYTHON_PARTS)/python -E -S guest/python/compile.py $(@D)/python/root/lib $(@D)/python/root/source && \
+	    PYTHONHOME=$(PYTHON_PARTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON_PARTS)/python -S guest/python/compile.py $(@D)/python/root/lib $(@D)/python/root/source && \
 	    rm -rf $(@D)/python/root/source
 	@build/cloche-bake --own --wasi --data $(@D)/python/root $< -o $(@D)/python && rm $(@D)/python.wasm
 	@rm -rf $(@D)/python/root

@@ -129,7 +129,7 @@ export class AgentVM {
 }
 
 export interface EvaluateOptions extends CallOptions {
-  language?: 'javascript' | 'typescript';
+  language?: 'javascript' | 'typescript' | 'python';
   timeout?: number;
   computeTimeout?: number;
   memoryLimit?: number;

@@ -8,7 +8,7 @@ Code files name their module, not a place: /lib/json/decoder.py.
 import marshal
 import posix
 import sys
-from importlib._bootstrap_external import _code_to_hash_pyc, source_hash
+from _frozen_importlib_external import _code_to_hash_pyc
 
 HASH = b"cloche\0\0"
 

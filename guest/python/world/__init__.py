@@ -5,7 +5,7 @@ import re
 import sys
 import types
 
-from . import api, calls, check, files, imports, library, output, run, values, web, zones
+from . import api, calls, check, files, imports, library, output, run, stubs, values, web, zones
 
 SESSION, TRACE, CHECK = 1, 2, 4
 

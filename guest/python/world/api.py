@@ -51,7 +51,9 @@ class Function:
         self.number = number
         self.__name__ = self.name = row["name"]
         self.sync = row["sync"]
-        self.overloads = [[Parameter(p) for p in one] for one in row.get("overloads", [])]
+        self.told = row
+        self.overloads = [[Parameter(p) for p in one["parameters"]] for one in row.get("overloads", [])]
+        self.__doc__ = row.get("summary")
         self.words = row["words"].split()
         self.finish = finish
         self.prepare = prepare
@@ -178,13 +180,16 @@ class ModuleLike(Namespace):
         return getattr(self, name)
 
 
-rows = []  # Function by number, or None
+rows = []  # Function by number
+types = []  # {type, definition, about}: those that signatures name
 names = {}  # global name -> value
 
 
 def install(text):
     from . import special
     table = json.loads(text)
+    types.extend(row for row in table if "type" in row)
+    table = [row for row in table if "name" in row]
     spaces = {}
     for number, row in enumerate(table):
         space, dot, name = row["name"].partition(".")

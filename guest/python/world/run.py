@@ -294,6 +294,8 @@ def place_of(error):
     """Line and column, from 1, of the innermost frame that is the agent's own."""
     if isinstance(error, SyntaxError) and error.filename == FILE:
         return error.lineno or 0, error.offset or 0
+    if isinstance(error, calls.Stuck):
+        return waiting_line(), 0
     found = (0, 0)
     tb = error.__traceback__
     while tb is not None:
@@ -302,6 +304,15 @@ def place_of(error):
             found = (tb.tb_lineno or 0, column_of(code, tb.tb_lasti, tb.tb_lineno))
         tb = tb.tb_next
     return found
+
+
+def waiting_line():
+    """Where the code waits."""
+    for task in asyncio.all_tasks(loop) if loop else ():
+        for frame in reversed(task.get_stack()):
+            if frame.f_code.co_filename == FILE:
+                return frame.f_lineno
+    return 0
 
 
 def column_of(code, lasti, lineno):

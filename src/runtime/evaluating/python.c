@@ -36,10 +36,14 @@ static void python_put_overloads(const char *signature, struct json_writer *w)
     struct api_field field;
     json_open_array(w);
     while (api_next_line(&rest, &line)) {
-        struct str parameters = api_signature_read(line).parameters;
+        struct api_signature read = api_signature_read(line);
+        json_open_object(w);
+        json_pair_str(w, "returns", read.returns);
+        json_key(w, "parameters");
         json_open_array(w);
-        while (api_next_field(&parameters, &field))
+        while (api_next_field(&read.parameters, &field))
             python_put_parameter(&field, w);
+        json_close(w);
         json_close(w);
     }
     json_close(w);
@@ -56,11 +60,27 @@ static void python_put_row(const struct host_call *c, struct json_writer *w)
     json_pair_bool(w, "inside", c->row.source != NULL);
     json_pair_bool(w, "family", group->family != NULL);
     json_pair_cstr(w, "words", c->words ? c->words : "");
+    if (c->summary)
+        json_pair_cstr(w, "summary", c->summary);
     if (c->signature) {
         json_key(w, "overloads");
         python_put_overloads(c->signature, w);
     }
     json_close(w);
+}
+
+/* The types that signatures name, behind the rows: {type, definition, about}. */
+static void python_put_types(struct json_writer *w)
+{
+    size_t count;
+    const struct api_type *types = api_types(&count);
+    for (size_t i = 0; i < count; i++) {
+        json_open_object(w);
+        json_pair_cstr(w, "type", types[i].name);
+        json_pair_cstr(w, "definition", types[i].definition);
+        json_pair_cstr(w, "about", types[i].about ? types[i].about : "");
+        json_close(w);
+    }
 }
 
 void python_put_table(struct buf *out)
@@ -71,6 +91,7 @@ void python_put_table(struct buf *out)
     json_open_array(&w);
     for (size_t i = 0; i < count; i++)
         python_put_row(calls[i], &w);
+    python_put_types(&w);
     json_close(&w);
 }
 

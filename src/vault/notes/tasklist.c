@@ -38,8 +38,8 @@ static bool read_tasking(const struct json *o, struct tasking *t, struct err *e)
         !options_str(o, "query", NULL, &t->query, e) ||
         !options_str(o, "due_before", NULL, &t->before, e) ||
         !options_str(o, "due_after", NULL, &t->after, e) ||
-        !options_int(o, "limit", NOTES_TASKS_LIMIT_USUAL, NOTES_TASKS_LIMIT_LEAST,
-                     NOTES_TASKS_LIMIT_MOST, &t->limit, e))
+        !options_int(o, "limit", NOTES_TASKS_LIMIT_USUAL, 1, NOTES_TASKS_LIMIT_MOST,
+                     &t->limit, e))
         return false;
     if (!t->status.n)
         t->status = STR("open");
