@@ -115,7 +115,7 @@ E""", f"{folder}:/work")
 @pytest.fixture
 def server(tmp_path):
     """cloche eval over a vault, with a policy that mounts two folders."""
-    vault, data, config = tmp_path / "vault", tmp_path / "data", tmp_path / "config"
+    vault, data, config = tmp_path / "vault", tmp_path / "shown", tmp_path / "config"
     for folder in (vault, data, config / "cloche"):
         folder.mkdir(parents=True)
     (vault / "one.md").write_text("# One\n")
@@ -127,7 +127,7 @@ def server(tmp_path):
     env = {**os.environ, "XDG_CONFIG_HOME": str(config), "XDG_STATE_HOME": str(tmp_path / "state")}
 
     def evaluate(code):
-        done = subprocess.run([CLOCHE, "eval", "--vault", str(vault), "--timeout", "60000", "-e", code], env=env,
+        done = subprocess.run([CLOCHE, "eval", "--vault", str(vault), "--timeout", "30000", "-e", code], env=env,
                               capture_output=True, text=True)
         return json.loads(done.stdout)
 
