@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "machines/internal.h"
-#include "machines/machine_files.h"
 #include "machines/machine_copies.h"
+#include "machines/machine_files.h"
 #include "machines/machines.api.h"
 #include "machines/machines.h"
 #include "results/results.h"

@@ -72,10 +72,11 @@ struct vm_copy *vm_copy_ending(struct vm *m, const struct err *last, struct err 
     bool up = !m->over && m->machine;
     bool tied = up && !last && m->mounts;
     if (tied)
-        err_set(e, ERR_CONFLICT,
-                "machine %s has folders of the host mounted, which a copy could not reach: "
-                "end the commands that use them, or start a machine without mounts",
-                m->handle);
+        err_set(
+            e, ERR_CONFLICT,
+            "machine %s has folders of the host mounted, which a copy could not reach: "
+            "end the commands that use them, or start a machine without mounts",
+            m->handle);
     up = up && !tied;
     if (up)
         m->copies++;

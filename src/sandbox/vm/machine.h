@@ -47,7 +47,7 @@ struct machine_options {
     const struct vm_network *network; /* outlives it; NULL: it has none */
     struct account *account;          /* of its network; the same */
     struct fuse *files;               /* its mounts; the same */
-    struct cancel *cancel; /* of the opening only, which may boot; may be NULL */
+    struct cancel *cancel;     /* of the opening only, which may boot; may be NULL */
     struct machine_copy *from; /* it continues from that; NULL: from its image */
 };
 

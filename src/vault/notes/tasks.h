@@ -26,6 +26,7 @@ struct task {
 };
 
 /* In the order in which they stand; code and HTML have none. */
-void tasks_read(struct str text, void (*each)(void *arg, const struct task *t), void *arg);
+void tasks_read(struct str text, void (*each)(void *arg, const struct task *t),
+                void *arg);
 /* May the text have one? Quick, and never wrong where it says no. */
 bool tasks_may(struct str text);
