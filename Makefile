@@ -26,7 +26,7 @@ export ZIG_LOCAL_CACHE_DIR := $(CACHE)/zig
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program ready python vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program manual python ready vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory

@@ -5,6 +5,7 @@
 
 #include "driver.h"
 #include "vm/internal.h"
+#include "vm/no_copies_test.h"
 
 /* Only port.c is looked at: there is no machine behind it. */
 struct images *images_open(struct engine *g, const char *folder, const char *cache,

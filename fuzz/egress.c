@@ -32,7 +32,8 @@ static struct egress_rules *rules_of_host(struct str host, struct arena *a)
 static void holds_match(const struct host_rule *rule, const struct target *t)
 {
     size_t n = strlen(rule->name), m = strlen(t->host);
-    holds(rule->https == t->https && rule->port == t->port);
+    holds(rule->scheme == (t->https ? EGRESS_HTTPS : EGRESS_HTTP) &&
+          rule->port == t->port);
     if (rule->below)
         holds(n == 0 || (m > n + 1 && t->host[m - n - 1] == '.' &&
                          !strcmp(t->host + m - n, rule->name)));

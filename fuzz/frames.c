@@ -9,7 +9,8 @@ int32_t host_net_connect(uint32_t id, enum vm_net_kind kind, const void *address
     uint8_t copy[16];
     uint32_t a = next_answer(1);
     holds_socket(id, false);
-    holds(id < DNS_FIRST && port <= UINT16_MAX && kind <= VM_NET_UDP);
+    holds(id < DNS_FIRST && port <= UINT16_MAX && kind <= VM_NET_ECHO);
+    holds(kind == VM_NET_ECHO ? !port : true);
     memcpy(copy, address, sizeof copy);
     if (a % 8 >= 5)
         return VM_NET_DENIED - (int32_t)(a % 8 - 5);

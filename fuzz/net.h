@@ -2,8 +2,8 @@
  * border.c. An input is a row of steps, each a byte and what belongs to it:
  *
  *   0 n2 BYTES       the machine sends a frame as it is
- *   1 n2 BYTES       the same with addresses of Ethernet, length and sum of IPv4 made right, and
- *                    the sum of TCP and UDP left open
+ *   1 n2 BYTES       the same with addresses of Ethernet, the length of IP and the sum of IPv4 made
+ *                    right, and the sum of what is in it left open
  *   2 id2 events1    something happens to a socket; of those of connections to the machine first
  *                    that it is there, at port 8080
  *   3 ms2            time passes
@@ -67,6 +67,11 @@ uint64_t host_now_ns(void)
     return world.now_ns;
 }
 
+uint64_t host_wall_ns(void)
+{
+    return 1700000000000000000u + world.now_ns;
+}
+
 void host_entropy(void *at, uint32_t n)
 {
     memset(at, 0x11, n);
@@ -84,6 +89,12 @@ static inline void socket_opens(uint32_t id, uint8_t kind)
     world.there[id] = true;
     world.shut[id] = false;
     world.kind[id] = kind;
+}
+
+uint32_t host_files(const void *at, uint32_t n, void *to, uint32_t room)
+{
+    (void)at, (void)n, (void)to, (void)room;
+    return 0;
 }
 
 void host_net_shut(uint32_t id)
@@ -145,6 +156,8 @@ static inline void make_right(uint8_t *f, uint32_t n)
         return;
     memcpy(f, lan_gateway_mac, 6);
     memcpy(f + 6, lan.mac, 6);
+    if (be16(f + 12) == 0x86dd && n >= 54)
+        put16(f + 18, n - 54);
     if (be16(f + 12) != 0x0800)
         return;
     put16(f + 16, n - 14);
@@ -187,7 +200,7 @@ static inline void begin_anew(void)
     static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
     memset(world.there, 0, sizeof world.there);
     world.event_count = 0;
-    lan_switch(true, mac);
+    lan_switch(LAN_WAY_V4 | LAN_WAY_V6 | LAN_WAY_V6_FAR, mac);
 }
 
 /* To a connection to the machine that there is not, that it has come. */
@@ -264,6 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (in.n)
         step(&in);
     come_to_an_end();
+    world.full = false; /* else what is of the past waits for room */
     begin_anew();
     holds(heap_used() == before);
     buf_done(&world.answers);

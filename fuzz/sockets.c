@@ -42,7 +42,7 @@ static bool may_connect(void *arg, struct vm_peer *p, struct err *why)
 {
     static const uint8_t loopback[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
     const struct fuzzed *f = arg;
-    holds(p->port != 0);
+    holds(p->port != 0 || p->kind == VM_NET_ECHO);
     p->speaks = f->speaks;
     if (!memcmp(p->address, loopback, sizeof loopback) && p->port == f->port)
         return true;
@@ -103,7 +103,8 @@ static void call_connect(struct fuzzed *f, uint32_t id)
         memcpy(address, given.at, given.n);
     }
     port = place == 0 ? f->port : port;
-    bool could_be = is_there(f, id, false) && kind <= VM_NET_UDP;
+    bool could_be =
+        is_there(f, id, false) && (kind <= VM_NET_UDP || (kind == VM_NET_ECHO && !port));
     if (!is_right(f, network_connect(f->network, id, kind, address, port, &out, &e),
                   could_be, &e))
         return;

@@ -24,12 +24,13 @@ deep: all tools tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes
 	    test/test_functions_stress.py
 	@CLOCHE_PROGRAMS=deep CLOCHE_MACHINES=100 CLOCHE_STREAMS=20000 $(DEPS)/venv-test/bin/python -m \
 	    pytest -q test/test_vm_programs.py test/test_machine_chance.py test/test_cpu.py
-	$(again) MODE=asan program conformance $(foreach f,message endpoint frames border sockets,build/asan/fuzz/$f)
+	$(again) MODE=asan program conformance $(foreach f,message endpoint frames border sockets files,build/asan/fuzz/$f)
 	@CLOCHE_BIN=build/asan/cloche CLOCHE_CHAOS=100 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_chaos.py
 	@build/asan/fuzz/message -n 1000000 -s $$$$ && build/asan/fuzz/endpoint -n 1000000 -s $$$$
 	@build/asan/fuzz/frames -n 3000000 -s $$$$ && build/asan/fuzz/border -n 3000000 -s $$$$ && \
-	    build/asan/fuzz/sockets -n 300000 -s $$$$
+	    build/asan/fuzz/sockets -n 300000 -s $$$$ && build/asan/fuzz/files -n 1000000 -s $$$$
+	@CLOCHE_FSX_SECONDS=3600 CLOCHE_SEED=$$$$ $(DEPS)/venv-test/bin/python -m pytest -q test/test_mounts_here.py
 rooms:                    ## includes go one way (src/rooms.txt)
 	@dev/rooms
 reference: program        ## write docs/api.md, docs/tool-table.md, clients/node/api.d.ts from what they are made of

@@ -94,14 +94,17 @@ $(OUT)/cloche-sql: $(OUT)/src/sandbox/sql/sql_main.o $(OUT)/cloche.a
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) $(shell pkg-config --libs sqlite3) -pthread -lm
 $(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/sandbox/vm/%_main.o \
-        $(call of-rooms,base os json crypto cache engine vm) \
+        $(call of-rooms,base os json crypto cache engine vfs fuse vm) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
+$(OUT)/cloche-fuse-here: $(OUT)/src/sandbox/fuse/here_main.o $(call of-rooms,base os vfs fuse)
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
 # Never shipped, and deep in build/: these know where the library is.
 $(filter $(OUT)/src/%,$(TESTS:%.c=$(OUT)/%)): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
 $(OUT)/src/sandbox/tools/tools_test $(OUT)/src/sandbox/tools/arguments_test: | build/probe/tools/catalogue.json
-$(OUT)/src/sandbox/vm/machine_test: | build/probe/machine.Image
+$(OUT)/src/sandbox/vm/machine_test $(OUT)/src/sandbox/vm/copies_test: | build/probe/machine.Image
 $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
         $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib)
@@ -109,9 +112,9 @@ $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
 
 ifeq ($(MODE),release)
 program: build/cloche build/cloche-sql     ## the program of this MODE
-conformance: build/cloche-conformance build/cloche-vm-core build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
+conformance: build/cloche-conformance build/cloche-vm-core build/cloche-fuse-here build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
 
-build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
+build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-fuse-here build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 else
 program: $(OUT)/cloche
@@ -162,14 +165,25 @@ library:
 	$(again) MODE=release library
 endif
 
+manual: build/manual/man1/cloche.1 ## man pages, and completions for bash, zsh and fish
+build/manual/man1/cloche.1: dev/manual build/cloche
+	@echo "  man   build/manual"
+	@dev/manual build/cloche build/manual && touch $@
+
 PREFIX ?= /usr/local
 INTO = $(DESTDIR)$(PREFIX)
+SHARED := man/man1 bash-completion/completions zsh/site-functions fish/vendor_completions.d
 # An image that is there is brought up to date first.
 INSTALLED_VM := $(wildcard build/vm/machine-512.mem)
-install: all $(INSTALLED_VM) ## program, library and what they need beneath PREFIX (and DESTDIR)
+install: all manual $(INSTALLED_VM) ## program, library and what they need beneath PREFIX (and DESTDIR)
 	@install -d $(addprefix $(INTO)/,bin include lib/pkgconfig lib/cloche/guest/ahead)
 	@install -m 755 build/cloche $(INTO)/bin/
 	@install -m 644 include/cloche.h $(INTO)/include/
+	@install -d $(addprefix $(INTO)/share/,$(SHARED))
+	@install -m 644 build/manual/man1/*.1 $(INTO)/share/man/man1/
+	@install -m 644 build/manual/completions/cloche.bash $(INTO)/share/bash-completion/completions/cloche
+	@install -m 644 build/manual/completions/_cloche $(INTO)/share/zsh/site-functions/
+	@install -m 644 build/manual/completions/cloche.fish $(INTO)/share/fish/vendor_completions.d/
 	@install -m 755 $(LIBRARY) $(INTO)/lib/
 	@install -m 755 build/lib/_libwasmtime.so build/cloche-sql $(INTO)/lib/cloche/
 	@cd $(INTO)/lib && ln -sf $(notdir $(LIBRARY)) libcloche.so.$(SOVERSION) && \

@@ -81,7 +81,7 @@ vm-init: $(OUT)/vm-init
 endif
 
 # The glibc is that of Debian 12 or later; PID 1 itself needs none.
-build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) guest/abi/vm.h dev/kept \
+build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) guest/abi/vm.h guest/abi/plan.h dev/kept \
                      Makefile mk/machine.mk $(DEPS)/build.ok
 	@echo "  zig   $@"
 	@mkdir -p $(@D)
@@ -90,6 +90,14 @@ build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) gues
 	        -o $@.session; \
 	    $(ZIG) cc -target riscv64-linux-musl $(VM_GUEST) -Wno-shorten-64-to-32 -static -s \
 	        -DSESSION_LIBRARY="\"$@.session\"" $(VM_INIT) -o $@; rm $@.session'
+
+# What programs of the machine call the API by; static, as PID 1.
+build/guest/cloche-guest: guest/vm/guest/cloche_guest.c guest/abi/callback.h dev/kept Makefile mk/machine.mk \
+                          $(DEPS)/build.ok
+	@echo "  zig   $@"
+	@mkdir -p $(@D)
+	@dev/kept $@ deps/python-build.txt $(filter guest/%,$^) -- \
+	    $(ZIG) cc -target riscv64-linux-musl $(VM_GUEST) -static -s $< -o $@
 
 # --- the machine in Wasm -----------------------------------------------------------------
 # Static data lies below RAM, whose largest size the memory has room for
@@ -129,7 +137,7 @@ build/vm/Image: $(addprefix guest/vm/image/,kernel kernel.config) deps/debian-ke
 	@echo "  linux $@"
 	@mkdir -p $(@D)
 	@dev/kept $@ $(filter-out %/kept %.ok,$^) -- guest/vm/image/kernel $@
-build/vm/root.erofs: $(addprefix guest/vm/image/,root debian.py libraries.py pip_copy.py excluded.conf rare.hints) build/guest/vm-init \
+build/vm/root.erofs: $(addprefix guest/vm/image/,root debian.py libraries.py pip_copy.py excluded.conf rare.hints) guest/abi/plan.h build/guest/vm-init build/guest/cloche-guest \
                      deps/debian-root.txt dev/kept $(DEPS)/vm.ok
 	@echo "  root  $@"
 	@mkdir -p $(@D)

@@ -1,6 +1,7 @@
 """clients/python, the package cloche: the machine and the rest from plain code and from asyncio, its types,
 its README, and the wheel, installed into an empty environment."""
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -8,10 +9,11 @@ import sys
 import threading
 from pathlib import Path
 
+import httpx
 import pytest
 
 import needs
-from conftest import ROOT
+from conftest import ROOT, policy_in
 from machine_doors import needs_image
 
 PACKAGE = ROOT / "clients" / "python"
@@ -71,6 +73,18 @@ def test_the_shell_stays_and_stdin_cwd_and_env_do_not(vm):
     assert vm.exec("echo $PWD -$WHO-").stdout == "/tmp --\n"
     assert vm.exec("echo -$MYVAR-", session="another").stdout == "--\n"
     assert vm.exec("exit 7", session="short").shell_ended
+
+
+def test_files_are_there_when_the_command_begins(vm):
+    assert vm.exec("cat a; od -An -tx1 b/c", cwd="/tmp", files={"a": "text\n", "b/c": b"\0\xff\n"}).stdout == "text\n 00 ff 0a\n"
+
+
+def test_programs_of_the_machine_use_the_notes_of_the_library(library):
+    with library.machine() as machine:
+        got = machine.exec("cloche-guest -r notes.create type=idea title=Made content=inside >/dev/null && "
+                           "cloche-guest notes.get idea/Made", calls=True)
+        assert json.loads(got.stdout)["content"] == "inside"
+    assert library.notes.get("idea/Made")["content"] == "inside"
 
 
 def test_output_is_heard_in_order_and_whole(vm):
@@ -161,9 +175,29 @@ def test_an_option_is_taken_or_refused_by_name(option):
 
 
 def test_what_this_version_has_not_says_so(vm):
-    for call in (vm.fork, vm.snapshot, lambda: vm.expose(80)):
+    for call in (vm.fork, vm.snapshot):
         with pytest.raises(NotSupported):
             call()
+
+
+def test_a_port_is_reached_as_the_policy_allows(tmp_path):
+    policy_in(tmp_path, {"vm": {"expose": "always"}})
+    with AgentVM(wasm_path=IMAGE) as vm:
+        vm.exec("mkdir /srv/a; cd /srv/a; echo page >x; python3 -m http.server 8000 >/dev/null 2>&1 &")
+        vm.exec("until ss -tln | grep -q :8000; do sleep .05; done")
+        port = vm.expose(8000)
+        assert port.port == 8000 and f":{port.host_port}/" in port.url
+        with httpx.Client(trust_env=False, timeout=120) as client:
+            assert client.get(port.url + "x").text == "page\n"
+            vm.unexpose(8000)
+            with pytest.raises(httpx.ConnectError):
+                client.get(port.url + "x")
+        policy_in(tmp_path, {"vm": {"expose": "never"}})
+        with pytest.raises(ClocheError) as refused:
+            vm.expose(8000)
+        assert refused.value.name == "PermissionDenied"
+    with pytest.raises(NotStarted):
+        vm.expose(8000)
 
 
 def test_threads_share_a_machine(vm):
@@ -205,7 +239,7 @@ def test_commands_run_at_once_and_files_are_carried():
             assert [r.stdout for r in got] == ["a\n", "b\n"]
             await vm.upload(b"\0\xff", "/root/x")
             assert await vm.download("/root/x") == b"\0\xff"
-            for call in (vm.fork(), vm.snapshot(), vm.expose(80)):
+            for call in (vm.fork(), vm.snapshot()):
                 with pytest.raises(NotSupported):
                     await call
         with pytest.raises(NotStarted):

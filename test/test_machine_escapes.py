@@ -8,8 +8,10 @@ import threading
 
 import pytest
 
+from conftest import policy_in
 from machine_doors import needs_image
 from test_machine_network import HOST, Server
+from wire import Server as Cloche
 
 pytestmark = needs_image
 
@@ -110,7 +112,8 @@ each({"udp_of_a_tcp_rule": (HOST, P["allowed"]), "udp_loopback": (HOST, P["udp"]
 
 # ---- raw frames
 each({"raw_loopback": "127.0.0.1", "raw_any": "0.0.0.0", "raw_gateway": GATEWAY, "raw_neighbour": "192.168.127.2", "raw_own": OWN, "raw_metadata": "169.254.169.254",
-      "raw_multicast": "224.0.0.1", "raw_broadcast": "255.255.255.255", "raw_host_other_port": HOST},
+      "raw_multicast": "224.0.0.1", "raw_broadcast": "255.255.255.255", "raw_host_other_port": HOST, "raw_private_10": "10.0.0.1",
+      "raw_private_172": "172.16.0.1", "raw_private_192": "192.168.0.1", "raw_shared": "100.64.0.1", "raw_link_local": "169.254.1.1"},
      lambda a: lambda: frames(syn(a, P["canary"])))
 each({"spoofed_neighbour": "192.168.127.2", "spoofed_gateway": GATEWAY, "spoofed_host": HOST, "spoofed_loopback": "127.0.0.1", "spoofed_public": "93.184.215.14",
       "spoofed_any": "0.0.0.0", "spoofed_broadcast": "255.255.255.255"},
@@ -183,6 +186,42 @@ def raw_udp_from_port_53():
 def dhcp_as_a_server():
     return frames(ip4(GATEWAY, "255.255.255.255", 17, datagram(67, 68, b"\2" + b"\0" * 299)), ip4(OWN, HOST, 17, datagram(68, P["udp"], b"D")))
 
+# ---- pings, which only a rule for them allows
+def ping(address):
+    body = struct.pack("!BBHHH", 8, 0, 0, 77, 1) + b"D" * 8
+    body = body[:2] + struct.pack("!H", sum16(body)) + body[4:]
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as s:
+        s.settimeout(.3)
+        s.sendto(body, (address, 0))
+        while True:
+            a = s.recv(1000)
+            if a[20] == 0:
+                return a[20:].hex()
+each({"ping_host": HOST, "ping_neighbour": "192.168.127.2", "ping_private": "10.0.0.1", "ping_metadata": "169.254.169.254", "ping_public": "93.184.215.14",
+      "ping_multicast": "224.0.0.1"},
+     lambda a: lambda: ping(a))
+@attempt
+def echo_from_another():
+    body = struct.pack("!BBHHH", 8, 0, 0, 77, 1)
+    body = body[:2] + struct.pack("!H", sum16(body)) + body[4:]
+    return frames(ip4("192.168.127.2", HOST, 1, body))
+
+# ---- the gateway's proxy
+def proxy(head, body=b""):
+    """What was answered, if it is a server's answer."""
+    with socket.create_connection((GATEWAY, 3128), 100) as s:
+        s.sendall(head.encode() + b"\r\n\r\n" + body)
+        s.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: s.recv(65536), b""))
+    return [line for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.1 ") and line[9:12] not in (b"400", b"403", b"405", b"501")] and answer
+each({"proxy_connect": f"CONNECT 127.0.0.1:{P['canary']} HTTP/1.1", "proxy_loopback": f"GET http://127.0.0.1:{P['canary']}/ HTTP/1.1",
+      "proxy_localhost": f"GET http://localhost:{P['canary']}/ HTTP/1.1", "proxy_decimal": f"GET http://2130706433:{P['canary']}/ HTTP/1.1",
+      "proxy_mapped": f"GET http://[::ffff:127.0.0.1]:{P['canary']}/ HTTP/1.1", "proxy_metadata": "GET http://169.254.169.254/ HTTP/1.1",
+      "proxy_user": f"GET http://public.test@127.0.0.1:{P['canary']}/ HTTP/1.1", "proxy_host_header": f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{P['canary']}",
+      "proxy_https": f"GET https://127.0.0.1:{P['canary']}/ HTTP/1.1", "proxy_file": "GET file:///etc/passwd HTTP/1.1",
+      "proxy_smuggled": f"POST http://public.test/ HTTP/1.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://127.0.0.1:{P['canary']}/ HTTP/1.1"},
+     lambda head: lambda: proxy(head))
+
 # ---- names
 def asked(name, kind=1, questions=1, flags=0x0100):
     """Its answers' addresses, as the gateway gives them."""
@@ -225,6 +264,14 @@ each({"name_leads_to_loopback": "inside.test", "name_leads_to_this_network": "la
      lambda n: lambda: by_name(n, P["canary"]))
 each({"name_leads_to_loopback_6": "inside6.test", "name_leads_to_mapped_loopback": "mapped.test"}, lambda n: lambda: by_name(n, P["canary"], socket.AF_INET6))
 @attempt
+def a_name_with_a_second_address():
+    """Of its two addresses one is loopback."""
+    return by_name("both.test", P["canary"])
+@attempt
+def a_name_that_is_rebound():
+    """Whose address the test changes all the time."""
+    return next(filter(None, (by_name("rebound.test", P["canary"]) for i in range(20))), None)
+@attempt
 def address_of_a_name_at_another_port():
     socket.getaddrinfo("public.test", 443)
     return tcp("93.184.215.14", P["canary"])
@@ -253,6 +300,8 @@ NAMES = """93.184.215.14 public.test
 192.168.127.3 self.test
 ::1 inside6.test
 ::ffff:127.0.0.1 mapped.test
+93.184.215.16 both.test
+127.0.0.1 both.test
 127.0.0.1 elsewhere.test
 127.0.0.1 sub.public.test
 """
@@ -303,13 +352,23 @@ def told(cloche, tmp_path_factory):
     allowed, canary, udp = Server(b"allowed"), Server(b"canary", everywhere=True), Datagrams()
     names = tmp_path_factory.mktemp("names") / "hosts"
     names.write_text(NAMES)
+    ends = threading.Event()
+
+    def rebind():
+        while not ends.wait(.02):
+            for address in "93.184.215.17", "127.0.0.1":
+                new = names.with_suffix(".new")
+                new.write_text(f"{NAMES}{address} rebound.test\n")
+                os.replace(new, names)
+    threading.Thread(target=rebind, daemon=True).start()
     hosts = [f"127.0.0.1:{allowed.port}"] + [f"{n}:{canary.port}" for n in
-             ("inside.test", "lan.test", "meta.test", "self.test", "inside6.test", "mapped.test")] + ["public.test:443"]
+             ("inside.test", "lan.test", "meta.test", "self.test", "inside6.test", "mapped.test", "both.test", "rebound.test")] + ["public.test:443"]
     words = [w for host in hosts for w in ("--allow-host", host)]
     ports = {"canary": canary.port, "allowed": allowed.port, "udp": udp.port, "outside": outside()}
     done = subprocess.run([cloche, "vm", "exec", *words, "--", "python3", "-c", PROGRAM, json.dumps(ports)],
                           capture_output=True, timeout=280, text=True,
                           env=os.environ | {"LD_PRELOAD": NSS_WRAPPER, "NSS_WRAPPER_HOSTS": str(names)})
+    ends.set()
     assert done.returncode == 0, done.stderr
     for s in allowed, canary, udp:
         s.socket.close()
@@ -329,3 +388,42 @@ def test_an_attempt_reaches_nothing(told, name):
 
 def test_no_canary_has_heard_of_any(told):
     assert told[1:] == (0, 0)
+
+
+def test_a_second_machine_is_no_neighbour(cloche):
+    """It listens at all of its addresses; the first one tries its neighbours'."""
+    allowed = Server(b"allowed")
+    listens = "import socket,time; s = socket.create_server(('0.0.0.0', 8000)); print('listens', flush=True)\nwhile True: s.accept()[0].send(b'reached')"
+    tries = f"""import socket
+print(socket.create_connection(("{HOST}", {allowed.port}), 100) and "out")
+all = dict()
+for n in [2, *range(4, 21), 100, 253]:  # at once: each waits for an answer to ARP that nobody gives
+    s = socket.socket(); s.setblocking(False); all[s] = n
+    s.connect_ex((f"192.168.127.{{n}}", 8000))
+import select, time
+until = time.monotonic() + 8
+while all and time.monotonic() < until:
+    for s in select.select([], all, [], 1)[1]:
+        n = all.pop(s)
+        if s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0: print("reached", n)
+print("end")"""
+    words = ["--allow-host", f"127.0.0.1:{allowed.port}", "--", "python3", "-c"]
+    with subprocess.Popen([cloche, "vm", "exec", *words, listens], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "listens\n"
+        done = subprocess.run([cloche, "vm", "exec", *words, tries], capture_output=True, timeout=280, text=True)
+        other.terminate()
+    allowed.socket.close()
+    assert done.stdout == "out\nend\n", done.stderr
+
+
+def test_the_servers_own_port_is_never_reached(cloche, vault, tmp_path):
+    """Though the policy names it: neither directly nor by the proxy."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    policy_in(tmp_path, {"vm": {"network": "always"}, "network": {"allowPrivate": [f"127.0.0.1:{port}", f"localhost:{port}"]}})
+    with Cloche([cloche, "serve", "--vault", str(vault), "--listen", f"127.0.0.1:{port}"]) as server:
+        direct = server.http.post("/vm/exec", json={"network": True, "command": f"curl -sS http://{HOST}:{port}/health"}).json()
+        assert direct["exitCode"] == 7 and "itself listens" in direct["networkRefused"][0]
+        by_proxy = server.http.post("/vm/exec", json={
+            "command": f"curl -sS -x http://192.168.127.1:3128 http://127.0.0.1:{port}/health http://localhost:{port}/health"}).json()
+        assert by_proxy["stdout"].count("cloche: ") == 2 and "ok" not in by_proxy["stdout"]

@@ -1,4 +1,5 @@
 """Ports of a machine that are reached at this computer: vm_expose and --publish."""
+import json
 import subprocess
 
 import httpx
@@ -149,3 +150,26 @@ def test_publish_is_the_same_for_a_person(cloche):
                 return False
         until(answers, within=600)
         machine.terminate()
+
+
+def test_a_person_exposes_a_port_at_the_terminal(cloche, vault, tmp_path):
+    """Of an agent's machine, without being asked by it; as the policy says."""
+    policy_in(tmp_path, {"vm": {"expose": "ask"}})
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        vm(agent, command=SERVE)
+        (machine,) = json.loads(run(cloche, "vm", "ports", "--json"))
+        assert machine["ports"] == [] and machine["caller"] == "stdio"
+        name = machine["machine"]
+        url = run(cloche, "vm", "expose", name[:6], "8000").strip()
+        assert get(url).text == PAGE
+        assert json.loads(run(cloche, "vm", "ports", "--json"))[0]["ports"][0]["url"] == url
+        assert url in run(cloche, "vm", "ports")
+        run(cloche, "vm", "unexpose", name, "8000")
+        assert is_closed(url)
+        policy_in(tmp_path, {"vm": {"expose": "never"}})
+        done = subprocess.run([cloche, "vm", "expose", name, "8000"], capture_output=True, text=True)
+        assert done.returncode != 0 and "vm.expose" in done.stderr
+    assert json.loads(run(cloche, "vm", "ports", "--json")) == []
+    told = events(cloche, vault, "port")
+    assert [(r["caller"], r["machine"], r["port"], r["result"]) for r in told] == \
+        [("terminal", name, 8000, "exposed"), ("terminal", name, 8000, "closed")]

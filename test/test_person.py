@@ -129,6 +129,21 @@ def test_a_person_decides_and_it_is_recorded(page, seat, program, vault):
     assert {"page opened", "decision", "approval"} <= {r["event"] for r in trail(vault)}
 
 
+def test_an_agent_is_told_why_it_was_denied(page, seat, program, vault):
+    with Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        client.ask(hello())
+        client.send(read_note(words=["a"]))
+        [entry] = wait_for(program, 1)
+        said = {"id": entry["id"], "allow": False, "reason": "use\nthe other note"}
+        wrong = page.http.post("/person/decide", json=said | {"allow": True}, headers=seat)
+        assert wrong.status_code == 400
+        long = page.http.post("/person/decide", json=said | {"reason": "x" * 301}, headers=seat)
+        assert long.status_code == 400
+        assert page.http.post("/person/decide", json=said, headers=seat).status_code == 200
+        told = text_of(client.receive())
+        assert "did not allow it, for this reason: 'use the other note'" in told
+
+
 def test_a_call_that_the_policy_keeps_is_decided_there(page, seat, program, vault):
     folder = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { enter, whenOut } from "./core/api";
 import { startListening, stopListening } from "./core/events";
 import { go } from "./core/router";
+import { startNotify } from "./core/notify";
 import { startStore } from "./core/store";
 import { t } from "./core/texts";
 import { Login } from "./shell/login";
@@ -39,6 +40,7 @@ function Page() {
   useEffect(() => {
     whenOut(() => { stopListening(); state.value = "out"; });
     startStore();
+    startNotify();
     void come();
   }, []);
   if (state.value === "entering") return null;

@@ -171,6 +171,32 @@ interface RestoredNote {
   content_hash: string;
 }
 
+/** A task of a note; mark is the character in [ ], or Logseq's word; priority is 1, the highest, to 5. */
+interface Task {
+  note_id: string;
+  path: string;
+  line: number;
+  status: 'open' | 'done' | 'cancelled';
+  mark: string;
+  text: string;
+  tags: string[];
+  due?: string;
+  scheduled?: string;
+  start?: string;
+  finished?: string;
+  priority?: number;
+}
+
+/** The result of notes.renameTag: so many notes were changed, in so many places. */
+interface RenamedTag {
+  tag: string;
+  new_tag: string;
+  notes?: number;
+  replaced?: number;
+  timestamp: string;
+  hidden?: string;
+}
+
 /** A note that notes.undo did not change; revision is the one that it would restore. */
 interface RefusedUndo {
   id: string;
@@ -250,7 +276,7 @@ interface AdvancedHit {
   metadata?: Metadata;
 }
 
-/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source. */
+/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source or the link stands in its frontmatter. */
 interface Link {
   source: string;
   target: string;
@@ -380,6 +406,9 @@ declare const notes: {
   /** Changes one section of a note and no other. heading is the text of a heading of level 2; occurrence selects among several with the same text. mode is replace by default; create adds a section at the end, remove deletes one. The note must be as this code read it last, unless contentHash or force is given. Fails with: NotFound: no such note or section; the message lists the existing ones. InvalidInput: another heading would be damaged; nothing is written. Conflict. */
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run?: false}): Promise<UpdatedSection>;
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run: true}): Promise<DryRun>;
+  /** Gives a tag another name in all notes, as one change. Tags of the frontmatter and #tags of the text, whatever their case, and those beneath it: with project, project/active becomes the new tag's. Everything else in the notes stays byte for byte. A note that has both tags has the new one twice. Fails with: NotFound: no note has it. InvalidInput: new_tag is no tag. Conflict: a note changed meanwhile; nothing was written. */
+  renameTag(options: {tag: string, new_tag: string, dry_run?: false}): Promise<RenamedTag>;
+  renameTag(options: {tag: string, new_tag: string, dry_run: true}): Promise<DryRun>;
   /** Several changes of notes, all or nothing. Each change has an action and the options of the call of that name; they are made in order, at most 1,000. results are the results of the calls. Each call must be permitted, too. Fails with: Those of the calls; the message names the change, and nothing is written. */
   batch(options: {changes: {action: 'create' | 'update' | 'delete' | 'rename' | 'move' | 'updateSection' | 'restore', [option: string]: any}[], dry_run?: false}): Promise<BatchResult>;
   batch(options: {changes: {action: 'create' | 'update' | 'delete' | 'rename' | 'move' | 'updateSection' | 'restore', [option: string]: any}[], dry_run: true}): Promise<DryRun>;
@@ -400,7 +429,9 @@ declare const notes: {
   searchAdvanced(options?: {query?: string, type?: string | string[], tags?: string | string[], metadata?: Metadata, metadata_filters?: MetadataFilter[], content_contains?: string, created_after?: string, created_before?: string, created_within?: string, updated_after?: string, updated_before?: string, updated_within?: string, sort?: {field: string, order?: 'asc' | 'desc'}[], limit?: number, cursor?: string, fields?: (keyof AdvancedHit)[]}): Promise<{results: AdvancedHit[], total: number, has_more: boolean, cursor?: string, query_time_ms: number}>;
   /** Notes that contain these words, without special characters. Like notes.search, but quotes and operators are plain text. */
   searchByText(options: string | {query: string, type?: string, limit?: number, fields?: SearchField[], cursor?: string}): Promise<SearchHit[]>;
-  /** One SELECT (SQLite) over views of the vault; it can change nothing. Views: notes(id, uid, title, type, path, filename, created, updated, size, content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, value, type), links(source_note_id, target_note_id, target, link_text, link_type, line), hierarchy(parent_id, child_id, position), types(name, note_count, updated). Times are ISO texts; notes.tags and notes.metadata are JSON for json_extract() and json_each(). params fill ? or :name. limit is 1,000 rows, at most 10,000; timeout is 3,000 ms, at most 10,000. Fails with: InvalidInput: SQLite's message about the query. PermissionDenied: PRAGMA, ATTACH, WITH RECURSIVE, other tables, anything that writes. Timeout. LimitExceeded. */
+  /** Tasks of all notes ('- [ ] call Ann'), those that are due first. status is open by default. tag is one of the task's own line, or one beneath it. due_before and due_after are days and exclude themselves. Dates and priorities are read in the signs of Obsidian's Tasks, in inline fields ([due:: 2026-12-01]) and as Logseq writes them (TODO, DEADLINE). Those without a date come last, by path and line. limit is 1,000 by default. Fails with: InvalidInput: names the option and what it accepts. */
+  tasks(options?: {status?: 'open' | 'done' | 'cancelled' | 'all', type?: string, folder?: string, tag?: string, query?: string, due_before?: string, due_after?: string, limit?: number} | null): Promise<Task[]>;
+  /** One SELECT (SQLite) over views of the vault; it can change nothing. Views: notes(id, uid, title, type, path, filename, created, updated, size, content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, value, type), links(source_note_id, target_note_id, target, link_text, link_type, line), hierarchy(parent_id, child_id, position), tasks(note_id, line, status, mark, text, tags, due, scheduled, start, finished, priority), types(name, note_count, updated). Times are ISO texts; notes.tags and notes.metadata are JSON for json_extract() and json_each(). params fill ? or :name. limit is 1,000 rows, at most 10,000; timeout is 3,000 ms, at most 10,000. Fails with: InvalidInput: SQLite's message about the query. PermissionDenied: PRAGMA, ATTACH, WITH RECURSIVE, other tables, anything that writes. Timeout. LimitExceeded. */
   searchSQL(options: string | {query: string, params?: any[] | {[name: string]: any}, limit?: number, timeout?: number}): Promise<{columns: string[], rows: {[column: string]: any}[], row_count: number, truncated: boolean, query_time_ms: number}>;
 };
 
@@ -509,10 +540,12 @@ export type {
   RefusedUndo,
   RelatedNote,
   RenamedNote,
+  RenamedTag,
   RestoredNote,
   Revision,
   SearchField,
   SearchHit,
+  Task,
   TrashedNote,
   UndoTrial,
   UndoneCalls,

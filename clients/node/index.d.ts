@@ -49,6 +49,10 @@ export interface Output {
 
 export interface ExecOptions extends CallOptions {
   stdin?: Data;
+  /** Written before the command begins: by path, of cwd or /root if it is not absolute. */
+  files?: Record<string, Data>;
+  /** Programs of the command may call notes and tools, by cloche-guest, with this caller's rights. */
+  calls?: boolean;
   /** For this command alone, as `env`. */
   cwd?: string;
   env?: Record<string, string>;
@@ -88,6 +92,14 @@ export interface AgentVMOptions extends MachineOptions, ProgramOptions {
   cloche?: Cloche;
 }
 
+export interface ExposedPort {
+  port: number;
+  hostPort: number;
+  address: string;
+  /** Where programs of this computer reach it. */
+  url: string;
+}
+
 /** An EventEmitter of node. */
 export class AgentVM {
   constructor(options?: AgentVMOptions);
@@ -106,7 +118,10 @@ export class AgentVM {
   /** These are rejected with NotSupported in this version of Cloche. */
   fork(): Promise<never>;
   snapshot(name?: string): Promise<never>;
-  expose(port?: number): Promise<never>;
+  /** Exposes a port of the machine on a loopback address of this computer, as the policy allows (`vm.expose`). */
+  expose(port: number, options?: CallOptions & { hostPort?: number }): Promise<ExposedPort>;
+  /** It is exposed no more; connections stay until they end. */
+  unexpose(port: number, options?: CallOptions): Promise<void>;
   on(event: 'output', listener: (output: Output) => void): this;
   once(event: 'output', listener: (output: Output) => void): this;
   off(event: 'output', listener: (output: Output) => void): this;

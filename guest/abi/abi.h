@@ -45,8 +45,9 @@ struct script_head {
     uint32_t flags;        /* of SCRIPT_ below */
 };
 #define SCRIPT_SESSION 1u /* top-level names and `state` outlive the code */
-#define SCRIPT_CHECK 4u   /* Python: the code is checked and not run; the result is findings */
-#define SCRIPT_TRACE 2u   /* calls tell where they were made */
+#define SCRIPT_CHECK \
+    4u /* Python: the code is checked and not run; the result is findings */
+#define SCRIPT_TRACE 2u /* calls tell where they were made */
 
 enum script_status {
     SCRIPT_DONE = 0,

@@ -8,6 +8,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "abi/plan.h"
+
 /* ---- the emulator's linear memory ------------------------------------------------------- */
 
 /* The emulator's own data lies below; RAM begins here and is all that follows. A module has
@@ -31,13 +33,27 @@ enum vm_pause {
     VM_FAILED = 4, /* panic, or a state that cannot go on; vm_reason() has words */
 };
 
+/* ---- files of the host ------------------------------------------------------------------ */
+
+#define VM_FILES_TAG "cloche" /* of virtio-fs */
+/* Bytes of one request, or of its reply: 512 KiB of data, and heads. */
+#define VM_FILES_BYTES ((512u << 10) + 4096u)
+/* Where init mounts it: a folder for each mount, by its number, which is bound to its place. */
+#define VM_FILES_AT "/run/cloche/mounts"
+
 /* ---- the machine's network: sockets of the host ------------------------------------------ */
 
 /* The machine chooses a socket's number, below VM_NET_INBOUND, and may use it anew once it has
  * closed it. The host chooses those from there on, of connections to the machine. */
 #define VM_NET_IDS 512u
 #define VM_NET_INBOUND 448u
-enum vm_net_kind { VM_NET_TCP = 0, VM_NET_UDP = 1 };
+enum vm_net_kind {
+    VM_NET_TCP = 0,
+    VM_NET_UDP = 1,
+    /* ICMP's echo, or ICMPv6's; its port is 0. A message, either way, is a sequence number (2 bytes,
+     * the higher one first) and the data: an echo that is sent, and the reply that came. */
+    VM_NET_ECHO = 2,
+};
 /* Why net_connect() or net_resolve() does not begin. */
 enum vm_net_refusal {
     VM_NET_DENIED = -1, /* by the policy */
@@ -56,6 +72,9 @@ enum vm_net_events {
     /* A new connection to the machine's port that is in bits 16 to 31. The machine connects to it,
      * or closes it. */
     VM_NET_ACCEPTED = 1 << 5,
+    /* Of UDP: its way takes packets of no more than the bytes that are in bits 16 to 31, IP's header
+     * with them; what is longer, and may not be cut up, is lost. */
+    VM_NET_NARROW = 1 << 6,
 };
 struct vm_net_event {
     uint32_t id;
@@ -107,6 +126,8 @@ enum vm_verb {
     VM_QUIESCE, /* sync, drop what is cheap to have again; VM_READY */
     VM_PING,    /* u64, any: VM_PONG with the same. Answered whatever runs */
     VM_POWER_OFF, /* ends everything, writes what is unwritten, powers off */
+    VM_MOUNT,     /* struct vm_mount_head, then the place, an absolute path: VM_MOUNTED */
+    VM_UNMOUNT,   /* the same: VM_MOUNTED */
     /* init -> host */
     VM_READY = 64, /* id 0. Also once by itself, when it has booted */
     VM_STARTED, /* id: it is its turn. Comes with what is said next of it at the latest */
@@ -116,6 +137,7 @@ enum vm_verb {
     VM_EXIT,        /* id; struct vm_exit: last frame of that id */
     VM_REFUSED,     /* id; text: it was not begun. Last frame of that id */
     VM_PONG,
+    VM_MOUNTED, /* id 0; struct vm_mounted */
 };
 /* A command that was sent SIGTERM or SIGKILL leaves nothing in the background: what there
  * is of it then is killed within a second.
@@ -130,11 +152,20 @@ struct vm_resume {
     uint64_t
         machine; /* a number of this machine's own, for its host name and machine id */
     uint64_t disk_bytes; /* that it may write to its disk; 0: all that is there */
-    uint8_t network;     /* 1: it has one, and its addresses are to be set */
-    uint8_t mac[6];      /* zeros: the one that the card says */
+    uint8_t network;     /* enum lan_ways; 0: it has none. Its addresses are to be set */
+    uint8_t mac[6];      /* of its card, if it has one */
     uint8_t zero;
 };
 #define VM_CERTIFICATES_MAX (VM_FRAME_MAX - (uint32_t)sizeof(struct vm_resume))
+
+struct vm_mount_head {
+    uint32_t number;    /* the folder of VM_FILES_AT */
+    uint32_t read_only; /* 1: it is */
+};
+struct vm_mounted {
+    uint32_t number;
+    uint32_t failed; /* errno; 0: done */
+};
 
 enum vm_exec_flags {
     VM_EXEC_PTY = 1 << 0,   /* a terminal: stdin, stdout and stderr are one. Without a

@@ -21,6 +21,9 @@
  * be another clock. */
 HOST(now_ns) uint64_t host_now_ns(void);
 
+/* Nanoseconds since 1970, as this computer's clock says; it may go back. */
+HOST(wall_ns) uint64_t host_wall_ns(void);
+
 /* Unpredictable bytes, different in every machine. */
 HOST(entropy) void host_entropy(void *at, uint32_t n);
 
@@ -48,6 +51,10 @@ bool host_disk(uint32_t disk, enum host_disk_op op, uint64_t offset, void *at,
 /* The guest does not need these whole pages of RAM until it writes them: they may be
  * unmapped. They then read as zeros, or as in the image. */
 HOST(give_back) void host_give_back(void *at, uint64_t n);
+
+/* One request of FUSE to the host's file server: `n` bytes, at most VM_FILES_BYTES. The bytes of
+ * the reply, which is at `to` and has at most `room`; 0: there is none. */
+HOST(files) uint32_t host_files(const void *at, uint32_t n, void *to, uint32_t room);
 
 /* ---- the machine's network: sockets of the host's, which abi/vm.h numbers ---------------- */
 

@@ -23,6 +23,9 @@ void rng_init(uint32_t place);
 void balloon_init(uint32_t place);
 void balloon_want(uint32_t mb);
 
+/* fs.c: the host's file server, as the file system with the tag VM_FILES_TAG. */
+void fs_init(uint32_t place);
+
 /* net.c: a network card whose cable ends in net/lan.c. Its link is down until it is switched on;
  * `mac` is shown in its configuration, which the driver reads when it begins. */
 void net_init(uint32_t place, const uint8_t mac[6]);

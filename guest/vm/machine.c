@@ -23,12 +23,13 @@ enum place {
     PLACE_BALLOON,
     PLACE_DISK_2,
     PLACE_DISK_3,
-    PLACE_NET
+    PLACE_NET,
+    PLACE_FS
 };
 static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
                                                    PLACE_DISK_2, PLACE_DISK_3};
 
-static const uint8_t usual_mac[6] = {2, 0, 0, 0, 0, 1};
+static const uint8_t usual_mac[6] = LAN_MACHINE_MAC;
 
 /* Between two looks at the timer: about a tenth of a millisecond. */
 #define SLICE 20000u
@@ -47,8 +48,8 @@ static struct {
 
 void machine_init(uint8_t *ram, uint64_t ram_bytes)
 {
-    machine.places =
-        1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON | 1u << PLACE_NET;
+    machine.places = 1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON |
+                     1u << PLACE_NET | 1u << PLACE_FS;
     machine.end = VM_RAN;
     machine.reason = "";
     ram_init(&the_hart, ram, ram_bytes);
@@ -64,6 +65,7 @@ void machine_init(uint8_t *ram, uint64_t ram_bytes)
     rng_init(PLACE_RNG);
     balloon_init(PLACE_BALLOON);
     net_init(PLACE_NET, usual_mac);
+    fs_init(PLACE_FS);
     lan_init(usual_mac);
 }
 
@@ -184,6 +186,8 @@ void machine_resume(void)
 {
     clock_resume();
     generation_renew();
+    if (lan.ways)
+        machine_network(0, lan.mac);
 }
 
 void machine_forget(void)
@@ -207,8 +211,11 @@ void machine_balloon(uint32_t mb)
     balloon_want(mb);
 }
 
-void machine_network(bool on, const uint8_t mac[6])
+void machine_network(uint32_t ways, const uint8_t mac[6])
 {
-    net_switch(on);
-    lan_switch(on, mac);
+    if (ways)
+        net_switch(true);
+    lan_switch(ways, mac);
+    if (!ways)
+        net_switch(false);
 }

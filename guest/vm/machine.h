@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/plan.h"
 #include "abi/vm.h"
 
 #define MACHINE_DISKS 4u         /* at most; the guest sees the n-th as /dev/vda and on */
@@ -49,7 +50,8 @@ const char *machine_reason(void); /* after VM_FAILED: one sentence for people */
 
 /* Continues a copy of the memory as a machine of its own: guest time goes on from the
  * pause by this host's clock; the guest's kernel is told that it is another machine, and
- * mixes in fresh entropy before it runs anything (vmgenid). */
+ * mixes in fresh entropy before it runs anything (vmgenid). Its network is disconnected:
+ * what was connected over it is reset. */
 void machine_resume(void);
 /* Drops caches (decoded code, translations) and zeroes them, which makes the image
  * smaller. */
@@ -59,7 +61,7 @@ uint64_t machine_retired(void);                       /* instructions, since the
 void machine_resize(uint16_t rows, uint16_t columns); /* the console's terminal */
 /* Asks the guest to give up this many MB of its RAM (balloon). */
 void machine_balloon(uint32_t mb);
-/* Connects or disconnects the network; initially disconnected. `mac` is the machine's
- * address, which its init has to set (the driver has read the default); frames with
- * another are dropped. */
-void machine_network(bool on, const uint8_t mac[6]);
+/* Connects the network, with these ways (enum lan_ways), or disconnects it (0); initially
+ * disconnected. `mac` is the machine's address, which its init has to set (the driver has
+ * read the default); frames with another are dropped. */
+void machine_network(uint32_t ways, const uint8_t mac[6]);

@@ -104,11 +104,11 @@ EXPORT(vm_balloon) void vm_balloon(uint32_t mb)
     machine_balloon(mb);
 }
 
-/* `mac`: six bytes, the first one lowest. */
-EXPORT(vm_network) void vm_network(uint32_t on, uint64_t mac)
+/* `ways`: enum lan_ways. `mac`: six bytes, the first one lowest. */
+EXPORT(vm_network) void vm_network(uint32_t ways, uint64_t mac)
 {
     uint8_t bytes[6];
     for (uint32_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(mac >> 8 * i);
-    machine_network(on, bytes);
+    machine_network(ways, bytes);
 }

@@ -5,6 +5,7 @@
 FOLDER holds the generated package `client`. Prints the names of the modules that were used.
 """
 import importlib
+import io
 import json
 import pkgutil
 import sys
@@ -12,6 +13,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import client.api  # noqa: E402
 import client.models as models  # noqa: E402
+import client.types as types  # noqa: E402
 
 server = client.Client(base_url=sys.argv[2], raise_on_unexpected_status=True)
 modules = {}
@@ -89,6 +91,9 @@ kept = get("register_function", here, status=201, body=(models.NewFunction, {
     "code": "function one(): number { return 1; }", "examples": [{"args": [], "expected": 1}]}))
 assert kept.function.name == "one"
 assert get("validate_function", here, body=(models.FunctionDraft, {"name": "2"})).valid is False
+assert get("test_definition", here, body=(models.DefinitionTest, {"args": [], "definition": {
+    "name": "draft", "description": "A draft", "parameters": {}, "returnType": "number",
+    "code": "function draft(): number { return 2; }"}})).success is True
 assert len(get("list_functions", here)) == 1
 get("get_function", here, "one", kind=models.FunctionTold)
 get("update_function", here, "one",
@@ -122,9 +127,27 @@ get("start_machine", status=201, body=(models.MachineOptions, {}), kind=models.M
 done = get("exec_in_machine", body=(models.MachineCommand, {"command": "exit 3"}))
 assert done.exit_code == 3
 assert get("list_machines")[0].state == "running"
+made += ["write_machine_file", "read_machine_file"]
+content = bytes(range(256))
+wrote = modules["write_machine_file"].sync("default", client=server, path="/tmp/a",
+                                           body=types.File(io.BytesIO(content)))
+assert isinstance(wrote, models.WrittenMachineFile) and wrote.size == 256, wrote
+read = modules["read_machine_file"].sync("default", client=server, path="/tmp/a")
+assert read.payload.read() == content
+part = modules["read_machine_file"].sync_detailed("default", client=server, path="/tmp/a", range_="bytes=-2")
+assert (part.status_code, part.content) == (206, b"\xfe\xff"), part
+listed = get("list_machine_files", "default", path="/tmp", kind=models.MachineFolder)
+assert ("a", "file", 256) in [(entry.name, entry.type_.value, entry.size) for entry in listed.entries]
 port = get("expose_port", "default", status=201, body=(models.PortOptions, {"port": 8000}))
 assert port.url.startswith("http://127.")
 get("close_port", "default", "8000", kind=models.ClosedPort)
+saved = get("save_machine", status=201, body=(models.SnapshotOptions, {"name": "one"}), kind=models.MachineSnapshot)
+assert saved.kind == "snapshot" and get("list_machine_snapshots")[0].name == "one"
+again = get("restore_machine", "one", status=201, body=(models.CopyOptions, {}), kind=models.Machine)
+copied = get("fork_machine", again.machine, status=201, body=(models.CopyOptions, {}), kind=models.Machine)
+for machine in (again, copied):
+    get("stop_machine", machine.machine, kind=models.StoppedMachine)
+get("remove_machine_snapshot", "one", kind=models.RemovedSnapshot)
 get("stop_machine", "default", kind=models.StoppedMachine)
 
 # ---- the end -------------------------------------------------------------------------------

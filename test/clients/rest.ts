@@ -118,6 +118,8 @@ const kept = got(await client.POST("/workspaces/{workspace_id}/functions", { par
 same(kept.function.name, "one");
 same(got(await client.POST("/workspaces/{workspace_id}/functions/validate",
   { params: here, body: { name: "2" } })).valid, false);
+same(got(await client.POST("/workspaces/{workspace_id}/functions/test",
+  { params: here, body: { definition: { ...definition, name: "draft", code: "function draft(): number { return 1; }" } } })).success, true);
 same(got(await client.GET("/workspaces/{workspace_id}/functions", { params: here })).length, 1);
 const its = { path: { workspace_id, function: "one" } };
 got(await client.GET("/workspaces/{workspace_id}/functions/{function}", { params: its }));
@@ -154,9 +156,25 @@ same(got(await client.POST("/tools/{tool}",
 got(await client.POST("/vm", { body: {} }));
 same(got(await client.POST("/vm/exec", { body: { command: "exit 3" } })).exitCode, 3);
 same(got(await client.GET("/vm"))[0].state, "running");
+const inside = { path: { machine: "default" }, query: { path: "/tmp/a" } };
+same(got(await client.PUT("/vm/{machine}/file", {
+  params: inside,
+  body: "text" as never,
+  bodySerializer: (body) => new Blob([body as string]),
+  headers: { "Content-Type": "application/octet-stream" },
+})).size, 4);
+same(await (got(await client.GET("/vm/{machine}/file", { params: inside, parseAs: "blob" })) as unknown as Blob).text(), "text");
+same(got(await client.GET("/vm/{machine}/files",
+  { params: { path: inside.path, query: { path: "/tmp" } } })).entries.some((entry) => entry.name === "a"), true);
 same(got(await client.POST("/vm/{machine}/ports",
   { params: { path: { machine: "default" } }, body: { port: 8000 } })).port, 8000);
 got(await client.DELETE("/vm/{machine}/ports/{port}", { params: { path: { machine: "default", port: "8000" } } }));
+same(got(await client.POST("/vm/snapshots", { body: { name: "one" } })).kind, "snapshot");
+same(got(await client.GET("/vm/snapshots"))[0].name, "one");
+const again = got(await client.POST("/vm/snapshots/{name}/restore", { params: { path: { name: "one" } }, body: {} }));
+const copied = got(await client.POST("/vm/{machine}/fork", { params: { path: { machine: again.machine } }, body: {} }));
+for (const { machine } of [again, copied]) got(await client.DELETE("/vm/{machine}", { params: { path: { machine } } }));
+got(await client.DELETE("/vm/snapshots/{name}", { params: { path: { name: "one" } } }));
 got(await client.DELETE("/vm/{machine}", { params: { path: { machine: "default" } } }));
 
 // ---- the end ----------------------------------------------------------------------------

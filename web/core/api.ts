@@ -88,8 +88,8 @@ export async function twice(path: string, body: object, confirm?: string): Promi
     throw e;
   }
 }
-export const decide = (id: string, allow: boolean, remember: string, confirm?: string): Promise<Confirmation | null> =>
-  twice("/decide", { id, allow, remember }, confirm);
+export const decide = (id: string, allow: boolean, remember: string, confirm?: string, reason = ""): Promise<Confirmation | null> =>
+  twice("/decide", { id, allow, remember, ...(reason && { reason }) }, confirm);
 
 /** What was changed since is told, and nothing is taken back. */
 export async function undo(vault: string, call: string): Promise<Undone> {

@@ -53,6 +53,13 @@ async function run<T>(vault: string, code: string, context: object): Promise<T> 
 export const getLinks = (vault: string, note: string): Promise<{ out: Link[]; back: Link[] }> =>
   run(vault, "const found = await links.getForNote(note);\nreturn {out: found.outgoing_internal, back: found.incoming};", { note });
 export const getBroken = (vault: string): Promise<Link[]> => run(vault, "return await links.findBroken({limit: 1000});", {});
+export interface Graph { ids: string[]; pairs: number[][]; links: number }
+/** Notes by number, and for each that links to others its number with theirs. */
+export const getGraph = (vault: string): Promise<Graph> => run(vault, `const {rows} = await notes.searchSQL({query: "SELECT id FROM notes ORDER BY id", limit: 10000});
+const at = new Map(rows.map((r, i) => [r.id, i]));
+const {rows: found} = await notes.searchSQL({query: "SELECT source_note_id AS s, json_group_array(DISTINCT target_note_id) AS t FROM links WHERE target_note_id IS NOT NULL GROUP BY 1", limit: 10000});
+const pairs = found.map((r) => [at.get(r.s), ...JSON.parse(r.t).map((x) => at.get(x)).filter((x) => x !== undefined)]).filter((p) => p[0] !== undefined);
+return {ids: rows.map((r) => r.id), pairs, links: pairs.reduce((n, p) => n + p.length - 1, 0)};`, {});
 export const restoreTrashed = (vault: string, trashed: string): Promise<{ id: string }> => run(vault, "return await notes.restore({backup_path: trashed});", { trashed });
 
 /** What the page has changed last, since a time: the call that undoes it. */

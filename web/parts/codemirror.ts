@@ -108,6 +108,7 @@ export function makeEditor(host: HTMLElement, options: EditorOptions): Editor {
       ],
     }),
   });
+  view.scrollDOM.tabIndex = 0; // long lines are scrolled by keys, too
   const place = (line: number, column: number): number => {
     if (line < 1 || line > view.state.doc.lines) return 0;
     const one = view.state.doc.line(line);

@@ -109,15 +109,15 @@ function Table({ lines }: { lines: Line[] }) {
   return (
     <div class="diff" role="table" aria-label={t.diff.label} tabIndex={0}>
       {shown.map((line, i) => line.kind === "fold" ? (
-        <button type="button" class="diff-fold" key={i} onClick={() => setOpen(new Set([...open, (line as Line & { at: number }).at]))}>
+        <div role="row" key={i}><span role="cell"><button type="button" class="diff-fold" onClick={() => setOpen(new Set([...open, (line as Line & { at: number }).at]))}>
           {t.diff.more(line.hidden!.length)}
-        </button>
+        </button></span></div>
       ) : (
         <div class={`diff-line ${line.kind}`} role="row" key={i}>
           <span class="diff-number" aria-hidden="true">{line.old ?? ""}</span>
           <span class="diff-number" aria-hidden="true">{line.new ?? ""}</span>
-          <span class="diff-sign">{SIGN[line.kind]}</span>
-          <span class="diff-text">{line.parts.map((p, k) => (p.marked ? <mark key={k}>{spell(p.text)}</mark> : spell(p.text)))}</span>
+          <span class="diff-sign" role="cell">{SIGN[line.kind]}</span>
+          <span class="diff-text" role="cell">{line.parts.map((p, k) => (p.marked ? <mark key={k}>{spell(p.text)}</mark> : spell(p.text)))}</span>
         </div>
       ))}
     </div>

@@ -8,9 +8,12 @@ const CALM_MS = 300; // after the last key: then it is checked
 /** What the editor begins with: another object, and it begins anew. What is typed comes by onChange alone, so that no
  * keystroke is overtaken by the rendering of an older one. */
 export interface Beginning { readonly text: string }
-interface EditorProps { from: Beginning; text: string; label: string; vault: string; language: string; context: object | null; onChange: (text: string) => void; onRun: (shift: boolean) => void; onMarks: (marks: Mark[]) => void }
+interface EditorProps {
+  from: Beginning; text: string; label: string; vault: string; language: string; context: object | null; onChange: (text: string) => void; onRun: (shift: boolean) => void; onMarks: (marks: Mark[]) => void;
+  marks?: Mark[]; // of whoever checks it; without them it is checked here
+}
 
-export function CodeEditor({ from, text, label, vault, language, context, onChange, onRun, onMarks }: EditorProps) {
+export function CodeEditor({ from, text, label, vault, language, context, onChange, onRun, onMarks, marks }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const made = useRef<Made | null>(null);
   const latest = useRef({ text, onChange, onRun });
@@ -27,7 +30,10 @@ export function CodeEditor({ from, text, label, vault, language, context, onChan
     return () => { over = true; made.current?.end(); made.current = null; };
   }, []);
   useEffect(() => made.current?.set(from.text), [from]);
+  useEffect(() => { if (marks) made.current?.mark(marks); }, [marks, ready]);
+  const isChecked = Boolean(marks);
   useEffect(() => { // nothing that is typed waits for this
+    if (isChecked) return;
     const mine = new AbortController();
     const timer = setTimeout(() => {
       if (!text.trim() || !vault) { made.current?.mark([]); onMarks([]); return; }
@@ -38,7 +44,7 @@ export function CodeEditor({ from, text, label, vault, language, context, onChan
       }, () => {});
     }, CALM_MS);
     return () => { clearTimeout(timer); mine.abort(); };
-  }, [text, language, vault, context, ready]);
+  }, [text, language, vault, context, ready, isChecked]);
   return (
     <div class="editor">
       <div class="editor-host" ref={host} />

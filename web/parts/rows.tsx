@@ -5,12 +5,13 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 interface RowsProps<T> {
   items: readonly T[]; height: number; id: (item: T) => string; row: (item: T, at: number) => ComponentChildren;
   label: string; selected?: number; onEnd?: () => void;
+  plain?: boolean; // nothing in a row takes the focus: the list does
   version: unknown; // another one: what `row` makes of the same item is another
 }
 const BEYOND = 12; // rows above and below those in sight
 const STEP = 6; // scrolled by fewer rows, nothing is made anew
 
-export function Rows<T>({ items, height, id, row, label, selected = -1, onEnd, version }: RowsProps<T>) {
+export function Rows<T>({ items, height, id, row, label, selected = -1, onEnd, version, plain = false }: RowsProps<T>) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ from: 0, to: 60 });
   const made = useRef({ version, height, rows: new Map<T, VNode>() });
@@ -42,7 +43,7 @@ export function Rows<T>({ items, height, id, row, label, selected = -1, onEnd, v
     <div key={id(item)} class="row-slot" role="listitem" style={{ height: `${height}px` }}>{row(item, view.from + i)}</div>));
   made.current.rows = rows;
   return (
-    <div class="rows" ref={box} onScroll={look} role="list" aria-label={label} tabIndex={-1}>
+    <div class="rows" ref={box} onScroll={look} role="list" aria-label={label} tabIndex={plain ? 0 : -1}>
       <div class="rows-all" style={{ height: `${items.length * height}px` }}>
         <div class="rows-shown" style={{ transform: `translateY(${view.from * height}px)` }}>
           {[...rows.values()]}

@@ -16,6 +16,9 @@ const Tools = lazy(() => import("../views/tools/tools").then((m) => m.ToolsView)
 const Connect = lazy(() => import("../views/connect/connect").then((m) => m.ConnectView));
 const Run = lazy(() => import("../views/run/run").then((m) => m.RunView));
 const Notes = lazy(() => import("../views/notes/notes").then((m) => m.NotesView));
+const Functions = lazy(() => import("../views/functions/functions").then((m) => m.FunctionsView));
+const Performance = lazy(() => import("../views/performance/performance").then((m) => m.PerformanceView));
+const Settings = lazy(() => import("../views/settings/settings").then((m) => m.SettingsView));
 const Health = lazy(() => import("../views/health/health").then((m) => m.HealthView));
 const Activity = lazy(() => import("../views/activity/activity").then((m) => m.ActivityView));
 
@@ -26,6 +29,9 @@ export const PLACES = [
   { id: "notes", path: "/notes", key: "g n" },
   { id: "tools", path: "/toolbox", key: "g w" },
   { id: "run", path: "/run", key: "g e" },
+  { id: "functions", path: "/functions", key: "g f" },
+  { id: "performance", path: "/performance", key: "g p" },
+  { id: "settings", path: "/settings", key: "g s" },
   { id: "connect", path: "/connect", key: "g c" },
   { id: "health", path: "/health", key: "g h" },
 ] as const;
@@ -33,9 +39,11 @@ export const PLACES = [
 /** The place whose path the address is, or is below. */
 export const placeOf = (): (typeof PLACES)[number]["id"] => PLACES.find((p) => p.path === `/${place.value.parts[0] ?? ""}`)?.id ?? "today";
 
-const VIEWS = { today: TodayView, review: Review, activity: Activity, notes: Notes, tools: Tools, run: Run, connect: Connect, health: Health };
+const VIEWS = { today: TodayView, review: Review, activity: Activity, notes: Notes, tools: Tools, run: Run, connect: Connect, health: Health, settings: Settings, functions: Functions, performance: Performance };
+/** Where the screen is narrow, the others stand behind "More". */
+const NEAR = 4;
 
-const overlay = signal<"" | "palette" | "keys">("");
+const overlay = signal<"" | "palette" | "keys" | "more">("");
 
 function VaultSwitch() {
   const vaults = today.value?.vaults ?? [];
@@ -64,14 +72,15 @@ function Bar() {
         <Icon name="search" size={16} /><span>{t.palette}</span><Key of="Ctrl K" />
       </button>
       <ul class="places">
-        {PLACES.map((p) => (
-          <li key={p.id}>
+        {PLACES.map((p, i) => (
+          <li key={p.id} class={i < NEAR ? "" : "far"}>
             <a href={p.path} aria-current={here === p.id ? "page" : undefined}>
               <Icon name={p.id} /><span>{t.places[p.id]}</span>
               {p.id === "review" && waiting.value > 0 && <span class="count">{waiting.value}</span>}
             </a>
           </li>
         ))}
+        <li class="only-narrow"><button type="button" class="ghost" aria-haspopup="dialog" onClick={() => { overlay.value = "more"; }}><Icon name="more" /><span>{t.more}</span></button></li>
       </ul>
       <div class="foot">
         <span class={`health ${well ? "well" : "ill"}`} title={words}><i />{spell(words)}</span>
@@ -91,6 +100,19 @@ function Toasts() {
           <button type="button" class="ghost" aria-label={t.close} onClick={() => dropToast(one.id)}><Icon name="close" size={14} /></button>
         </div>
       ))}
+    </div>
+  );
+}
+
+/** The places that a narrow screen has no room for, with the rest of the bar. */
+function More() {
+  const close = () => { overlay.value = ""; };
+  return (
+    <div class="overlay" onClick={close}>
+      <div class="sheet more-sheet" role="dialog" aria-modal="true" aria-label={t.moreLabel}>
+        <ul>{PLACES.slice(NEAR).map((p) => <li key={p.id}><a href={p.path}><Icon name={p.id} /><span>{t.places[p.id]}</span></a></li>)}
+          <li><button type="button" class="ghost" onClick={(e) => { e.stopPropagation(); overlay.value = "palette"; }}><Icon name="search" /><span>{t.palette}</span></button></li></ul>
+      </div>
     </div>
   );
 }
@@ -131,6 +153,7 @@ export function Shell() {
       <Toasts />
       {overlay.value === "palette" && <Palette close={() => { overlay.value = ""; }} />}
       {overlay.value === "keys" && <KeysHelp />}
+      {overlay.value === "more" && <More />}
     </div>
   );
 }

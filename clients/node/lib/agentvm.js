@@ -93,10 +93,13 @@ export class AgentVM extends EventEmitter {
     }
   }
 
-  async exec(command, { signal, onOutput, stdin, ...options } = {}) {
+  async exec(command, { signal, onOutput, stdin, files, ...options } = {}) {
     if (this.#machine === undefined)
       throw new ClocheError('NotStarted', 'the machine is not running: await start() first');
-    return this.#exec(command, { maxOutput: OUTPUT_MAX, ...options, ...(stdin === undefined ? {} : { stdin: base64Of(stdin) }) }, signal, onOutput);
+    const input = stdin === undefined ? {} : { stdin: base64Of(stdin) };
+    if (files !== undefined)
+      input.files = Object.fromEntries(Object.entries(files).map(([path, data]) => [path, base64Of(data)]));
+    return this.#exec(command, { maxOutput: OUTPUT_MAX, ...options, ...input }, signal, onOutput);
   }
 
   // Ends the machine with all that is in it. Commands that run are rejected. It may be started again.
@@ -150,8 +153,22 @@ export class AgentVM extends EventEmitter {
     return this.#notYet('machines have no snapshots');
   }
 
-  async expose() {
-    return this.#notYet('ports of machines cannot be reached from outside');
+  // What listens at the port in the machine, at 0.0.0.0, is reached at the url of the answer.
+  async expose(port, { hostPort, signal } = {}) {
+    return this.#expose({ port, ...(hostPort === undefined ? {} : { hostPort }) }, signal);
+  }
+
+  // The port is exposed no more.
+  async unexpose(port, { signal } = {}) {
+    await this.#expose({ port, close: true }, signal);
+  }
+
+  async #expose(args, signal) {
+    if (this.#machine === undefined)
+      throw new ClocheError('NotStarted', 'the machine is not running: await start() first');
+    const { answer } = await this.#cloche.call('vm_expose', { ...args, machine: this.#machine }, { signal });
+    const { port, hostPort, address, url } = answer;
+    return { port, hostPort, address, url };
   }
 
   #notYet(what) {

@@ -72,6 +72,13 @@ describe('a machine that runs', () => {
     assert.equal(stdout, 'in\n/usr me\n');
   });
 
+  test('files are there when the command begins', async () => {
+    const bytes = Buffer.from([0, 255, 10]);
+    const { stdout } = await vm.exec('cat a; od -An -tx1 b/c', { cwd: '/tmp', files: { a: 'text\n', 'b/c': bytes } });
+    assert.equal(stdout, 'text\n 00 ff 0a\n');
+    await assert.rejects(vm.exec('true', { files: { '../x': '' } }), named('InvalidInput'));
+  });
+
   test('output is heard in order, whole, and no character is split', async () => {
     const heard = { stdout: [], stderr: [] };
     const listener = ({ stream, data }) => heard[stream].push(data);
@@ -169,9 +176,34 @@ describe('a machine that runs', () => {
   });
 
   test('what this version has not says so', async () => {
-    for (const method of ['fork', 'snapshot', 'expose']) await assert.rejects(vm[method](), named('NotSupported'));
+    for (const method of ['fork', 'snapshot']) await assert.rejects(vm[method](), named('NotSupported'));
     await assert.rejects(vm.exec('true', { shell: 'zsh' }), named('InvalidInput', 'shell'));
   });
+});
+
+test('a port is reached as the policy allows', async () => {
+  const config = await mkdtemp(join(tmpdir(), 'agentvm-'));
+  const policy = async (word) => {
+    await mkdir(join(config, 'cloche'), { recursive: true });
+    await writeFile(join(config, 'cloche', 'policy.json'), JSON.stringify({ vm: { expose: word } }));
+  };
+  await policy('always');
+  const vm = new AgentVM({ wasmPath: IMAGE, env: { XDG_CONFIG_HOME: config } });
+  await assert.rejects(vm.expose(8000), named('NotStarted'));
+  await vm.start();
+  await vm.exec('mkdir /srv/a; cd /srv/a; echo page >x; python3 -m http.server 8000 >/dev/null 2>&1 &');
+  await vm.exec('until ss -tln | grep -q :8000; do sleep .05; done');
+  const { url, hostPort, port } = await vm.expose(8000);
+  assert.equal(port, 8000);
+  assert.ok(url.includes(`:${hostPort}/`), url);
+  assert.equal(await (await fetch(`${url}x`)).text(), 'page\n');
+  await assert.rejects(vm.expose(8000), named('Conflict'));
+  await vm.unexpose(8000);
+  await assert.rejects(fetch(`${url}x`));
+  await assert.rejects(vm.unexpose(8000), named('NotFound'));
+  await policy('never');
+  await assert.rejects(vm.expose(8000), named('PermissionDenied'));
+  await vm.stop();
 });
 
 test('a command before the start, and after the end, is rejected', async () => {

@@ -3,10 +3,10 @@ functions. Every class exists for plain code (AgentVM, Cloche) and for asyncio (
 from ._errors import (ClocheError, Disconnected, FileError, ImageNotFound, NotStarted, NotSupported,
                       OutputTooLarge, ProgramNotFound, ProtocolError, Timeout)
 from ._library import AsyncCloche, Cloche
-from ._machine import AgentVM, AsyncAgentVM, ExecResult, Output
+from ._machine import AgentVM, AsyncAgentVM, ExecResult, ExposedPort, Output
 from ._operations import ToolResult
 
 __version__ = "0.1.0"
 __all__ = ["AgentVM", "AsyncAgentVM", "AsyncCloche", "Cloche", "ClocheError", "Disconnected",
-           "ExecResult", "FileError", "ImageNotFound", "NotStarted", "NotSupported", "Output",
+           "ExecResult", "ExposedPort", "FileError", "ImageNotFound", "NotStarted", "NotSupported", "Output",
            "OutputTooLarge", "ProgramNotFound", "ProtocolError", "Timeout", "ToolResult"]

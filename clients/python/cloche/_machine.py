@@ -51,6 +51,15 @@ class Output:
     data: bytes
 
 
+@dataclass(frozen=True)
+class ExposedPort:
+    """A port of the machine that is reached at `url`, from this computer."""
+    port: int
+    host_port: int
+    address: str
+    url: str
+
+
 OnOutput = Callable[[Output], None]
 
 
@@ -132,7 +141,7 @@ class _State:
                 raise
 
     def exec(self, command: str | Sequence[str], options: Mapping[str, Any], stdin: Data | None = None,
-             on_output: OnOutput | None = None) -> Operation[ExecResult]:
+             on_output: OnOutput | None = None, files: Mapping[str, Data] | None = None) -> Operation[ExecResult]:
         if self.handle is None:
             raise NotStarted("the machine is not running: call start() first, or use it in a with block")
         relay = _Relay([*self.listeners, *([on_output] if on_output else [])])
@@ -142,6 +151,8 @@ class _State:
                                 **{name: value for name, value in options.items() if value is not None}}
         if stdin is not None:
             args["stdin"] = ops.data_of(stdin)
+        if files is not None:
+            args["files"] = {path: ops.data_of(data) for path, data in files.items()}
         answer, _, shortened = yield from ops.call("vm_exec", args, relay.log if heard else None)
         result = ExecResult(ops.stream_of(answer, "stdout"), ops.stream_of(answer, "stderr"),
                             answer["exitCode"], "shellEnded" in answer, "held" in answer,
@@ -206,6 +217,20 @@ class _State:
                 file.write(data)
         return bytes(data)
 
+    def _expose(self, args: Dict[str, Any]) -> Operation[Dict[str, Any]]:
+        if self.handle is None:
+            raise NotStarted("the machine is not running: call start() first, or use it in a with block")
+        answer, _, _ = yield from ops.call("vm_expose", {**args, "machine": self.handle})
+        return answer
+
+    def expose(self, port: int, host_port: int | None) -> Operation[ExposedPort]:
+        chosen = {} if host_port is None else {"hostPort": host_port}
+        answer = yield from self._expose({"port": port, **chosen})
+        return ExposedPort(answer["port"], answer["hostPort"], answer["address"], answer["url"])
+
+    def unexpose(self, port: int) -> Operation[None]:
+        yield from self._expose({"port": port, "close": True})
+
 
 def _state(mounts: Mapping[str, PathLike] | None, network: bool | None, mac: str | None, ram_mb: int | None,
            disk_mb: int | None, cpu_seconds: int | None) -> _State:
@@ -215,8 +240,9 @@ def _state(mounts: Mapping[str, PathLike] | None, network: bool | None, mac: str
 
 
 def _exec_options(cwd: str | None, env: Mapping[str, str] | None, timeout_ms: int | None, session: str | None,
-                  max_output: int | None) -> Dict[str, Any]:
-    return {"cwd": cwd, "env": env, "timeoutMs": timeout_ms, "session": session, "maxOutput": max_output}
+                  max_output: int | None, calls: bool | None) -> Dict[str, Any]:
+    return {"cwd": cwd, "env": env, "timeoutMs": timeout_ms, "session": session, "maxOutput": max_output,
+            "calls": calls}
 
 
 def _not_yet(what: str) -> NotSupported:
@@ -250,10 +276,12 @@ class AgentVM:
 
     def exec(self, command: str | Sequence[str], *, stdin: Data | None = None, cwd: str | None = None,
              env: Mapping[str, str] | None = None, timeout_ms: int | None = None, session: str | None = None,
-             max_output: int | None = None, on_output: OnOutput | None = None) -> ExecResult:
-        """Runs a command: text for bash, or words that are run without a shell."""
-        options = _exec_options(cwd, env, timeout_ms, session, max_output)
-        return self.cloche._run(self._state.exec(command, options, stdin, on_output))
+             max_output: int | None = None, on_output: OnOutput | None = None,
+             files: Mapping[str, Data] | None = None, calls: bool | None = None) -> ExecResult:
+        """Runs a command: text for bash, or words that are run without a shell. `files` are written before
+        it begins; with `calls` its programs may call notes and tools, by cloche-guest."""
+        options = _exec_options(cwd, env, timeout_ms, session, max_output, calls)
+        return self.cloche._run(self._state.exec(command, options, stdin, on_output, files))
 
     def stop(self) -> None:
         """Ends the machine, with all that is in it. It may be started again."""
@@ -276,8 +304,14 @@ class AgentVM:
     def snapshot(self, name: str | None = None) -> None:
         raise _not_yet("machines have no snapshots")
 
-    def expose(self, port: int) -> None:
-        raise _not_yet("ports of machines cannot be reached from outside")
+    def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
+        """What listens at the port in the machine, at 0.0.0.0, is reached at the url of the result, from this
+        computer, if the policy allows it (vm.expose)."""
+        return self.cloche._run(self._state.expose(port, host_port))
+
+    def unexpose(self, port: int) -> None:
+        """It is exposed no more; connections stay until they end."""
+        self.cloche._run(self._state.unexpose(port))
 
     def _close(self) -> None:
         if self._is_own:
@@ -319,9 +353,10 @@ class AsyncAgentVM:
     async def exec(self, command: str | Sequence[str], *, stdin: Data | None = None, cwd: str | None = None,
                    env: Mapping[str, str] | None = None, timeout_ms: int | None = None,
                    session: str | None = None, max_output: int | None = None,
-                   on_output: OnOutput | None = None) -> ExecResult:
-        options = _exec_options(cwd, env, timeout_ms, session, max_output)
-        return await self.cloche._run(self._state.exec(command, options, stdin, on_output))
+                   on_output: OnOutput | None = None, files: Mapping[str, Data] | None = None,
+                   calls: bool | None = None) -> ExecResult:
+        options = _exec_options(cwd, env, timeout_ms, session, max_output, calls)
+        return await self.cloche._run(self._state.exec(command, options, stdin, on_output, files))
 
     async def stop(self) -> None:
         try:
@@ -341,8 +376,11 @@ class AsyncAgentVM:
     async def snapshot(self, name: str | None = None) -> None:
         raise _not_yet("machines have no snapshots")
 
-    async def expose(self, port: int) -> None:
-        raise _not_yet("ports of machines cannot be reached from outside")
+    async def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
+        return await self.cloche._run(self._state.expose(port, host_port))
+
+    async def unexpose(self, port: int) -> None:
+        await self.cloche._run(self._state.unexpose(port))
 
     async def _close(self) -> None:
         if self._is_own:

@@ -25,6 +25,7 @@
 
 #include "vm/init/exec.h"
 #include "vm/init/log.h"
+#include "vm/init/mounts.h"
 #include "vm/init/port.h"
 #include "vm/init/setup.h"
 #include "vm/init/trust.h"
@@ -126,6 +127,10 @@ static void take_frame(const struct vm_frame *f, const uint8_t *payload)
         break;
     case VM_PING:
         port_say(0, VM_PONG, payload, f->length);
+        break;
+    case VM_MOUNT:
+    case VM_UNMOUNT:
+        mounts_frame(f, payload, own_machine);
         break;
     case VM_POWER_OFF:
         end_machine(END_POWER_OFF);

@@ -1,19 +1,14 @@
 /* vm/init/resume.c - makes a copied machine differ from its original (clock, random
  * state, names), and prepares a machine for the copy. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/random.h>
-#include <net/if.h>
-#include <net/if_arp.h>
-#include <net/route.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
@@ -22,6 +17,7 @@
 
 #include "vm/init/file.h"
 #include "vm/init/log.h"
+#include "vm/init/network.h"
 #include "vm/init/setup.h"
 
 static void set_clock(uint64_t wall_ns)
@@ -83,59 +79,13 @@ static void limit_disk(uint64_t bytes)
     file_set("/sys/fs/ext4/vdb/reserved_clusters", text);
 }
 
-/* ---- the network -------------------------------------------------------------------- */
-
-/* As DHCP would assign it (guest/vm/net/lan.h), without the wait. */
-static const char own_address[] = "192.168.127.3", gateway[] = "192.168.127.1";
-
-static struct sockaddr in(const char *text)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    struct sockaddr out;
-    inet_pton(AF_INET, text, &a.sin_addr);
-    memcpy(&out, &a, sizeof out);
-    return out;
-}
-
-static bool set_addresses(int fd, const uint8_t mac[6])
-{
-    static const uint8_t usual[6];
-    struct ifreq card = {.ifr_name = "eth0"};
-    struct rtentry route = {.rt_gateway = in(gateway),
-                            .rt_dst = in("0.0.0.0"),
-                            .rt_genmask = in("0.0.0.0"),
-                            .rt_flags = RTF_UP | RTF_GATEWAY};
-    card.ifr_hwaddr.sa_family = ARPHRD_ETHER;
-    memcpy(card.ifr_hwaddr.sa_data, mac, 6);
-    if (memcmp(mac, usual, 6) != 0 && ioctl(fd, SIOCSIFHWADDR, &card) < 0)
-        return false;
-    card.ifr_addr = in(own_address);
-    if (ioctl(fd, SIOCSIFADDR, &card) < 0)
-        return false;
-    card.ifr_netmask = in("255.255.255.0");
-    if (ioctl(fd, SIOCSIFNETMASK, &card) < 0)
-        return false;
-    return ioctl(fd, SIOCADDRT, &route) == 0;
-}
-
-static void plug_in(const struct vm_resume *r)
-{
-    if (!r->network)
-        return;
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || !set_addresses(fd, r->mac))
-        log_line("there is no network: %m");
-    if (fd >= 0)
-        close(fd);
-}
-
 void resume(const struct vm_resume *r)
 {
     set_clock(r->wall_ns);
     refresh_random(r->entropy, sizeof r->entropy);
     name_it(r->machine);
     limit_disk(r->disk_bytes);
-    plug_in(r);
+    network_set(r);
 }
 
 /* Pages are zeroed when they are allocated: so one process allocates all free ones. It is

@@ -97,6 +97,8 @@ static void interfaces_up(void)
         log_line("there is no loopback: %m");
     if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &card) < 0)
         log_line("there is no network card: %m");
+    /* Nor does it ask for a router: network.c sets what one would say. */
+    file_set("/proc/sys/net/ipv6/conf/eth0/accept_ra", "0");
     if (fd >= 0)
         close(fd);
 }

@@ -1,4 +1,5 @@
-/* DHCP: whoever asks gets the machine's address, for a day; whoever wants another is told so. */
+/* DHCP: whoever asks gets the machine's address, for a day; whoever wants another is told so. There
+ * is one address and one machine, so what is released or declined changes nothing. */
 #include "vm/net/dhcp.h"
 #include "vm/net/udp.h"
 
@@ -29,11 +30,13 @@ enum option {
     OPTION_SERVER = 54,
     OPTION_T1 = 58,
     OPTION_T2 = 59,
+    OPTION_CLIENT = 61,
     OPTION_END = 255
 };
 #define MAGIC 0x63825363u
 #define LEASE_S 86400u
 #define REPLY_BYTES 300u /* at least, for what is left of BOOTP */
+#define REPLY_MAX 640u   /* all options, the client's own of 255 bytes with them */
 
 /* Its bytes, *size of them; NULL: it is not there, or cut off. */
 static const uint8_t *option(const uint8_t *at, uint32_t n, enum option wanted,
@@ -76,6 +79,7 @@ static uint8_t *put_network(uint8_t *to)
     to = put_word(to, OPTION_ROUTER, LAN_GATEWAY);
     to = put_word(to, OPTION_DNS, LAN_GATEWAY);
     to = put_word(to, OPTION_BROADCAST, LAN_V4 | 0xff);
+    to = put_word(to, OPTION_NTP, LAN_GATEWAY);
     to = put(to, OPTION_NAME, "cloche", 6);
     to = put(to, OPTION_DOMAIN, "cloche.internal", 15);
     return put(to, OPTION_MTU, mtu, sizeof mtu);
@@ -88,10 +92,11 @@ static uint8_t *put_lease(uint8_t *to)
     return put_word(to, OPTION_T2, LEASE_S / 8 * 7);
 }
 
-/* `leases`: with an address, and for how long. */
-static void reply(const uint8_t *asked, uint8_t type, bool leases)
+/* `leases`: with an address, and for how long. A client is told what it calls itself (RFC 6842). */
+static void reply(const uint8_t *asked, uint32_t asked_n, uint8_t type, bool leases)
 {
-    uint8_t bytes[8 + 548] = {0}, *m = bytes + 8, *to = m + OPTIONS;
+    const uint8_t *client = option(asked, asked_n, OPTION_CLIENT, 2);
+    uint8_t bytes[8 + REPLY_MAX] = {0}, *m = bytes + 8, *to = m + OPTIONS;
     bool has_address = be32(asked + CIADDR) != 0 && type == ACK;
     __builtin_memcpy(m, asked, OP + 4); /* hardware's type and size */
     m[OP] = 2;
@@ -111,6 +116,8 @@ static void reply(const uint8_t *asked, uint8_t type, bool leases)
         put32(m + YIADDR, LAN_MACHINE);
         to = put_lease(to);
     }
+    if (client)
+        to = put(to, OPTION_CLIENT, client, client[-1]);
     *to++ = OPTION_END;
     uint32_t n = (uint32_t)(to - m);
     struct ip from = ip_v4(LAN_GATEWAY),
@@ -137,11 +144,11 @@ void dhcp_input(const struct packet *p, const uint8_t *at, uint32_t n)
     if (!type || (server && be32(server) != LAN_GATEWAY))
         return;
     if (*type == DISCOVER)
-        reply(at, OFFER, true);
+        reply(at, n, OFFER, true);
     else if (*type == REQUEST && is_ours(at, n))
-        reply(at, ACK, true);
+        reply(at, n, ACK, true);
     else if (*type == REQUEST)
-        reply(at, NAK, false);
+        reply(at, n, NAK, false);
     else if (*type == INFORM)
-        reply(at, ACK, false);
+        reply(at, n, ACK, false);
 }

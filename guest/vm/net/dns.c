@@ -100,6 +100,26 @@ static bool is_below(const struct dns_question *q, const char *zone)
                                 __builtin_memcmp(q->name + q->name_n - n, zone, n) == 0);
 }
 
+/* This computer's loopback has a name for each family: what listens there at 127.0.0.1 does not at
+ * ::1, and most programs try IPv6 first. */
+static const struct own_name {
+    const char *name;
+    uint32_t v4;         /* 0: none */
+    const struct ip *v6; /* NULL: none */
+} own_names[] = {
+    {"host.cloche.internal", LAN_HOST, 0},
+    {"host6.cloche.internal", 0, &plan_host_v6},
+    {"gateway.cloche.internal", LAN_GATEWAY, &plan_gateway_v6},
+};
+
+static const struct own_name *find_own(const struct dns_question *q)
+{
+    for (uint32_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
+        if (is_name(q, own_names[i].name))
+            return &own_names[i];
+    return 0;
+}
+
 static bool reply_own(const struct dns_client *c, const struct dns_question *q)
 {
     struct vm_net_answer a = {.ttl_s = OWN_TTL_S};
@@ -111,11 +131,15 @@ static bool reply_own(const struct dns_client *c, const struct dns_question *q)
     }
     if (q->name_n && !is_below(q, "cloche.internal"))
         return false;
-    bool host = is_name(q, "host.cloche.internal");
-    if (host || is_name(q, "gateway.cloche.internal")) {
-        struct ip ip = ip_v4(host ? LAN_HOST : LAN_GATEWAY);
-        a.count = q->type == DNS_A;
-        __builtin_memcpy(a.addresses[0], ip.at, 16);
+    const struct own_name *own = find_own(q);
+    if (own) {
+        const struct ip v4 = ip_v4(own->v4);
+        const struct ip *ip = q->type == DNS_A ? &v4 : own->v6;
+        a.count = q->type == DNS_A      ? own->v4 != 0
+                  : q->type == DNS_AAAA ? own->v6 && lan.ways & LAN_WAY_V6
+                                        : 0;
+        if (a.count)
+            __builtin_memcpy(a.addresses[0], ip->at, 16);
     } else if (q->name_n && !is_name(q, "cloche.internal"))
         a.status = DNS_NO_NAME;
     reply_told(c, q, &a, "");

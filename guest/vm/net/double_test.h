@@ -25,7 +25,7 @@ enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32 };
 
 #define STREAM_MAX (1u << 24)
 static struct {
-    uint64_t now_ns;
+    uint64_t now_ns, wall_ns;
     uint64_t chance;
     struct vm_net_event events[64];
     uint32_t event_count;
@@ -60,6 +60,11 @@ static inline struct end *end_of(uint32_t id)
 uint64_t host_now_ns(void)
 {
     return host.now_ns;
+}
+
+uint64_t host_wall_ns(void)
+{
+    return host.wall_ns;
 }
 
 static inline uint32_t chance(uint32_t below)
@@ -228,6 +233,7 @@ bool card_send(const struct card_frame *f)
 /* The next frame that the machine receives; NULL: there is none. */
 static inline uint8_t *received(uint32_t *n)
 {
+    *n = 0;
     if (!card.count)
         return NULL;
     uint32_t at = card.first;
@@ -241,6 +247,7 @@ static inline uint8_t *received(uint32_t *n)
 
 static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
 static struct ip own, server;
+static struct ip own_v6, server_v6; /* the same by IPv6 */
 
 static inline void set_up(void)
 {
@@ -251,20 +258,24 @@ static inline void set_up(void)
     for (uint32_t i = 0; i < LENGTH(host.ends); i++)
         host.ends[i].takes = UINT32_MAX;
     card.full = false;
-    lan_switch(true, mac);
+    lan_switch(LAN_WAY_V4 | LAN_WAY_V6 | LAN_WAY_V6_FAR, mac);
     host.closes = 0;
     card.first = card.count = 0;
     card.segments = false;
     own = ip_v4(LAN_MACHINE);
     server = ip_v4(0x5db8d70e);
+    own_v6 = (struct ip){LAN_V6(LAN_END_MACHINE)};
+    server_v6 = (struct ip){{0x20, 1, 0x48, 0x60, [15] = 0x88}};
 }
 
-/* A packet of IPv4 with a whole sum; `at` has room for n bytes behind the headers. */
+/* A packet with a whole sum; `at` has room for n bytes behind the headers. */
 static inline uint32_t make(uint8_t *frame, const struct ip *to, uint8_t protocol,
                             const uint8_t *bytes, uint32_t n)
 {
-    uint32_t head = lan_head(frame, &own, to, protocol, n);
-    memcpy(frame, lan_gateway_mac, 6);
+    const struct ip *from = ip_is_v4(to) ? &own : &own_v6;
+    uint32_t head = lan_head(frame, from, to, protocol, n);
+    if (!(frame[0] & 1))
+        memcpy(frame, lan_gateway_mac, 6);
     memcpy(frame + 6, mac, 6);
     memcpy(frame + head, bytes, n);
     uint8_t *at = frame + head +
@@ -273,7 +284,8 @@ static inline uint32_t make(uint8_t *frame, const struct ip *to, uint8_t protoco
                                               : 2);
     struct sum s = {0};
     put16(at, 0);
-    lan_pseudo(&s, &own, to, protocol, n);
+    if (protocol != PROTOCOL_ICMP)
+        lan_pseudo(&s, from, to, protocol, n);
     sum_add(&s, frame + head, n);
     sum_write(&s, at);
     return head + n;
@@ -321,19 +333,39 @@ static inline void send_segment(struct segment s)
     lan_input(frame, n, false);
 }
 
+/* Where its bytes lie behind a whole header of IP, and from whom to whom it goes. 0: there is none. */
+static inline uint32_t read_ip(const uint8_t *f, uint32_t n, uint8_t protocol,
+                               struct ip *from, struct ip *to, uint32_t *bytes)
+{
+    struct sum header = {0};
+    if (n >= 34 && be16(f + 12) == 0x0800) {
+        sum_add(&header, f + 14, 20);
+        *from = ip_v4(be32(f + 26));
+        *to = ip_v4(be32(f + 30));
+        *bytes = be16(f + 16) - 20u;
+        return f[14] == 0x45 && f[23] == protocol && *bytes <= n - 34 &&
+                       sum_value(&header) == 0xffff
+                   ? 34
+                   : 0;
+    }
+    if (n < 54 || be16(f + 12) != 0x86dd || f[14] >> 4 != 6 || f[20] != protocol)
+        return 0;
+    memcpy(from->at, f + 22, 16);
+    memcpy(to->at, f + 38, 16);
+    *bytes = be16(f + 18);
+    return *bytes <= n - 54 ? 54 : 0;
+}
+
 /* false: the frame is no segment that is whole. */
 static inline bool read_segment(const uint8_t *f, uint32_t n, struct segment *s)
 {
-    struct sum sum = {0}, header = {0};
-    if (n < 54 || be16(f + 12) != 0x0800 || f[14] != 0x45 || f[23] != PROTOCOL_TCP ||
-        be16(f + 16) > n - 14 || be16(f + 16) < 40)
+    struct sum sum = {0};
+    struct ip from, to;
+    uint32_t tcp_n, at = read_ip(f, n, PROTOCOL_TCP, &from, &to, &tcp_n);
+    if (!at || tcp_n < 20)
         return false;
-    sum_add(&header, f + 14, 20);
-    if (sum_value(&header) != 0xffff)
-        return false;
-    const uint8_t *t = f + 34;
-    uint32_t tcp_n = be16(f + 16) - 20u, head = (t[12] >> 4) * 4u;
-    struct ip from = ip_v4(be32(f + 26)), to = ip_v4(be32(f + 30));
+    const uint8_t *t = f + at;
+    uint32_t head = (t[12] >> 4) * 4u;
     lan_pseudo(&sum, &from, &to, PROTOCOL_TCP, tcp_n);
     sum_add(&sum, t, tcp_n);
     if (sum_value(&sum) != 0xffff || head < 20 || head > tcp_n)

@@ -1,14 +1,22 @@
-/* guest/vm/net/fragment.h - IPv4's fragments, of UDP alone: datagrams that are larger than a frame.
- * Private to net/.
- */
+/* guest/vm/net/fragment.h - datagrams that are longer than a frame, in both directions (RFC 791, RFC
+ * 5722, RFC 8200). Private to net/. */
 #pragma once
 #include "vm/net/lan.h"
 
-void fragment_begin(void); /* there are none */
-/* Takes the fragment *p, whose header has `flags` at its place. true: it was the last that was
- * missing, and *p is the whole now, until the next call. Those that overlap are refused, and what
- * they were to become with them (as RFC 5722 has it for IPv6). */
-bool fragment_join(struct packet *p, uint16_t flags);
-/* One whole packet in as many fragments as it needs. false: there was no room for all. */
+void fragment_begin(void); /* nothing of any is there */
+
+/* Where a fragment lies in its datagram. */
+struct fragment {
+    uint32_t id;
+    uint32_t from; /* bytes */
+    bool more;     /* behind it */
+};
+/* A fragment came. true: its datagram is whole, and *p is that. Of UDP and ICMP alone; what overlaps
+ * is refused with all of its datagram. */
+bool fragment_join(struct packet *p, const struct fragment *f);
+/* In fragments of at most `mtu` bytes with their headers. false: there is no room for all of them. */
 bool fragment_send(const struct ip *from, const struct ip *to, uint8_t protocol,
-                   const uint8_t *bytes, uint32_t n);
+                   const uint8_t *bytes, uint32_t n, uint32_t mtu);
+
+/* The header of IPv6 for them. */
+#define FRAGMENT_V6 8u

@@ -2,37 +2,29 @@
  * of IP. Private to net/.
  *
  * Whatever comes from the machine is checked here once: lengths, versions, its own addresses,
- * sums. Fragments of UDP over IPv4 are put together; others, source routes and extension headers
- * are dropped.
+ * sums. Fragments of UDP and ICMP are put together; those of TCP, source routes and other extension
+ * headers are dropped.
  */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "vm/net/card.h"
+#include "vm/net/plan.h"
 
-/* An address of either family: IPv4 as ::ffff:a.b.c.d. */
-struct ip {
-    uint8_t at[16];
+enum {
+    PROTOCOL_ICMP = 1,
+    PROTOCOL_TCP = 6,
+    PROTOCOL_UDP = 17,
+    PROTOCOL_FRAGMENT = 44, /* of IPv6: a header before another */
+    PROTOCOL_ICMP6 = 58
 };
-struct ip ip_v4(uint32_t address); /* 0xc0a87f01: 192.168.127.1 */
-bool ip_is_v4(const struct ip *a);
-uint32_t ip_to_v4(const struct ip *a);
-bool ip_eq(const struct ip *a, const struct ip *b);
-
-/* 192.168.127.0/24 */
-#define LAN_V4 0xc0a87f00u
-#define LAN_GATEWAY 0xc0a87f01u
-#define LAN_MACHINE 0xc0a87f03u
-#define LAN_HOST 0xc0a87ffeu /* this computer's own loopback */
-#define LAN_BITS 24u
-
-enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMP6 = 58 };
 
 /* Of a packet that came from the machine; its bytes may be changed. */
 struct packet {
     bool v6;
     bool joined; /* of fragments */
+    bool whole;  /* no way may cut it up */
     uint8_t protocol;
     struct ip from, to;
     uint8_t *ip; /* its header, and how long that is */
@@ -43,16 +35,15 @@ struct packet {
 
 struct lan {
     uint8_t mac[6]; /* the machine's */
-    bool on;
+    uint32_t ways;  /* enum lan_ways; 0: there is no network */
 };
 extern struct lan lan;
-extern const uint8_t lan_gateway_mac[6];
 
 /* There is no network. */
 void lan_init(const uint8_t mac[6]);
-/* There is one from now on, or none. What the machine has open from before is reset; the host knows
- * nothing of it. The card's link is in that state already. */
-void lan_switch(bool on, const uint8_t mac[6]);
+/* There is one from now on, with these ways (enum lan_ways), or none. What the machine has open
+ * from before is reset; the host knows nothing of it. The card's link is up, so that this arrives. */
+void lan_switch(uint32_t ways, const uint8_t mac[6]);
 /* On host_now_ns(), when lan_poll() has to be called; UINT64_MAX: when something has happened. */
 uint64_t lan_due_ns(void);
 
@@ -83,7 +74,11 @@ void lan_pseudo(struct sum *s, const struct ip *from, const struct ip *to,
 /* Ethernet's header and IP's for n bytes in it, to the machine; how long they are. */
 uint32_t lan_head(uint8_t *head, const struct ip *from, const struct ip *to,
                   uint8_t protocol, uint32_t n);
-/* One whole packet, in fragments if it is longer than a frame; of ICMP, ICMPv6 and UDP the sum is
+/* How long a packet to the machine may be. */
+uint32_t lan_mtu(bool v6);
+/* A packet to it was too long, and is to have at most `mtu` bytes. true: that is news. */
+bool lan_narrow(bool v6, uint32_t mtu);
+/* One whole packet, in fragments if it is longer than lan_mtu(); of ICMP, ICMPv6 and UDP the sum is
  * filled in. false: there is no room. */
 bool lan_send(const struct ip *from, const struct ip *to, uint8_t protocol,
               uint8_t *bytes, uint32_t n);
@@ -92,10 +87,14 @@ bool lan_send_raw(uint16_t type, const uint8_t *bytes, uint32_t n);
 
 /* What is for each. */
 void arp_input(const uint8_t *at, uint32_t n);
-void icmp_input(const struct packet *p);
+void icmp_input(const struct packet *p); /* ICMPv6 as well */
 /* The machine is told that what it sent did not arrive. */
 enum unreachable { UNREACHABLE_HOST, UNREACHABLE_PORT, UNREACHABLE_PROHIBITED };
 void icmp_unreachable(const struct packet *p, enum unreachable why);
+/* And that a packet that may not be cut up was longer than so many bytes. */
+void icmp_too_big(const struct packet *p, uint32_t mtu);
 /* The same of a packet that is not there any more, but for the first bytes in it. */
 void icmp_unreachable_later(const struct ip *from, const struct ip *to, uint8_t protocol,
                             const uint8_t *at, uint32_t n, enum unreachable why);
+void icmp_too_big_later(const struct ip *from, const struct ip *to, uint8_t protocol,
+                        const uint8_t *at, uint32_t n, uint32_t mtu);

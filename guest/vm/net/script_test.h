@@ -3,7 +3,7 @@
  *
  *   < FLAGS FROM:TO ack N [win N] [urg N]   the machine sends it
  *   > FLAGS FROM:TO ack N [win N]           and receives this, next
- *   ~> ...                                  the same, as time passes; up to a minute
+ *   ~> ...                                  the same, as time passes; up to ten minutes
  *   none, none N                            and receives nothing, for N ms
  *   host opened | failed | lost | readable | writable
  *                                           what happens to its socket
@@ -86,7 +86,7 @@ static inline void script_send(const char *words)
 static inline void script_receive(const char *words, bool waits)
 {
     struct segment want = parse_segment(words);
-    for (uint32_t ms = 0; waits && !card.count && ms < 60000; ms += 250)
+    for (uint32_t ms = 0; waits && !card.count && ms < 600000; ms += 250)
         wait_ms(250);
     struct segment s = {0};
     uint32_t n;

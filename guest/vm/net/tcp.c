@@ -7,6 +7,7 @@
 #include "vm/net/dns.h"
 #include "vm/net/dns_stream.h"
 #include "vm/net/heap.h"
+#include "vm/net/tcp_past.h"
 #include "vm/net/tcp_window.h"
 #include "vm/net/tcp_wire.h"
 
@@ -90,8 +91,7 @@ u32_t sys_now(void)
 static int32_t peer_connect(struct connection *c)
 {
     uint16_t port = be16(c->syn + 2);
-    struct ip gateway = ip_v4(LAN_GATEWAY);
-    c->resolver = port == DNS_PORT && ip_eq(&c->to, &gateway);
+    c->resolver = port == DNS_PORT && plan_is_gateway(&c->to);
     if (!c->resolver)
         return host_net_connect(id_of(c), VM_NET_TCP, c->to.at, port);
     dns_stream_connect(id_of(c));
@@ -255,8 +255,11 @@ static uint32_t room(const struct connection *c)
     uint32_t n = tcp_sndbuf(c->pcb), queued = tcp_sndqueuelen(c->pcb), most = RECEIVE_MAX;
     if (queued > TCP_SND_QUEUELEN - 128 || heap_used() > HEAP_BYTES - HEAP_RESERVE)
         return 0;
+    /* A machine may take single bytes: each is a part of the queue. */
+    uint32_t parts = (TCP_SND_QUEUELEN - 128 - queued) * c->pcb->mss;
+    most = parts < most ? parts : most;
     if (heap_used() > HEAP_COMMON)
-        most = queued ? 0 : SHARE;
+        most = queued ? 0 : most < SHARE ? most : SHARE;
     return n < most ? n : most;
 }
 
@@ -267,7 +270,7 @@ static bool pull(struct connection *c)
     c->starved = false;
     while (c->readable && !c->host_ended) {
         uint32_t most = room(c);
-        if (most < WIRE_SEGMENT_V6) {
+        if (most < WIRE_SEGMENT_LEAST) {
             c->starved = !tcp_sndqueuelen(c->pcb);
             break;
         }
@@ -414,10 +417,32 @@ void tcp_packet(const struct packet *q)
     struct connection *asked = q->at[13] & RST ? find_asked(q) : NULL;
     if (first && !is_known(q))
         connect(q);
+    else if (!(q->at[13] & (SYN | ACK | RST)) && find_active(q))
+        return; /* lwIP would take its data; RFC 9293, 3.10.7.4 */
     else if (asked && be32(q->at + 4) == be32(asked->syn + 4) + 1)
         end(asked, true);
     else
         wire_give(&q->from, &q->to, q->at, without_excess(q));
+}
+
+/* Is it the oldest that the machine has not acknowledged? Those behind it follow. */
+static bool is_oldest(const struct tcp_pcb *p, const uint8_t *segment)
+{
+    return p->unacked && lwip_ntohl(p->unacked->tcphdr->seqno) == be32(segment + 4);
+}
+
+/* What is sent again is cut up by the card's driver, or as fragments (tcp_wire.c). */
+void tcp_too_big(const struct ip *from, const struct ip *to, const uint8_t *segment)
+{
+    uint8_t reply[4] = {segment[2], segment[3], segment[0], segment[1]};
+    struct packet q = {.from = *to, .to = *from, .at = reply};
+    struct tcp_pcb *p = tcp.begun ? find_active(&q) : NULL;
+    uint32_t most = wire_segment(!ip_is_v4(to));
+    if (!p || !is_oldest(p, segment))
+        return;
+    if (!card_takes_segments(!ip_is_v4(to)) && p->mss > most)
+        p->mss = (u16_t)most;
+    tcp_rexmit_rto(p);
 }
 
 static void attach(struct connection *c, struct tcp_pcb *p)
@@ -504,6 +529,7 @@ void tcp_event(uint32_t id, uint32_t events)
 
 void tcp_resume_sending(void)
 {
+    past_work();
     for (struct tcp_pcb *p = tcp.begun ? tcp_active_pcbs : NULL; p; p = p->next)
         if (p->unsent || p->flags & TF_ACK_NOW)
             tcp_output(p);
@@ -586,9 +612,7 @@ void tcp_begin(void)
         detach(&connections[i]);
         forget(&connections[i]);
     }
-    while (tcp_active_pcbs)
-        tcp_abort(tcp_active_pcbs);
-    while (tcp_tw_pcbs)
-        tcp_abort(tcp_tw_pcbs);
+    past_begin();
+    past_work();
     tcp.ticked_ns = host_now_ns();
 }

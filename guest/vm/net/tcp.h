@@ -13,6 +13,8 @@
 void tcp_begin(void);
 void tcp_packet(const struct packet *p);
 void tcp_event(uint32_t id, uint32_t events);
+/* A segment to the machine was too long; `segment` is the first 8 bytes of it. */
+void tcp_too_big(const struct ip *from, const struct ip *to, const uint8_t *segment);
 void tcp_resume_sending(void); /* the card has room again */
 void tcp_work(void);       /* what is due, and what followed from packets and events */
 uint64_t tcp_due_ns(void); /* when tcp_work() has to be called; UINT64_MAX: never */

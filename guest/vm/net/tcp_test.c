@@ -159,7 +159,7 @@ static void connections_of_the_past_are_reset(void **state)
     set_up();
     uint32_t seq = open_connection();
     host.ends[0].there = false; /* another process' */
-    lan_switch(true, mac);
+    lan_switch(LAN_WAY_V4, mac);
     struct segment s = next_segment();
     assert_int_equal(s.flags & RST, RST);
     send_segment((struct segment){
@@ -167,6 +167,102 @@ static void connections_of_the_past_are_reset(void **state)
     assert_int_equal(next_segment().flags & RST, RST);
     assert_int_equal(host.closes, 0);
     assert_true(tcp_due_ns() == UINT64_MAX);
+}
+
+/* Opens that many, from ports 40000 on, as the host's first sockets. */
+static void open_many(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint16_t port = (uint16_t)(40000 + i);
+        send_segment((struct segment){.seq = 1000, .flags = SYN, .from_port = port});
+        happens(i, VM_NET_OPENED | VM_NET_READABLE);
+        struct segment s = next_segment();
+        send_segment((struct segment){
+            .seq = 1001, .ack = s.seq + 1, .flags = ACK, .from_port = port});
+    }
+}
+
+static void none_of_the_past_is_left_to_hang(void **state)
+{
+    (void)state;
+    bool reset[200] = {false};
+    set_up();
+    open_many(LENGTH(reset));
+    nothing_comes();
+    for (uint32_t i = 0; i < VM_NET_IDS; i++)
+        host.ends[i].there = false;
+    card.full = true;
+    lan_switch(LAN_WAY_V4, mac);
+    nothing_comes();
+    /* One of now is none of them. */
+    card.full = false;
+    send_segment((struct segment){.seq = 7000, .flags = SYN, .from_port = 30000});
+    happens(0, VM_NET_OPENED | VM_NET_READABLE);
+    assert_int_equal(next_segment().flags, SYN | ACK);
+    lan_room();
+    for (uint32_t i = 0; i < LENGTH(reset); i++) {
+        struct segment s = next_segment();
+        assert_int_equal(s.flags & RST, RST);
+        assert_in_range(s.to_port, 40000, 40199);
+        assert_false(reset[s.to_port - 40000]);
+        reset[s.to_port - 40000] = true;
+    }
+    nothing_comes();
+    assert_true(host.ends[0].there);
+    assert_int_equal(host.closes, 0);
+}
+
+/* The machine has no network any more: programs are told before the link is down. */
+static void a_network_that_ends_resets_what_is_open(void **state)
+{
+    (void)state;
+    set_up();
+    uint32_t seq = open_connection();
+    host.ends[0].there = false;
+    lan_switch(0, mac);
+    struct segment s = next_segment();
+    assert_int_equal(s.flags & RST, RST);
+    assert_int_equal(s.seq, seq);
+    nothing_comes();
+    assert_true(lan_due_ns() == UINT64_MAX);
+    lan_switch(LAN_WAY_V4, mac);
+    nothing_comes();
+}
+
+/* Its SYN is sent again, as long as the machine waits for an answer. */
+static void what_was_being_connected_is_connected_anew(void **state)
+{
+    (void)state;
+    set_up();
+    send_segment((struct segment){.seq = 1000, .flags = SYN});
+    host.ends[0].there = false;
+    lan_switch(LAN_WAY_V4, mac);
+    nothing_comes();
+    open_connection();
+}
+
+static void the_new_machines_card_has_its_own_address(void **state)
+{
+    (void)state;
+    static const uint8_t other[6] = {2, 0, 0, 0, 0, 9};
+    uint32_t n;
+    set_up();
+    open_connection();
+    host.ends[0].there = false;
+    lan_switch(0, mac); /* as a machine is resumed: its driver has the old one still */
+    const uint8_t *f = received(&n);
+    assert_non_null(f);
+    assert_memory_equal(f, mac, 6);
+    lan_switch(LAN_WAY_V4, other);
+    send_segment((struct segment){.seq = 5000, .flags = SYN, .from_port = 30000});
+    assert_false(host.ends[0].there); /* from the old one */
+    n = make_segment(frame, &(struct segment){.seq = 5000, .flags = SYN});
+    memcpy(frame + 6, other, 6);
+    lan_input(frame, n, false);
+    assert_true(host.ends[0].there);
+    happens(0, VM_NET_FAILED);
+    assert_non_null(f = received(&n));
+    assert_memory_equal(f, other, 6);
 }
 
 int main(void)
@@ -180,6 +276,10 @@ int main(void)
         cmocka_unit_test(a_host_that_takes_nothing_closes_the_window),
         cmocka_unit_test(a_card_without_room_loses_nothing),
         cmocka_unit_test(connections_of_the_past_are_reset),
+        cmocka_unit_test(none_of_the_past_is_left_to_hang),
+        cmocka_unit_test(a_network_that_ends_resets_what_is_open),
+        cmocka_unit_test(what_was_being_connected_is_connected_anew),
+        cmocka_unit_test(the_new_machines_card_has_its_own_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* What lwIP sends becomes frames, and what the machine sends is given to it. */
 #include "vm/net/tcp_wire.h"
+#include "vm/net/fragment.h"
 #include "vm/net/sum.h"
 #include "vm/net/tcp_window.h"
 
@@ -21,6 +22,28 @@ struct ip wire_ip(const ip_addr_t *a)
         return ip_v4(lwip_ntohl(ip4_addr_get_u32(ip_2_ip4(a))));
     __builtin_memcpy(out.at, ip_2_ip6(a)->addr, 16);
     return out;
+}
+
+uint32_t wire_segment(bool v6)
+{
+    return lan_mtu(v6) - (v6 ? 40u : 20u) - 20u;
+}
+
+/* A segment that was made before the machine said that it is too long. */
+static bool send_cut(const struct card_frame *f, const struct ip *from,
+                     const struct ip *to, uint32_t n)
+{
+    static uint8_t bytes[CARD_MTU];
+    struct sum s = {0};
+    uint32_t at = f->head_n - f->sum_from;
+    if (n > sizeof bytes)
+        return true; /* lwIP sends it again */
+    __builtin_memcpy(bytes, f->head + f->sum_from, at);
+    for (uint32_t i = 0; i < f->body_count; at += f->body[i].n, i++)
+        __builtin_memcpy(bytes + at, f->body[i].at, f->body[i].n);
+    sum_add(&s, bytes, n);
+    sum_write(&s, bytes + 16);
+    return fragment_send(from, to, PROTOCOL_TCP, bytes, n, lan_mtu(!ip_is_v4(to)));
 }
 
 /* lwIP's packet, its header's first bytes in the first part. */
@@ -67,9 +90,11 @@ static err_t send_packet(struct netif *n, struct pbuf *p)
     put16(t + 16, sum_value(&s));
     f.sum_from = (uint16_t)(14 + ip_n);
     f.sum_at = (uint16_t)(f.sum_from + 16);
-    uint32_t segment = v6 ? WIRE_SEGMENT_V6 : WIRE_SEGMENT_V4;
-    if (ip_n + n_tcp > CARD_MTU)
-        f.segment = (uint16_t)segment;
+    if (ip_n + n_tcp > lan_mtu(v6)) {
+        if (!card_takes_segments(v6))
+            return send_cut(&f, &from, &to, n_tcp) ? ERR_OK : ERR_MEM;
+        f.segment = (uint16_t)wire_segment(v6);
+    }
     return card_send(&f) ? ERR_OK : ERR_MEM;
 }
 

@@ -5,9 +5,9 @@
 
 #include "vm/net/lan.h"
 
-/* Bytes of TCP in a frame, where the machine takes frames that stand for several. */
-#define WIRE_SEGMENT_V4 1460u
-#define WIRE_SEGMENT_V6 1440u
+/* Bytes of TCP in a frame; for less than these nothing is asked of the host. */
+#define WIRE_SEGMENT_LEAST 1440u
+uint32_t wire_segment(bool v6);
 
 void wire_begin(void); /* once, behind lwip_init() */
 struct ip wire_ip(const ip_addr_t *a);

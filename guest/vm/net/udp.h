@@ -6,7 +6,7 @@
 
 /* Its sockets are those from here on. */
 #define UDP_FIRST 256u
-#define UDP_FLOWS 128u
+#define UDP_FLOWS 112u
 
 void udp_begin(void); /* there are none, and the host has none */
 void udp_packet(const struct packet *p);

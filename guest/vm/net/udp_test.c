@@ -56,6 +56,57 @@ static void a_port_that_nobody_has_is_told(void **state)
     nothing_comes();
 }
 
+/* The way beyond the host is narrower than the machine's. */
+static void what_is_too_long_for_the_way_is_told(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[1400];
+    const struct ip *const to[] = {&server, &server_v6};
+    struct end *d = &host.ends[UDP_FIRST];
+    struct ip from, back;
+    uint32_t n, got;
+    for (uint32_t v6 = 0; v6 < 2; v6++) {
+        set_up();
+        send_udp(to[v6], 5000, 443, bytes, 1300);
+        assert_int_equal(d->got_n, 1300);
+        happens(UDP_FIRST, VM_NET_NARROW | 1300u << 16);
+        for (int again = 0; again < 2; again++) {
+            const uint8_t *f = received(&n);
+            assert_non_null(f);
+            uint32_t at =
+                read_ip(f, n, v6 ? PROTOCOL_ICMP6 : PROTOCOL_ICMP, &from, &back, &got);
+            assert_int_not_equal(at, 0);
+            assert_int_equal(be16(f + at), v6 ? 0x0200 : 0x0304);
+            assert_int_equal(be32(f + at + 4), 1300);
+            assert_int_equal(be16(f + at + 8 + (v6 ? 40 : 20)), 5000);
+            assert_int_equal(be16(f + at + 10 + (v6 ? 40 : 20)), 443);
+            nothing_comes();
+            if (!again) /* known now */
+                send_udp(to[v6], 5000, 443, bytes, 1300);
+        }
+        assert_int_equal(d->got_n, 1300);
+        send_udp(to[v6], 5000, 443, bytes, 1300 - 28 - 20 * v6);
+        assert_int_equal(d->got_n, 2600 - 28 - 20 * v6);
+    }
+    set_up();
+    send_udp(&server, 5000, 443, "", 0);
+    happens(UDP_FIRST, VM_NET_NARROW | 1300u << 16);
+    nothing_comes();                                     /* nothing was too long */
+    n = make(frame, &server, PROTOCOL_UDP, bytes, 1308); /* one that may be cut up */
+    put16(frame + 34, 5000);
+    put16(frame + 36, 443);
+    put16(frame + 38, 1308);
+    put16(frame + 40, 0);
+    put16(frame + 20, 0);
+    put16(frame + 24, 0);
+    struct sum s = {0};
+    sum_add(&s, frame + 14, 20);
+    sum_write(&s, frame + 24);
+    lan_input(frame, n, false);
+    nothing_comes();
+    assert_int_equal(d->got_n, 1300);
+}
+
 /* ---- fragments ----------------------------------------------------------------------- */
 
 #define LARGE 4000u
@@ -203,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_datagram_has_a_socket_until_silence),
         cmocka_unit_test(a_port_that_nobody_has_is_told),
+        cmocka_unit_test(what_is_too_long_for_the_way_is_told),
         cmocka_unit_test(a_large_datagram_comes_in_fragments),
         cmocka_unit_test(fragments_that_overlap_are_refused),
         cmocka_unit_test(a_large_datagram_reaches_the_machine_in_fragments),

@@ -314,6 +314,21 @@ static void touch(uint32_t id, uint64_t pages)
     say_number(id, pages, 10);
 }
 
+static volatile uint8_t *page_of(const char **rest)
+{
+    return (volatile uint8_t *)(uintptr_t)(0x81000000u + number(rest) * 4096);
+}
+
+/* poke PAGE BYTE, peek PAGE */
+static void use_memory(uint32_t id, bool writes, const char *rest)
+{
+    volatile uint8_t *page = page_of(&rest);
+    uint8_t byte = (uint8_t)number(&rest);
+    for (uint32_t i = 0; writes && i < 4096; i++)
+        page[i] = byte;
+    say_number(id, page[4095], 10);
+}
+
 static void end(const char *rest)
 {
     if (is("off", &rest))
@@ -344,6 +359,10 @@ static void execute(uint32_t id)
         flood(id, number(&rest));
     else if (is("touch", &rest))
         touch(id, number(&rest));
+    else if (is("poke", &rest))
+        use_memory(id, true, rest);
+    else if (is("peek", &rest))
+        use_memory(id, false, rest);
     else if (is("write", &rest))
         use_disk(id, true, rest);
     else if (is("read", &rest))

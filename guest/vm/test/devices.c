@@ -623,6 +623,57 @@ static void net_ignores(void)
     CHECK(get(NET, STATUS) & NEEDS_RESET, NEEDS_RESET);
 }
 
+/* ---- files ------------------------------------------------------------------------- */
+
+/* The host here answers every request with ENOSYS and its number. */
+static void files(void)
+{
+    static uint32_t request[10] = {40, 1, 0x1234, 0x5678};
+    static volatile uint32_t reply[32];
+    test("the tag, and one queue of requests");
+    CHECK(get(FILES, ID), 26);
+    CHECK(get(FILES, CONFIG), 0x636f6c63);
+    CHECK(get(FILES, CONFIG + 36), 1);
+    virtio_begin(FILES, ALL);
+    struct queue high = queue_make(FILES, 0, 8), requests = queue_make(FILES, 1, 8);
+    virtio_ready(FILES);
+    test("a reply comes at once, also into buffers that are cut anywhere");
+    queue_set(&requests, 0, request, 7, NEXT, 1);
+    queue_set(&requests, 1, (const char *)request + 7, 33, NEXT, 2);
+    queue_set(&requests, 2, reply, 5, NEXT | WRITE, 3);
+    queue_set(&requests, 3, (const volatile char *)reply + 5, 100, WRITE, 0);
+    queue_put(&requests, 0);
+    CHECK(requests.used->index, 1);
+    CHECK(requests.used->ring[0].n, 16);
+    CHECK(reply[0], 16);
+    CHECK(reply[1], (uint32_t)-38);
+    CHECK(reply[2], 0x1234);
+    CHECK(reply[3], 0x5678);
+    test(
+        "a request that is too short, and one without room for a reply, come back empty");
+    queue_set(&requests, 0, request, 39, NEXT, 2);
+    queue_set(&requests, 2, reply, 100, WRITE, 0);
+    queue_put(&requests, 0);
+    CHECK(requests.used->ring[1].n, 0);
+    queue_set(&requests, 0, request, 40, NEXT, 2);
+    queue_set(&requests, 2, reply, 15, WRITE, 0);
+    queue_put(&requests, 0);
+    CHECK(requests.used->ring[2].n, 0);
+    queue_set(&requests, 0, request, 40, 0, 0);
+    queue_put(&requests, 0);
+    CHECK(requests.used->ring[3].n, 0);
+    test("a request that is longer than any comes back empty");
+    queue_set(&requests, 0, (void *)0x80000000, (512 << 10) + 4097, NEXT, 2);
+    queue_set(&requests, 2, reply, 100, WRITE, 0);
+    queue_put(&requests, 0);
+    CHECK(requests.used->ring[4].n, 0);
+    test("the other queue is served as well");
+    queue_set(&high, 0, request, 40, 0, 0);
+    queue_put(&high, 0);
+    CHECK(high.used->index, 1);
+    CHECK(get(FILES, STATUS) & NEEDS_RESET, 0);
+}
+
 void tests(void)
 {
     registers();
@@ -634,4 +685,5 @@ void tests(void)
     balloon();
     net_answers();
     net_ignores();
+    files();
 }

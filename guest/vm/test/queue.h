@@ -3,7 +3,7 @@
 #include "check.h"
 
 #define VIRTIO(place) (0x10001000ull + (place) * 0x1000ull)
-enum { CONSOLE, DISK_0, DISK_1, RNG, BALLOON, NET = 7 };
+enum { CONSOLE, DISK_0, DISK_1, RNG, BALLOON, NET = 7, FILES };
 enum {
     MAGIC = 0,
     VERSION = 4,

@@ -37,6 +37,13 @@ static const struct route rows[] = {
      ASKS("validate_custom_function", .body = true),
      .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .body = "FunctionDraft",
      .answer = "FunctionValidity"},
+    {ROUTE("POST", FUNCTIONS "/test"), .operation = "testDefinition",
+     .summary = "Runs a definition that is not stored; its changes are discarded",
+     TELLS(
+         "With args one run, else its examples. Nothing is stored, and what it writes is thrown "
+         "away."),
+     ASKS("test_custom_function", .body = true), .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
+     .body = "DefinitionTest", .answer = "FunctionTested"},
     {ROUTE("GET", FUNCTIONS "/export"), .operation = "exportFunctions",
      .summary = "A file of functions, for another workspace",
      TELLS("The answer is what the import takes."), .run = route_export_functions,

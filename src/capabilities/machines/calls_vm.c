@@ -26,6 +26,15 @@ static const struct json *options_of(const struct json *args, const char *call,
                                        : call_options(args, call, e);
 }
 
+/* A custom function's author may have fewer rights than its caller. */
+static bool may_call_back(const struct calling *x, const struct json *options,
+                          struct err *e)
+{
+    return !x->within || !json_bool(json_get(options, "calls"), false) ||
+           err_set(e, ERR_DENIED,
+                   "calls: true of vm.exec is not for custom functions; nothing ran");
+}
+
 static bool call_exec(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
@@ -33,7 +42,8 @@ static bool call_exec(struct calling *x, struct json_writer *out, struct err *e)
     call.outcome = &x->outcome;
     const struct json *options = call_options(x->args, "vm.exec", e);
     bool ended;
-    return options && machines_exec(&call, options, out, &ended, e);
+    return options && may_call_back(x, options, e) &&
+           machines_exec(&call, options, out, &ended, e);
 }
 
 static bool begin_exec(struct calling *x, struct buf *out, struct err *e)
@@ -42,7 +52,8 @@ static bool begin_exec(struct calling *x, struct buf *out, struct err *e)
     call.cancel = calling_cancel(x);
     call.consent = calling_consent(x);
     const struct json *options = call_options(x->args, "vm.exec", e);
-    return options && machines_exec_begin(x, &call, options, out, e);
+    return options && may_call_back(x, options, e) &&
+           machines_exec_begin(x, &call, options, out, e);
 }
 
 static void exec_refused(struct evaluation *v, const struct json *args,
@@ -96,7 +107,7 @@ static const struct host_call rows[] = {
      .call = call_exec, .level = LEVEL_FULL, .never_dry = true, .begin = begin_exec,
      .refused = exec_refused,
      .details =
-         "A text goes to a long-lived bash, so that cd, variables and background jobs stay for the next command of the same session ('default'); an array of words is run without a shell. Exit codes other than 0 are not errors: check exitCode. After timeoutMs (60000) all its processes are ended. Sessions run concurrently. Machine, files and sessions stay after the evaluation, until vm.stop, or unused for idle_limit_ms (15 minutes). Nothing in it reaches the vault or any file outside; give it data by stdin. network: true lets the machine reach the hosts that the policy allows (pip install, git clone), from then on.",
+         "A text goes to a long-lived bash, so that cd, variables and background jobs stay for the next command of the same session ('default'); an array of words is run without a shell. Exit codes other than 0 are not errors: check exitCode. After timeoutMs (60000) all its processes are ended. Sessions run concurrently. Machine, files and sessions stay after the evaluation, until vm.stop, or unused for idle_limit_ms (15 minutes). Nothing in it reaches the vault or any file outside but what mounts names ('/vault', folders of the policy); give it other data by files ({'data.csv': text or bytes}) or stdin. With calls: true its programs call notes and tools with your rights: cloche-guest notes.search query=shed limit:=3 (cloche-guest --help). network: true lets the machine reach the hosts that the policy allows (pip install, git clone), from then on.",
      .errors =
          "PermissionDenied: the policy or a person refused it. NotFound: you have no such machine, or no image is installed. Busy: its session runs another command. LimitExceeded: too many machines, sessions or commands. A machine that failed is not an exception: success is false, errorDetails says what happened, and the next command starts a new machine.",
      .example = "const r = await vm.exec('python3 -c \"print(6*7)\"');\n"

@@ -5,6 +5,7 @@
  * Private to the room. */
 #pragma once
 #include "calls/calls.h"
+#include "machines/machine_mounts.h"
 #include "programs/programs.h"
 #include "record/record.h"
 #include "vm/commands.h"
@@ -17,15 +18,20 @@ struct vm_policy {
     enum permission permission[2]; /* the user's policy's, the vault's; usual: always */
     uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms,
         idle_minutes;
-    enum permission network[2], expose[2]; /* as `permission` */
+    enum permission network[2], expose[2], calls[2]; /* as `permission` */
     uint32_t network_mb, network_kbps, connections;
+    uint32_t snapshots, snapshot_mb;
 };
 extern const struct policy_group machines_policy;
 /* May it be used for `call` ("vm.exec")? */
 struct permit_use machine_permission(const struct policy *p, const char *call);
+/* For capability.use: commands, the network, exposed ports. */
+bool machine_use_listed(const struct policy *p, size_t at, struct permit_use *out);
 /* May its machine have a network? May a port of it be exposed? */
 struct permit_use machine_network_permission(const struct policy *p, const char *call);
 struct permit_use machine_expose_permission(const struct policy *p, const char *call);
+/* May programs of its commands call back? */
+struct permit_use machine_calls_permission(const struct policy *p, const char *call);
 
 /* All machines of this process, created at first use. NULL and *e: no engine. */
 struct vms *actions_machines(struct actions *a, struct err *e);
@@ -67,20 +73,30 @@ void machines_refused(const struct tool_call *c, const struct json *options,
 /* A command as it was asked for, in the call's arena; `most_ms`: the longest it may run. */
 struct machine_order {
     struct vm_exec exec;
-    struct str machine; /* its handle; empty: the default one */
-    bool network;       /* it is to have a network */
+    struct str machine;       /* its handle; empty: the default one */
+    bool network;             /* it is to have a network */
+    bool calls;               /* its programs may call back (machine_guest.h) */
+    struct str staged;        /* its files, as a tar archive; empty: none */
+    const struct json *files; /* the same as they were given */
+    struct machine_mounts mounts;
     const char *env[MACHINE_ENV_MAX];
 };
 bool read_flag(const char *key, const struct json *v, bool *out, const char *undone,
                struct err *e);
 bool machine_order_read(struct machine_order *o, const struct tool_call *c,
                         uint32_t most_ms, const struct json *options, struct err *e);
+/* machine_stage.c: reads `files` of a command, after `cwd`; writes them into the machine before
+ * it begins. false and *e: the command must not run. */
+bool machine_stage_read(struct machine_order *o, const struct tool_call *c,
+                        const struct json *files, struct err *e);
+bool machine_stage(const struct machine_order *o, const struct tool_call *c, struct vm *m,
+                   struct err *e);
 struct machine_running;
 /* Writes {success, stdout, stderr, exitCode, ...} as the next value. `failed`: why the
  * machine failed meanwhile, or no error. true: the command ran to its own end. */
 bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
                           const struct err *failed, const struct machine_running *running,
-                          struct json_writer *out);
+                          const struct machine_mounts *mounts, struct json_writer *out);
 
 /* Output sent to a client that waits: log messages {stream, offset, text | base64} of the
  * logger "vm", and, of a plain call, progress. Characters are never split; `offset` is the

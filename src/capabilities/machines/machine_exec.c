@@ -1,10 +1,10 @@
 /* A command in a Linux machine: permission, start, wait, result. For code it waits
  * without a thread. */
-#include "catalogue/catalogue.h"
 #include "client/client.h"
 #include "effect/effect.h"
 #include "evaluation/evaluation.h"
 #include "machines/internal.h"
+#include "machines/machine_guest.h"
 #include "machines/machine_net.h"
 #include "machines/machine_use.h"
 #include "os/os.h"
@@ -12,64 +12,7 @@
 #include "policy/policy.h"
 #include "script/script.h"
 
-/* The machine as a tool, for the question and for programs/permission.c. */
-static const struct tool shown = {.id = "vm",
-                                  .name = "vm",
-                                  .version = "(Linux machine)",
-                                  .sha256 = "",
-                                  .builtin = true};
-static const struct tool shown_network = {.id = "vm-network",
-                                          .name = "vm-network",
-                                          .version =
-                                              "(it reaches the hosts of the policy)",
-                                          .sha256 = "",
-                                          .builtin = true};
-
-static const struct tool shown_expose = {.id = "vm-expose",
-                                         .name = "vm-expose",
-                                         .version =
-                                             "(its port is reached at this computer)",
-                                         .sha256 = "",
-                                         .builtin = true};
-
-bool machine_use_exposes(const struct machine_use *u, const struct json *request,
-                         struct err *e)
-{
-    const struct tool *tool = &shown_expose;
-    struct permit_use use =
-        machine_expose_permission(u->call->place->permit.policy, "vm.expose");
-    struct tool_request wanted = {
-        .tools = &tool, .count = 1, .request = request, .uses = &use};
-    return tools_permitted(u->call, &wanted, e);
-}
-
-bool machine_use_permitted(const struct machine_use *u, enum permission commands,
-                           bool network, const struct json *request, struct err *e)
-{
-    const struct tool_call *c = u->call;
-    const struct policy *policy = c->place->permit.policy;
-    const struct tool *tools[2];
-    struct permit_use uses[2];
-    enum permission word = PERMISSION_ALWAYS;
-    size_t count = 0;
-    uses[0] = machine_network_permission(policy, "vm.exec");
-    if (network && !permit_run(&c->place->permit, &uses[0], &word, e))
-        return false;
-    if (commands != PERMISSION_ALWAYS) {
-        uses[count] = machine_permission(policy, "vm.exec");
-        tools[count++] = &shown;
-    }
-    if (word != PERMISSION_ALWAYS) {
-        uses[count] = machine_network_permission(policy, "vm.exec");
-        tools[count++] = &shown_network;
-    }
-    struct tool_request wanted = {
-        .tools = tools, .count = count, .request = request, .uses = uses};
-    return count == 0 || tools_permitted(c, &wanted, e);
-}
-
-/* Code has until its evaluation's deadline, without waits for users. */
-static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
+bool machine_fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
 {
     if (!c->code || !c->code->until_ns)
         return true;
@@ -107,7 +50,7 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                                  .exit_code = r->exit_code,
                                  .wall_ns = r->wall_ns,
                                  .cpu_ns = r->cpu_ns,
-                                 .input_bytes = o->exec.input.n,
+                                 .input_bytes = o->exec.input.n + o->staged.n,
                                  .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
                                  .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
 }
@@ -145,6 +88,7 @@ struct machine_run {
     struct machine_order order;
     struct machine_live live;
     struct machine_running running;
+    struct machine_guest *guest; /* NULL: its programs call nothing */
     struct vm *machine;
     struct vm_command *command; /* NULL: none was started */
 };
@@ -162,14 +106,30 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     }
     bool more = o->network && !machine_use_has_network(&r->use, o->machine);
     if (machine_use_permitted(&r->use, word, more, options, e) &&
-        fit_time(&r->call, &o->exec, e))
+        (!o->calls || machine_guest_permitted(&r->call, options, e)) &&
+        machine_fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
+    if (r->machine && (!machine_mounts_may(&r->call, r->machine, e) ||
+                       !machine_mounts_open(&o->mounts, &r->call, r->machine, e)))
+        vm_release(take(r->machine));
     if (r->machine && o->network)
         machine_net_open(machine_net_of(r->machine));
     if (r->machine)
         machine_net_run(machine_net_of(r->machine), &r->running, o->exec.command);
     if (!r->machine && !(r->call.consent && r->call.consent->waits))
         account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
+    bool ready = r->machine && machine_stage(o, &r->call, r->machine, e);
+    if (ready && o->calls)
+        r->guest = machine_guest_begin(&r->call, r->machine, o, e);
+    if (r->machine && e->code) {
+        struct err none_either = {0};
+        (void)machine_mounts_close(&o->mounts, r->machine, false, &none_either);
+        vm_get_info(r->machine, &none);
+        account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
+        machine_net_ran(&r->running);
+        vm_release(r->machine);
+        r->machine = NULL;
+    }
     r->live.call = &r->call;
     o->exec.output = machine_live_output;
     o->exec.output_arg = &r->live;
@@ -182,9 +142,13 @@ static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
                  struct err *end, struct json_writer *out, bool *success, struct err *e)
 {
     struct vm_info info;
+    struct err ignored = {0};
     machine_live_end(&r->live);
     if (ran)
         put_end_reason(&r->order, result, end);
+    /* A command that was stopped has changed nothing in the vault. */
+    bool keep = ran && !end->code;
+    (void)machine_mounts_close(&r->order.mounts, r->machine, keep, keep ? end : &ignored);
     vm_get_info(r->machine, &info);
     account_for(&r->use, &r->order, &info, result, end->code);
     bool told = ran || info.state != VM_STATE_RUNNING;
@@ -192,7 +156,8 @@ static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
     if (told && code)
         outcome_fail(r->call.outcome, code, buf_view(&result->stderr_bytes));
     if (told)
-        *success = machine_result_write(result, &info, end, &r->running, out);
+        *success =
+            machine_result_write(result, &info, end, &r->running, &r->order.mounts, out);
     else
         *e = *end;
     vm_result_done(result);
@@ -205,16 +170,20 @@ bool machines_exec(const struct tool_call *c, const struct json *options,
     struct machine_run r = {.call = *c};
     struct vm_result result = {0};
     struct err end = {0}, busy = {0};
-    if (!prepare(&r, options, e))
+    if (!prepare(&r, options, e)) {
+        machine_mounts_free(&r.order.mounts);
         return false;
+    }
     /* It may take minutes: if the client can wait, the worker is free meanwhile. */
     const struct client *carrier = c->code ? NULL : c->who->client;
     bool rests = carrier && client_rest(carrier, &busy);
     bool ran = vm_exec(r.machine, &r.order.exec, &result, &end);
     if (rests)
         client_resume(carrier);
+    machine_guest_end(r.guest);
     bool ok = tell(&r, ran, &result, &end, out, success, e);
     machine_net_ran(&r.running);
+    machine_mounts_free(&r.order.mounts);
     vm_release(r.machine);
     return ok;
 }
@@ -228,6 +197,11 @@ static void wake(void *task)
 
 static void run_free(struct machine_run *r)
 {
+    struct err none = {0};
+    if (r->machine) /* if no command was begun */
+        (void)machine_mounts_close(&r->order.mounts, r->machine, false, &none);
+    machine_mounts_free(&r->order.mounts);
+    machine_guest_end(r->guest);
     machine_net_ran(&r->running);
     vm_release(r->machine);
     arena_free(r->arena);
@@ -248,6 +222,7 @@ static bool look(struct calling *x, struct buf *out, struct err *e)
     struct err end = {0};
     r->call.outcome = &x->outcome;
     bool success, ran = vm_exec_end(r->command, &result, &end);
+    machine_guest_end(take(r->guest));
     bool ok = tell(r, ran, &result, &end, &w, &success, e);
     run_free(r);
     return ok;

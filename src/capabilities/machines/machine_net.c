@@ -188,6 +188,9 @@ static bool is_nowhere(const struct vm_flow *f)
     return memcmp(f->address, none, sizeof none) == 0;
 }
 
+static const char *const protocols[] = {
+    [VM_NET_TCP] = "tcp", [VM_NET_UDP] = "udp", [VM_NET_ECHO] = "icmp"};
+
 /* A name that was refused has neither address nor port. */
 static void put_flow(const struct vm_flow *f, struct json_writer *w)
 {
@@ -199,14 +202,15 @@ static void put_flow(const struct vm_flow *f, struct json_writer *w)
     if (*f->name)
         json_pair_str(w, "name",
                       str_is_utf8(str_of(f->name)) ? str_of(f->name) : STR("?"));
-    if (f->port) {
+    if (f->port || f->kind == VM_NET_ECHO) {
         write_address(f, address);
-        json_pair_cstr(w, "protocol", f->udp ? "udp" : "tcp");
+        json_pair_cstr(w, "protocol", protocols[f->kind]);
         if (f->inbound || is_nowhere(f))
             json_pair_bool(w, f->inbound ? "inbound" : "proxy", true);
         else
             json_pair_cstr(w, "address", address);
-        json_pair_int(w, "port", f->port);
+        if (f->port)
+            json_pair_int(w, "port", f->port);
         json_pair_int(w, "sent_bytes", (int64_t)f->sent_bytes);
         json_pair_int(w, "received_bytes", (int64_t)f->received_bytes);
         json_pair_number(w, "ms", (double)(os_mono_ns() - f->began_ns) / 1e6);
@@ -261,11 +265,19 @@ static bool is_repeated(struct machine_net *n, const char *to)
 static void tell(void *arg, const struct vm_flow *f)
 {
     struct machine_net *n = arg;
+    struct err failed = {0};
     char to[300], address[INET6_ADDRSTRLEN];
+    (void)snprintf(failed.msg, sizeof failed.msg, "%.200s%s", f->why,
+                   f->end == VM_FLOW_LIMIT
+                       ? "; the policy says how many (vm.connections, vm.networkMB)"
+                       : "");
     write_address(f, address);
-    (void)snprintf(to, sizeof to, "%.200s %s %s:%u", f->name, f->udp ? "udp" : "tcp",
-                   address, f->port);
+    (void)snprintf(to, sizeof to, "%.200s %s %s:%u", f->name, protocols[f->kind], address,
+                   f->port);
     pthread_mutex_lock(&n->lock);
+    bool told = f->end == VM_FLOW_FAILED || f->end == VM_FLOW_LIMIT;
+    if (told && *f->why) /* a command is told why */
+        note_refusal(n, *f->name ? f->name : address, &failed);
     bool silent = f->end == VM_FLOW_REFUSED && !n->open && !f->inbound;
     bool again = !silent && f->end >= VM_FLOW_REFUSED && !f->sent_bytes &&
                  !f->received_bytes && is_repeated(n, to);
@@ -305,11 +317,12 @@ static bool may_resolve(void *arg, const char *name, struct err *why)
 static bool may_connect(void *arg, struct vm_peer *p, struct err *why)
 {
     struct machine_net *n = arg;
-    struct egress_peer q = {p->udp, p->names, p->name_count, p->address, p->port};
+    struct egress_peer q = {(enum egress_kind)p->kind, p->names, p->name_count,
+                            p->address, p->port};
     struct vm_flow f = {0};
     char address[INET6_ADDRSTRLEN], to[300];
     pthread_mutex_lock(&n->lock);
-    enum egress_speaks speaks = EGRESS_ANYTHING, most = EGRESS_ANYTHING;
+    enum egress_speaks speaks = EGRESS_SPEAKS_ANYTHING, most = EGRESS_SPEAKS_ANYTHING;
     bool may = net_allows(n, why);
     for (size_t i = 0; may && i < n->count; i++) {
         may = egress_may_connect(n->under[i].rules, &q,
@@ -358,8 +371,11 @@ static bool may_accept(void *arg, uint16_t port, char mark[VM_MARK], struct err 
     return may;
 }
 
-_Static_assert((int)VM_SPEAKS_HTTP == (int)EGRESS_HTTP &&
-                   (int)VM_SPEAKS_TLS == (int)EGRESS_TLS,
+_Static_assert((int)VM_NET_ECHO == (int)EGRESS_ECHO &&
+                   (int)VM_NET_UDP == (int)EGRESS_DATAGRAMS,
+               "both count alike");
+_Static_assert((int)VM_SPEAKS_HTTP == (int)EGRESS_SPEAKS_HTTP &&
+                   (int)VM_SPEAKS_TLS == (int)EGRESS_SPEAKS_TLS,
                "both count alike");
 
 static void hold(void *arg)
@@ -511,6 +527,32 @@ bool machine_net_is_open(struct machine_net *n)
     bool open = n->open;
     pthread_mutex_unlock(&n->lock);
     return open;
+}
+
+const char *machine_net_caller(const struct machine_net *n)
+{
+    return n->caller;
+}
+
+void machine_net_tell_port(struct machine_net *n, const struct vm_port *p, bool open)
+{
+    struct err none = {0};
+    struct ward_event told;
+    pthread_mutex_lock(&n->lock);
+    struct ward *w = n->last;
+    pthread_mutex_unlock(&n->lock);
+    if (!w)
+        return;
+    ward_event_begin(&told, "port");
+    json_pair_cstr(&told.out, "caller", "terminal");
+    json_pair_cstr(&told.out, "machine", n->machine);
+    json_pair_int(&told.out, "port", p->port);
+    if (open)
+        json_pair_cstr(&told.out, "address", p->address);
+    if (open)
+        json_pair_int(&told.out, "hostPort", p->host_port);
+    json_pair_cstr(&told.out, "result", open ? "exposed" : "closed");
+    (void)ward_event_end(&told, w, NULL, false, &none);
 }
 
 void machine_net_run(struct machine_net *n, struct machine_running *r, struct str command)

@@ -19,6 +19,10 @@ void machine_net_join(struct machine_net *n, const char *handle, const struct pe
 void machine_net_open(struct machine_net *n);
 bool machine_net_is_open(struct machine_net *n);
 
+const char *machine_net_caller(const struct machine_net *n); /* whose it is */
+/* A person has exposed, or closed, a port: that is recorded. */
+void machine_net_tell_port(struct machine_net *n, const struct vm_port *p, bool open);
+
 /* A command that runs, of which connections are told to be. */
 struct machine_running {
     struct machine_net *net; /* NULL: it runs nowhere */

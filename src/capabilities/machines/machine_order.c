@@ -5,7 +5,7 @@
 #include "results/results.h"
 #include "tools/tools.h"
 
-#define OTHERS_MAX ((size_t)16 << 10) /* bytes of a result besides its streams */
+#define OTHERS_MAX ((size_t)300 << 10) /* bytes of a result besides its streams */
 
 /* ---- options -------------------------------------------------------------------- */
 
@@ -141,8 +141,16 @@ static bool order_read_option(struct machine_order *o, const struct tool_call *c
         return read_text("session", v, &x->session, e);
     if (str_is(key, "machine"))
         return read_text("machine", v, &o->machine, e);
+    if (str_is(key, "files")) {
+        o->files = v;
+        return true;
+    }
+    if (str_is(key, "calls"))
+        return read_flag("calls", v, &o->calls, "nothing ran", e);
     if (str_is(key, "network"))
         return read_flag("network", v, &o->network, "nothing ran", e);
+    if (str_is(key, "mounts"))
+        return machine_mounts_read(&o->mounts, v, c->arena, e);
     if (str_is(key, "maxOutput"))
         return order_read_number("maxOutput", v, MACHINE_OUTPUT_MAX, &x->output_bytes, e);
     if (str_is(key, "timeoutMs") || str_is(key, "timeout")) {
@@ -164,6 +172,8 @@ bool machine_order_read(struct machine_order *o, const struct tool_call *c,
             return false;
     if (!o->exec.command.at)
         return read_command(o, c, NULL, e);
+    if (o->files && !machine_stage_read(o, c, o->files, e))
+        return false;
     if (!o->exec.timeout_ns)
         o->exec.timeout_ns = most < VM_TIMEOUT_DEFAULT_NS ? most : VM_TIMEOUT_DEFAULT_NS;
     return true;
@@ -191,7 +201,8 @@ static void put_marks(const struct vm_result *r, struct json_writer *w)
 
 static void put_result(const struct vm_result *r, const struct vm_info *m,
                        const struct err *failed, const struct machine_running *running,
-                       const struct stream *streams, struct json_writer *out)
+                       const struct machine_mounts *mounts, const struct stream *streams,
+                       struct json_writer *out)
 {
     bool ended = failed->code == ERR_NONE;
     json_open_object(out);
@@ -204,6 +215,8 @@ static void put_result(const struct vm_result *r, const struct vm_info *m,
     if (running)
         machine_net_put_refused(running, out);
     streams_put_truncated(streams, out);
+    if (mounts)
+        machine_mounts_put(mounts, out);
     json_pair_cstr(out, "machine", m->handle);
     json_key(out, "stats");
     json_open_object(out);
@@ -217,7 +230,8 @@ static void put_result(const struct vm_result *r, const struct vm_info *m,
  * more than is kept, for the command has run. */
 static void put_less(const struct vm_result *r, const struct vm_info *m,
                      const struct err *failed, const struct machine_running *running,
-                     struct stream *streams, struct json_writer *out)
+                     const struct machine_mounts *mounts, struct stream *streams,
+                     struct json_writer *out)
 {
     scoped_buf struct buf first, second;
     buf_init(&first, streams[0].bytes.n);
@@ -227,12 +241,12 @@ static void put_less(const struct vm_result *r, const struct vm_info *m,
     if (out->out->failed)
         return;
     streams_fit(streams, room - OTHERS_MAX, &first, &second);
-    put_result(r, m, failed, running, streams, out);
+    put_result(r, m, failed, running, mounts, streams, out);
 }
 
 bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
                           const struct err *failed, const struct machine_running *running,
-                          struct json_writer *out)
+                          const struct machine_mounts *mounts, struct json_writer *out)
 {
     struct stream streams[STREAMS] = {
         {buf_view(&r->stdout_bytes), r->stdout_lost, r->stdout_gap},
@@ -240,12 +254,12 @@ bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
     const struct json_writer before = *out;
     const size_t n = out->out->n;
     const bool has_failed = out->out->failed;
-    put_result(r, m, failed, running, streams, out);
+    put_result(r, m, failed, running, mounts, streams, out);
     if (out->out->failed && !has_failed) {
         *out = before;
         out->out->n = n;
         out->out->failed = false;
-        put_less(r, m, failed, running, streams, out);
+        put_less(r, m, failed, running, mounts, streams, out);
     }
     return failed->code == ERR_NONE;
 }

@@ -69,6 +69,40 @@ static void time_is_the_usual_or_what_the_policy_allows(void **state)
     most_ms = 5000;
 }
 
+static void mounts_are_paths_or_say_more(void **state)
+{
+    (void)state;
+    assert_true(read("{\"command\":\"x\",\"mounts\":[\"/data\",{\"mount\":\"/vault\","
+                     "\"at\":\"/notes\",\"mode\":\"rw\"}]}"));
+    assert_int_equal(order.mounts.count, 2);
+    assert_string_equal(order.mounts.all[0].at, "/data");
+    assert_int_equal(order.mounts.all[0].mode, MOUNT_USUAL);
+    assert_true(str_is(order.mounts.all[1].of, "/vault"));
+    assert_string_equal(order.mounts.all[1].at, "/notes");
+    assert_int_equal(order.mounts.all[1].mode, MOUNT_RW);
+    static const struct {
+        const char *mounts, *says;
+    } wrong[] = {{"7", "a list"},
+                 {"\"/data\"", "a list"},
+                 {"[7]", "mounts has number"},
+                 {"[\"\"]", "names no mount"},
+                 {"[{}]", "names no mount"},
+                 {"[{\"at\":\"/x\"}]", "names no mount"},
+                 {"[{\"mount\":7}]", "mount is number"},
+                 {"[{\"mount\":\"/a\",\"mode\":\"w\"}]", "the mode 'w'"},
+                 {"[{\"mount\":\"/a\",\"host\":\"/etc\"}]", "does not accept 'host'"},
+                 {"[\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\","
+                  "\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\"]",
+                  "more than 16"}};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        char options[300];
+        (void)snprintf(options, sizeof options, "{\"command\":\"x\",\"mounts\":%s}",
+                       wrong[i].mounts);
+        assert_refused(options, i + 1 < LENGTH(wrong) ? ERR_INVALID : ERR_LIMIT,
+                       wrong[i].says);
+    }
+}
+
 static void what_is_null_is_as_if_it_was_not_said(void **state)
 {
     (void)state;
@@ -179,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(words_are_quoted_so_that_bash_reads_them_back),
         test(time_is_the_usual_or_what_the_policy_allows),
+        test(mounts_are_paths_or_say_more),
         test(what_is_null_is_as_if_it_was_not_said),
         test(an_empty_input_is_an_input),
         test(variables_are_counted_and_named),

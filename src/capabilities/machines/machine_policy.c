@@ -20,6 +20,10 @@ static const struct key keys[] = {
        "may an agent expose a port of its machine on a loopback address of this computer, and "
        "is a person asked before; usual: ask",
        .words = permission_words),
+    VM("vm.calls", WORD, ALSO, calls, "\"always\"",
+       "may programs of a machine call notes and tools, with the rights of the call that runs "
+       "their command (calls: true), and is a person asked before each command; usual: always",
+       .words = permission_words),
     NUMBER(
         "vm.networkMB", network_mb, 1, 16777216, "10240",
         "bytes that all machines of one caller may send and receive together within 24 "
@@ -28,6 +32,10 @@ static const struct key keys[] = {
            "bytes that a machine may send and receive in a second, in KB"),
     NUMBER("vm.connections", connections, 0, 10000, "250",
            "connections that all machines of one caller may have open together"),
+    NUMBER("vm.snapshots", snapshots, 0, 1000, "16",
+           "snapshots and kept machines that one caller may have saved; 0: none"),
+    NUMBER("vm.snapshotMB", snapshot_mb, 1, 1048576, "8192",
+           "size of those together, in MB"),
     NUMBER("vm.machines", machines, 0, 64, "4",
            "machines that one caller may have at a time; 0: none"),
     NUMBER("vm.ramMB", ram_mb, 64, 1024, "1024", "memory that a machine may have, in MB"),
@@ -78,4 +86,35 @@ struct permit_use machine_expose_permission(const struct policy *p, const char *
                                .key = "vm.expose",
                                .change = "cloche policy set vm.expose ask",
                                .each_time = true};
+}
+
+struct permit_use machine_calls_permission(const struct policy *p, const char *call)
+{
+    const struct vm_policy *vm = policy_values(p, &machines_policy);
+    return (struct permit_use){.need = {.name = call, .least = LEVEL_FULL},
+                               .name = "calls by programs of the Linux machine",
+                               .words = {vm->calls[0], vm->calls[1]},
+                               .usual = PERMISSION_ALWAYS,
+                               .key = "vm.calls",
+                               .change = "cloche policy set vm.calls ask"};
+}
+
+bool machine_use_listed(const struct policy *p, size_t at, struct permit_use *out)
+{
+    switch (at) {
+    case 0:
+        *out = machine_permission(p, "vm.exec");
+        return true;
+    case 1:
+        *out = machine_network_permission(p, "vm.exec");
+        return true;
+    case 2:
+        *out = machine_expose_permission(p, "vm.expose");
+        return true;
+    case 3:
+        *out = machine_calls_permission(p, "vm.exec");
+        return true;
+    default:
+        return false;
+    }
 }

@@ -33,6 +33,13 @@ struct vm *machine_use_find(const struct machine_use *u, struct str handle,
 /* The same of one that runs already; none is started. */
 struct vm *machine_use_running(const struct machine_use *u, struct str handle,
                                struct err *e);
+/* What the policy gives a machine that the call starts. */
+struct vm_options machine_use_options(const struct machine_use *u);
+/* Starts one; its network is set here. NULL and *e, as vm_start(). */
+struct vm *machine_use_start(const struct machine_use *u, struct vm_options *o,
+                             struct err *e);
+/* Writes it as the next value. */
+void machine_put(const struct vm_info *m, struct json_writer *w);
 /* Has the one that is meant a network already? */
 bool machine_use_has_network(const struct machine_use *u, struct str handle);
 /* A person is asked for what the policy does not simply allow; `commands` may be run. */
@@ -41,9 +48,16 @@ bool machine_use_permitted(const struct machine_use *u, enum permission commands
 /* The same for exposing a port. */
 bool machine_use_exposes(const struct machine_use *u, const struct json *request,
                          struct err *e);
+/* Shortens the command's time to that of the evaluation whose code calls, without waits for
+ * persons. false and ERR_TIMEOUT: none is left. */
+bool machine_fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e);
 /* Writes {port, hostPort, address, url} as the next value. */
 void machine_port_put(const struct vm_port *p, const char *machine,
                       struct json_writer *w);
+/* Answers a person of this computer (machine_person.c); a nearby_answer_fn of the room nearby. `vms`: all machines of
+ * this process. */
+#define MACHINE_TOPIC "machines"
+void machine_person(void *vms, struct str request, struct buf *answer);
 struct egress_proxy *machines_proxy(const struct actions *a);
 /* A connection is over. */
 void machine_count(struct actions *a, const struct vm_flow *f);

@@ -7,10 +7,12 @@
 #include "crypto/crypto.h"
 #include "egress/egress.h"
 #include "machines/internal.h"
+#include "machines/machine_copies.h"
 #include "machines/machine_net.h"
 #include "machines/machine_use.h"
 #include "machines/machines.api.h"
 #include "metrics/metrics.h"
+#include "nearby/nearby.h"
 #include "os/os.h"
 #include "place/place.h"
 #include "policy/policy.h"
@@ -32,6 +34,7 @@ struct machines {
     struct metric_family *calls, *connections;
     _Atomic uint64_t sent_bytes, received_bytes;
     struct egress_proxy *proxy; /* of all machines */
+    struct nearby *person;      /* a person at the terminal asks here */
 };
 
 static struct machines *own_of(const struct actions *a)
@@ -40,8 +43,10 @@ static struct machines *own_of(const struct actions *a)
 }
 
 /* The calls that have counters. */
-static const char *const counted[] = {"vm.exec", "vm.start", "vm.stop", "vm.expose"};
-static const char *const protocols[] = {"tcp", "udp"};
+static const char *const counted[] = {
+    "vm.exec", "vm.start", "vm.stop",     "vm.expose",  "vm.read",     "vm.write",
+    "vm.ls",   "vm.fork",  "vm.snapshot", "vm.restore", "vm.snapshots"};
+static const char *const protocols[] = {"tcp", "udp", "icmp"};
 
 bool machines_installed(struct actions *a)
 {
@@ -72,6 +77,7 @@ void *machines_open(struct actions *a)
 void machines_close(void *own)
 {
     struct machines *m = own;
+    nearby_close(m->person);
     vms_close(once_peek(&m->all));
     egress_proxy_free(m->proxy);
     pthread_mutex_destroy(&m->lock);
@@ -119,11 +125,17 @@ static void *open_all(void *arg, struct err *e)
     scoped(free) char *image = engine ? image_folder(a, e) : NULL;
     /* Of images of other sizes; NULL: those are refused. */
     scoped(free) char *cache = os_cache_path("machines");
-    return image ? vms_open(&(struct vms_options){.engine = engine,
-                                                  .image = image,
-                                                  .cache = cache,
-                                                  .certificates = true})
-                 : NULL;
+    scoped(free) char *copies = machine_copies_folder();
+    if (!image)
+        return NULL;
+    struct vms *all = vms_open(&(struct vms_options){.engine = engine,
+                                                     .image = image,
+                                                     .cache = cache,
+                                                     .copies = copies,
+                                                     .certificates = true});
+    struct err none = {0}; /* without it a person exposes no port */
+    own_of(a)->person = nearby_listen(MACHINE_TOPIC, machine_person, all, &none);
+    return all;
 }
 
 struct vms *actions_machines(struct actions *a, struct err *e)
@@ -241,6 +253,7 @@ bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const c
 /* The machine for commands that name none; "": none runs. */
 struct first {
     char handle[VM_HANDLE];
+    char name[VM_NAME_MAX + 1]; /* of one that is meant by its name */
 };
 
 static void note_first(void *arg, const struct vm_info *m)
@@ -262,7 +275,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static struct vm_options usual(const struct machine_use *u)
+struct vm_options machine_use_options(const struct machine_use *u)
 {
     const struct vm_policy *p = u->policy;
     return (struct vm_options){
@@ -295,14 +308,45 @@ static struct vm *enter(const struct machine_use *u, struct vm *m,
     return m;
 }
 
+/* Handles begin so, and names do not. */
+static bool is_name(struct str handle)
+{
+    return handle.n && !(handle.n > 3 && !memcmp(handle.at, "vm_", 3));
+}
+
+static struct vm *find_kept(const struct machine_use *u, struct str name, bool make,
+                            struct vm_options *o, struct err *e)
+{
+    struct vm_shelf shelf;
+    machine_shelf(u, &shelf);
+    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
+    o->network = machine_net_rules(net);
+    o->shelf = &shelf;
+    return enter(u, vm_find_kept(u->all, str_of(u->owner), name, make, o, e), net);
+}
+
 struct vm *machine_use_find(const struct machine_use *u, struct str handle, struct err *e)
 {
-    struct vm_options o = usual(u);
-    if (!handle.n && !*first_of(u).handle && !may_any(u, e))
+    struct vm_options o = machine_use_options(u);
+    if (is_name(handle))
+        return may_any(u, e) ? find_kept(u, handle, false, &o, e) : NULL;
+    bool starts = !handle.n && !*first_of(u).handle;
+    if (starts && (!may_any(u, e) || !machine_from_default(u, 0, &o, e)))
         return NULL;
+    scoped(vm_copy_drop) struct vm_copy *from = o.from;
     struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
     o.network = machine_net_rules(net);
     return enter(u, vm_find(u->all, str_of(u->owner), handle, &o, e), net);
+}
+
+struct vm *machine_use_start(const struct machine_use *u, struct vm_options *o,
+                             struct err *e)
+{
+    if (!may_any(u, e))
+        return NULL;
+    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
+    o->network = machine_net_rules(net);
+    return enter(u, vm_start(u->all, str_of(u->owner), o, e), net);
 }
 
 static struct vm *running(const struct machine_use *u, struct str handle, struct err *e)
@@ -319,6 +363,9 @@ static struct vm *running(const struct machine_use *u, struct str handle, struct
 struct vm *machine_use_running(const struct machine_use *u, struct str handle,
                                struct err *e)
 {
+    struct vm_options o = machine_use_options(u);
+    if (is_name(handle))
+        return may_any(u, e) ? find_kept(u, handle, false, &o, e) : NULL;
     struct vm *m = running(u, handle, e);
     if (m)
         machine_net_join(machine_net_of(m), vm_handle(m), &u->call->place->permit);
@@ -328,7 +375,7 @@ struct vm *machine_use_running(const struct machine_use *u, struct str handle,
 bool machine_use_has_network(const struct machine_use *u, struct str handle)
 {
     struct err none = {0};
-    scoped(vm_release) struct vm *m = running(u, handle, &none);
+    scoped(vm_release) struct vm *m = is_name(handle) ? NULL : running(u, handle, &none);
     return m && machine_net_is_open(machine_net_of(m));
 }
 
@@ -344,18 +391,22 @@ void machine_count(struct actions *a, const struct vm_flow *f)
         [VM_FLOW_FAILED] = METRIC_ERROR,  [VM_FLOW_REFUSED] = METRIC_DENIED,
         [VM_FLOW_LIMIT] = METRIC_LIMIT,   [VM_FLOW_IDLE] = METRIC_LIMIT};
     struct machines *m = own_of(a);
-    metric_count(m->connections, f->udp, outcomes[f->end], os_mono_ns() - f->began_ns);
+    metric_count(m->connections, f->kind, outcomes[f->end], os_mono_ns() - f->began_ns);
     m->sent_bytes += f->sent_bytes;
     m->received_bytes += f->received_bytes;
 }
 
-static void put_machine(const struct vm_info *m, struct json_writer *w)
+void machine_put(const struct vm_info *m, struct json_writer *w)
 {
     const struct vm_network *n = m->network;
     json_open_object(w);
     json_pair_cstr(w, "machine", m->handle);
     json_pair_cstr(w, "state", vm_state_name(m->state));
     json_pair_bool(w, "default", m->is_default);
+    if (*m->name)
+        json_pair_cstr(w, "name", m->name);
+    if (*m->origin)
+        json_pair_cstr(w, "from", m->origin);
     if (*m->reason)
         json_pair_cstr(w, "reason", m->reason);
     json_pair_int(w, "ramMB", m->ram_mb);
@@ -396,8 +447,29 @@ _Static_assert(VM_START_RAM_MB_USUAL == VM_RAM_DEFAULT_MB &&
                    VM_START_RAM_MB_MOST == VM_RAM_MAX_MB,
                "sizes are declared as they are");
 
+/* What vm.start is asked for, besides the machine's sizes. */
+struct start_request {
+    bool network, keep, plain;
+    uint32_t ram_mb; /* 0: nothing was said */
+    struct str name;
+    struct machine_mounts mounts;
+};
+
+static bool check_request(const struct machine_use *u, const struct start_request *x,
+                          struct err *e)
+{
+    if (x->keep != (x->name.n > 0))
+        return err_set(e, ERR_INVALID,
+                       "keep: true and a name are given together; nothing was started");
+    if (x->keep && x->mounts.count)
+        return err_set(e, ERR_INVALID,
+                       "a machine that is kept has no mounts that stay; give them to "
+                       "vm.exec; nothing was started");
+    return !x->keep || (vm_saved_check_name(x->name, e) && machine_may_save(u, e));
+}
+
 static bool read_options(const struct machine_use *u, const struct json *options,
-                         struct vm_options *o, bool *network, struct err *e)
+                         struct vm_options *o, struct start_request *x, struct err *e)
 {
     const struct vm_policy *p = u->policy;
     struct json_iter it = json_iter(options);
@@ -408,7 +480,7 @@ static bool read_options(const struct machine_use *u, const struct json *options
             continue;
         } else if (str_is(it.key, "ramMB")) {
             ok = read_size("ramMB", it.value, VM_RAM_MIN_MB, p->ram_mb, &n, e);
-            o->ram_mb = (uint32_t)n;
+            o->ram_mb = x->ram_mb = (uint32_t)n;
         } else if (str_is(it.key, "diskMB")) {
             ok = read_size("diskMB", it.value, 1, p->disk_mb, &n, e);
             o->disk_bytes = n << 20;
@@ -416,14 +488,22 @@ static bool read_options(const struct machine_use *u, const struct json *options
             ok = read_size("cpuSeconds", it.value, 1, p->cpu_seconds, &n, e);
             o->cpu_ns = n * 1000000000;
         } else if (str_is(it.key, "network")) {
-            ok = read_flag("network", it.value, network, "nothing was started", e);
+            ok = read_flag("network", it.value, &x->network, "nothing was started", e);
+        } else if (str_is(it.key, "keep")) {
+            ok = read_flag("keep", it.value, &x->keep, "nothing was started", e);
+        } else if (str_is(it.key, "plain")) {
+            ok = read_flag("plain", it.value, &x->plain, "nothing was started", e);
+        } else if (str_is(it.key, "name") && json_is(it.value, JSON_STRING)) {
+            x->name = json_str(it.value);
+        } else if (str_is(it.key, "mounts")) {
+            ok = machine_mounts_read(&x->mounts, it.value, u->call->arena, e);
         } else {
             ok = call_option_unknown(it.key, VM_START_KEYS, "nothing was started", e);
         }
         if (!ok)
             return false;
     }
-    return true;
+    return check_request(u, x, e);
 }
 
 /* A caller's first machine becomes the default; of two started at once, one does. */
@@ -468,6 +548,17 @@ static struct vm *start(struct machine_use *u, struct vm_options *o, struct err 
     return enter(u, m, net);
 }
 
+static struct vm *start_as_asked(struct machine_use *u, struct vm_options *o,
+                                 const struct start_request *x, struct err *e)
+{
+    if (!x->plain && !machine_from_default(u, x->ram_mb, o, e))
+        return NULL;
+    scoped(vm_copy_drop) struct vm_copy *from = o->from;
+    if (!x->keep)
+        return start(u, o, e);
+    return may_any(u, e) ? find_kept(u, x->name, true, o, e) : NULL;
+}
+
 bool machines_start(const struct tool_call *c, const struct json *options,
                     struct json_writer *out, struct err *e)
 {
@@ -475,33 +566,60 @@ bool machines_start(const struct tool_call *c, const struct json *options,
     enum permission word;
     uint64_t begun_ns = os_mono_ns();
     bool ok = machine_use_begin(&u, c, "vm.start", &word, e);
-    struct vm_options o = ok ? usual(&u) : (struct vm_options){0};
-    bool network = false;
+    struct vm_options o = ok ? machine_use_options(&u) : (struct vm_options){0};
+    struct start_request x = {0};
     scoped(vm_release) struct vm *m =
-        ok && read_options(&u, options, &o, &network, e) &&
-                machine_use_permitted(&u, PERMISSION_ALWAYS, network, options, e)
-            ? start(&u, &o, e)
+        ok && read_options(&u, options, &o, &x, e) &&
+                machine_use_permitted(&u, x.mounts.count ? word : PERMISSION_ALWAYS,
+                                      x.network, options, e)
+            ? start_as_asked(&u, &o, &x, e)
             : NULL;
     struct vm_info info = {0};
-    if (m && network)
+    bool shown = m && machine_mounts_stay(&x.mounts, c, m, e);
+    if (m && !shown) /* as if it had not started */
+        vm_stop(m);
+    if (shown && x.network)
         machine_net_open(machine_net_of(m));
-    if (m) {
+    if (shown) {
         vm_get_info(m, &info);
-        put_machine(&info, out);
+        machine_put(&info, out);
     }
     machine_account(c, &(struct machine_operation){.call = "vm.start",
                                                    .machine = m ? info.handle : "",
                                                    .outcome = e->code,
                                                    .wall_ns = os_mono_ns() - begun_ns});
-    return m != NULL && buf_check(out->out, "the answer", e);
+    return shown && buf_check(out->out, "the answer", e);
 }
 
 /* ---- ending ------------------------------------------------------------------------ */
 
+/* One that is frozen is not started for that. */
+static void note_named(void *arg, const struct vm_info *m)
+{
+    struct first *first = arg;
+    if (m->state == VM_STATE_RUNNING && !strcmp(m->name, first->name))
+        memcpy(first->handle, m->handle, VM_HANDLE);
+}
+
+static struct vm *find_to_end(const struct machine_use *u, struct str handle,
+                              struct err *e)
+{
+    struct first named = {0};
+    if (!is_name(handle))
+        return vm_find(u->all, str_of(u->owner), handle, NULL, e);
+    (void)snprintf(named.name, sizeof named.name, "%.*s", STR_ARGS(handle));
+    vm_list(u->all, str_of(u->owner), note_named, &named);
+    if (*named.handle)
+        return vm_find(u->all, str_of(u->owner), str_of(named.handle), NULL, e);
+    err_set(e, ERR_NOT_FOUND, "no machine \"%s\" of yours runs in this session",
+            named.name);
+    return NULL;
+}
+
 static bool end_session(const struct machine_use *u, struct str handle,
                         struct str session, struct json_writer *out, struct err *e)
 {
-    scoped(vm_release) struct vm *m = vm_find(u->all, str_of(u->owner), handle, NULL, e);
+    scoped(vm_release) struct vm *m = find_to_end(u, handle, e);
     if (!m || !vm_session_close(m, session, e))
         return false;
     json_open_object(out);
@@ -515,11 +633,17 @@ static bool end_session(const struct machine_use *u, struct str handle,
 static bool end_machine(const struct machine_use *u, struct str handle,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vm_release) struct vm *m = vm_find(u->all, str_of(u->owner), handle, NULL, e);
+    scoped(vm_release) struct vm *m = find_to_end(u, handle, e);
     if (!m)
         return false;
-    vm_stop(m);
+    bool kept = *vm_kept_name(m) != '\0';
+    if (kept && !vm_freeze(m, e))
+        return false;
+    if (!kept)
+        vm_stop(m);
     json_open_object(out);
+    if (kept)
+        json_pair_cstr(out, "name", vm_kept_name(m));
     json_pair_cstr(out, "machine", vm_handle(m));
     json_pair_bool(out, "stopped", true);
     json_close(out);
@@ -572,7 +696,7 @@ bool machines_stop(const struct tool_call *c, const struct json *options,
 
 static void list_one(void *arg, const struct vm_info *m)
 {
-    put_machine(m, arg);
+    machine_put(m, arg);
 }
 
 bool machines_list(const struct tool_call *c, struct json_writer *out, struct err *e)

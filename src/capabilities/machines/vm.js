@@ -13,6 +13,10 @@
   const asked = (first, second) => {
     const options = isObject(first) ? { ...first } : { ...(second ?? {}), command: first };
     if (isBytes(options.stdin)) options.stdin = { base64: bytesOf(options.stdin).toBase64() };
+    if (isObject(options.files))
+      options.files = Object.fromEntries(
+        Object.entries(options.files).map(([name, v]) => [name, isBytes(v) ? { base64: bytesOf(v).toBase64() } : v]),
+      );
     return options;
   };
 

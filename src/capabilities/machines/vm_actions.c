@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "machines/internal.h"
+#include "machines/machine_copies.h"
+#include "machines/machine_files.h"
 #include "machines/machines.api.h"
 #include "machines/machines.h"
 #include "results/results.h"
@@ -131,14 +133,16 @@ static const struct capability_part part = {
     .name = "Linux machine",
     .how = "a person installs it with 'make vm' in Cloche's own folder"};
 
-const struct capability machines_capability = {.calls = CALLS(&vm_calls),
-                                               .actions = ACTIONS(&machines),
-                                               .routes = ROUTES(&vm_routes),
-                                               .open = machines_open,
-                                               .close = machines_close,
-                                               .metrics = machines_metrics,
-                                               .doctor = check_machine,
-                                               .meant = machine_meant,
-                                               .part = &part,
-                                               .records = RECORDS(&machines_record),
-                                               .policies = POLICIES(&machines_policy)};
+const struct capability machines_capability = {
+    .calls = CALLS(&vm_calls, &vm_copy_calls, &vm_file_calls),
+    .actions = ACTIONS(&machines, &vm_copy_actions, &machine_file_actions),
+    .routes = ROUTES(&vm_routes, &vm_file_routes),
+    .open = machines_open,
+    .close = machines_close,
+    .metrics = machines_metrics,
+    .doctor = check_machine,
+    .meant = machine_meant,
+    .part = &part,
+    .records = RECORDS(&machines_record),
+    .use = machine_use_listed,
+    .policies = POLICIES(&machines_policy)};

@@ -95,6 +95,90 @@ static bool route_unexpose(struct route_call *c, struct err *e)
     return arguments && answer_action(c, "vm_expose", arguments, e);
 }
 
+/* ---- copies ------------------------------------------------------------------------- */
+
+static void put_members(const struct json *body, struct json_writer *w)
+{
+    struct json_iter it = json_iter(body);
+    while (json_next(&it)) {
+        json_key_str(w, it.key);
+        json_put(w, it.value);
+    }
+}
+
+/* Answers by an action that starts a machine; `name`: of a snapshot, or nothing. */
+static bool start_copy(struct route_call *c, const char *action, const char *name,
+                       struct err *e)
+{
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
+    struct json_writer w = json_writer(&text);
+    char path[80];
+    json_open_object(&w);
+    put_members(c->body, &w);
+    if (name)
+        json_pair_str(&w, name, str_cut(c->values[0], 100));
+    else
+        put_machine_of(c, &w);
+    json_close(&w);
+    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    if (!arguments || !answer_action(c, action, arguments, e))
+        return false;
+    const struct json *said = json_read(buf_view(&c->out->body), c->arena, e);
+    (void)snprintf(path, sizeof path, "/vm/%.*s",
+                   STR_ARGS(str_cut(json_str(json_get(said, "machine")), 60)));
+    return said && route_header(c, "Location", str_of(path), e);
+}
+
+static bool route_fork(struct route_call *c, struct err *e)
+{
+    return start_copy(c, "vm_fork", NULL, e);
+}
+
+static bool route_restore(struct route_call *c, struct err *e)
+{
+    return start_copy(c, "vm_restore", "name", e);
+}
+
+static bool route_snapshots(struct route_call *c, struct err *e)
+{
+    if (!answer_action(c, "vm_snapshots", NULL, e))
+        return false;
+    const struct json *said = json_read(buf_view(&c->out->body), c->arena, e);
+    buf_clear(&c->out->body);
+    struct json_writer w = route_writer(c);
+    json_put(&w, json_get(said, "snapshots"));
+    return said != NULL;
+}
+
+static bool route_snapshot(struct route_call *c, struct err *e)
+{
+    char path[120];
+    if (!answer_action(c, "vm_snapshot", c->body, e))
+        return false;
+    const struct json *said = json_read(buf_view(&c->out->body), c->arena, e);
+    (void)snprintf(path, sizeof path, "/vm/snapshots/%.*s",
+                   STR_ARGS(str_cut(json_str(json_get(said, "name")), 64)));
+    return said && route_header(c, "Location", str_of(path), e);
+}
+
+static bool route_remove_snapshot(struct route_call *c, struct err *e)
+{
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    json_pair_str(&w, "delete", str_cut(c->values[0], 100));
+    json_close(&w);
+    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    if (!arguments || !answer_action(c, "vm_snapshots", arguments, e))
+        return false;
+    buf_clear(&c->out->body);
+    struct json_writer out = route_writer(c);
+    json_open_object(&out);
+    json_pair_str(&out, "deleted", str_cut(c->values[0], 100));
+    json_close(&out);
+    return buf_check(&c->out->body, "the answer", e);
+}
+
 #define MACHINES "/vm"
 
 static const struct route_schema schemas[] = {COMPONENTS};
@@ -135,6 +219,35 @@ static const struct route rows[] = {
            "answer, until the machine ends. The policy, or a person, has to allow it."),
      .run = route_expose, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
      .body = "PortOptions", .answer = "ExposedPort", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/{machine}/fork"), .operation = "forkMachine",
+     .summary = "Copies a running Linux machine, in milliseconds",
+     TELLS("Both go on from here, and neither sees what the other writes. Commands that "
+           "run are ended in the copy."),
+     .run = route_fork, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
+     .body = "CopyOptions", .answer = "Machine", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("GET", MACHINES "/snapshots"), .operation = "listMachineSnapshots",
+     .summary = "The caller's saved Linux machines",
+     TELLS("Snapshots, and machines that are kept, as they were last frozen."),
+     .run = route_snapshots, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .answer = "MachineSnapshot[]", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/snapshots"), .operation = "saveMachine",
+     .summary = "Saves a Linux machine under a name, with its memory and disk",
+     TELLS("Each further machine of the caller begins with the one named \"default\"."),
+     .run = route_snapshot, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
+     .body = "SnapshotOptions", .answer = "MachineSnapshot",
+     .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/snapshots/{name}/restore"), .operation = "restoreMachine",
+     .summary = "Starts a Linux machine from a snapshot",
+     TELLS(
+         "It continues where the snapshot was made. Connections of the past are reset."),
+     .run = route_restore, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
+     .body = "CopyOptions", .answer = "Machine", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("DELETE", MACHINES "/snapshots/{name}"), .operation = "removeMachineSnapshot",
+     .summary = "Removes a saved Linux machine",
+     TELLS("The snapshot of that name or, if there is none, the machine that is kept "
+           "under it and does not run."),
+     .run = route_remove_snapshot, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .answer = "RemovedSnapshot", .parameters = MACHINE_PARAMETERS},
     {ROUTE("DELETE", MACHINES "/{machine}/ports/{port}"), .operation = "closePort",
      .summary = "Exposes it no more",
      TELLS("Connections that are open stay until they end."), .run = route_unexpose,

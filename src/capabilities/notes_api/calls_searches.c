@@ -17,6 +17,12 @@ static bool call_by_text(struct calling *x, struct json_writer *out, struct err 
     return vault && notes_search_by_text(vault, json_at(x->args, 0), out, e);
 }
 
+static bool call_tasks(struct calling *x, struct json_writer *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && notes_tasks(vault, json_at(x->args, 0), out, e);
+}
+
 static bool call_sql(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(vault_close) struct vault *vault = read_vault(x, e);
@@ -57,6 +63,15 @@ static const struct host_call rows[] = {
      .details = "Like notes.search, but quotes and operators are plain text.",
      .example = "await notes.searchByText('what he said: \"never\"')",
      .words = "plain literal words searchNotesByText"},
+    {CALL(.name = "notes.tasks", .slow = true), .signature = NOTES_TASKS_SIGNATURE,
+     .summary = "tasks of all notes ('- [ ] call Ann'), those that are due first",
+     .call = call_tasks, .level = LEVEL_FULL, .filter = FILTER_OPTIONS, STEADY_QUESTION,
+     .details =
+         "status is open by default. tag is one of the task's own line, or one beneath it. due_before and due_after are days and exclude themselves. Dates and priorities are read in the signs of Obsidian's Tasks, in inline fields ([due:: 2026-12-01]) and as Logseq writes them (TODO, DEADLINE). Those without a date come last, by path and line. limit is 1,000 by default.",
+     .errors = "InvalidInput: names the option and what it accepts.",
+     .example = "const late = await notes.tasks({due_before: '2026-12-01'});\n"
+                "return late.map((task) => `${task.note_id}: ${task.text}`)",
+     .words = "todo checkbox checklist due deadline open done overdue action items"},
     {CALL(.name = "notes.searchSQL", .slow = true),
      .signature = NOTES_SEARCH_SQL_SIGNATURE,
      .summary = "one SELECT (SQLite) over views of the vault; it can change nothing",
@@ -67,7 +82,7 @@ static const struct host_call rows[] = {
          "Views: notes(id, uid, title, type, path, filename, created, updated, size, "
          "content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, "
          "value, type), links(source_note_id, target_note_id, target, link_text, link_type, "
-         "line), hierarchy(parent_id, child_id, position), types(name, note_count, updated). "
+         "line), hierarchy(parent_id, child_id, position), tasks(note_id, line, status, mark, text, tags, due, scheduled, start, finished, priority), types(name, note_count, updated). "
          "Times are ISO texts; notes.tags and notes.metadata are JSON for json_extract() and "
          "json_each(). params fill ? or :name. limit is 1,000 rows, at most 10,000; timeout "
          "is 3,000 ms, at most 10,000.",

@@ -101,6 +101,16 @@ static bool call_restore(struct calling *x, struct json_writer *out, struct err 
     return guarded(x, "notes.restore", notes_restore, out, e);
 }
 
+static bool call_rename_tag(struct calling *x, struct json_writer *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *o = call_options(x->args, "notes.renameTag", e);
+    if (!vault || !o || !notes_rename_tag(vault, o, out, e))
+        return false;
+    seen_note(x, false);
+    return true;
+}
+
 static bool call_undo(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(vault_close) struct vault *vault = own_vault(x, e);
@@ -192,6 +202,18 @@ static const struct host_call rows[] = {
                 "await notes.updateSection({identifier: 'meeting/Standup', "
                 "heading: 'Actions', content: '- call Ann', mode: 'append'})",
      .words = "heading append prepend insert chapter part edit h2 property add"},
+    {CALL(.name = "notes.renameTag", .writes = true, .slow = true),
+     .signature = NOTES_RENAME_TAG_SIGNATURE,
+     .summary = "gives a tag another name in all notes, as one change",
+     .call = call_rename_tag, .level = LEVEL_FULL, .reviewed = true,
+     .details =
+         "Tags of the frontmatter and #tags of the text, whatever their case, and those beneath it: with project, project/active becomes the new tag's. Everything else in the notes stays byte for byte. A note that has both tags has the new one twice.",
+     .errors =
+         "NotFound: no note has it. InvalidInput: new_tag is no tag. Conflict: a note "
+         "changed meanwhile; nothing was written.",
+     .example = "const {notes: count} = await notes.renameTag({tag: 'todo', new_tag: "
+                "'task', dry_run: true})",
+     .words = "tags retag rename replace label keyword merge"},
     {CALL(.name = "notes.batch", .writes = true, .slow = true),
      .signature = NOTES_BATCH_SIGNATURE,
      .summary = "several changes of notes, all or nothing", .call = call_batch,

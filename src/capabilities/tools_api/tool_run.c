@@ -4,7 +4,7 @@
 #include "client/client.h"
 #include "effect/effect.h"
 #include "os/os.h"
-#include "tools_api/tool_vault.h"
+#include "programs/tool_vault.h"
 #include "tools_api/tooling.h"
 #include "tools_api/tools.api.h"
 #include "tools_api/tools_api.h"

@@ -75,7 +75,6 @@ bool actions_tools(struct actions *a, const struct caller *who, struct str name,
                    struct buf *out, struct err *e);
 /* Runs of tools, in audit records. */
 extern const struct account_list tools_record;
-#define TOOL_VAULT "/vault" /* the mount point */
 /* Writes members of an open object: name, version, description, category, parameters ...
  * `whole`: all of them; else those that a call needs. */
 void tooling_describe(const struct tool *t, bool whole, struct json_writer *out);

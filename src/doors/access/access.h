@@ -1,7 +1,7 @@
 /* access/access.h - who may come in over HTTP: tokens, what they grant, and how much of
  * the server one caller may have at a time.
  *
- * A person makes a token at the terminal and sees it once; its hash is kept in
+ * A person makes a token, at the terminal or on the page, and sees it once; its hash is kept in
  * tokens.json in the user's configuration folder. A running server looks at that file
  * at every request: a token that was revoked is refused from the next one on, and what it
  * still has open is ended by who asks access_stands(). A file that cannot be believed
@@ -40,6 +40,9 @@ bool token_revoke(const char *which, char name[static TOKEN_NAME_MAX + 1], struc
  * "revoked", "last_used"}]; times are null where there is none; never a hash. */
 bool tokens_list(struct json_writer *out, struct err *e);
 
+/* "30d", "12h", "90m" from now, at most 3650d, or "never", which is 0; ms since 1970. false
+ * and ERR_INVALID. */
+bool expiry_read(const char *text, int64_t *out_ms, struct err *e);
 /* "read,write"; false and ERR_INVALID says which there are. */
 bool scopes_read(const char *text, unsigned *out, struct err *e);
 

@@ -196,3 +196,29 @@ void store_close(struct store *s)
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
+
+#define MINUTES_MOST (3650ll * 24 * 60)
+
+bool expiry_read(const char *text, int64_t *out_ms, struct err *e)
+{
+    static const struct {
+        char letter;
+        long long minutes;
+    } units[] = {{'m', 1}, {'h', 60}, {'d', 24 * 60}};
+    *out_ms = 0;
+    if (!strcmp(text, "never"))
+        return true;
+    size_t digits = strspn(text, "0123456789");
+    long long n = digits && digits <= 7 ? strtoll(text, NULL, 10) : 0;
+    for (size_t i = 0; i < LENGTH(units) && n; i++) {
+        if (text[digits] != units[i].letter || text[digits + 1] ||
+            n * units[i].minutes > MINUTES_MOST)
+            continue;
+        *out_ms = os_real_ms() + n * units[i].minutes * 60000;
+        return true;
+    }
+    return err_set(e, ERR_INVALID,
+                   "'%.40s' is not a time of expiry; 30d, 12h or 90m (at most 3650d) "
+                   "and 'never' are accepted",
+                   text);
+}

@@ -16,7 +16,7 @@
 
 struct approvals_command {
     const char *words[3]; /* the verb, and which */
-    const char *remember, *url;
+    const char *remember, *reason, *url;
     bool json, follow, help;
     struct approvals *store;
 };
@@ -127,12 +127,14 @@ static bool approval_decide(struct approvals_command *c, bool allow, struct err 
                        "--remember goes with allow, and call, session and always are "
                        "accepted, not '%.40s'",
                        c->remember);
+    if (c->reason && allow)
+        return err_set(e, ERR_INVALID, "--reason goes with deny");
     struct ward *ward = NULL;
     scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
     scoped_toolbox struct toolbox box = {0};
     if (!g || !toolbox_open(&box, e) ||
         !desk_decide(g, c->store, box.catalogue, &tool_progress, str_of(c->words[1]),
-                     allow, memory, "terminal", e))
+                     allow, memory, str_of(c->reason ? c->reason : ""), "terminal", e))
         return false;
     printf("%s %s%s%s\n", c->words[1], allow ? "allowed" : "denied",
            allow ? ", for " : "",
@@ -179,6 +181,8 @@ int command_approvals(int argc, char **argv)
         OPTION_VALUE(
             "--remember", &c.remember, "HOW",
             "with allow: for this call (call, the default), this session, or always"),
+        OPTION_VALUE("--reason", &c.reason, "TEXT",
+                     "with deny: why, which the agent is told (at most 300 bytes)"),
         OPTION_FLAG("--follow", &c.follow, "with list: print what comes, as it comes"),
         OPTION_VALUE("--url", &c.url, "URL",
                      "with link: of which server (the one that was started last)"),

@@ -23,7 +23,8 @@ static bool request(struct asking *a, const char *method, const char *target,
     const char *copy = arena_copy(a->arena, cloche_text_at(out), n, e);
     a->body = (struct str){copy, n};
     a->answer = copy ? json_read(a->body, a->arena, e) : NULL;
-    if (!a->answer || status < 400)
+    bool evaluated = json_is(json_get(a->answer, "errorDetails"), JSON_OBJECT);
+    if (!a->answer || status < 400 || evaluated)
         return a->answer != NULL;
     struct str detail = json_str(json_get(a->answer, "detail"));
     return err_set(e,
@@ -83,6 +84,41 @@ bool asking_ask(struct asking *a, const char *method, const char *path, const ch
 {
     const char *target = arena_printf(a->arena, e, "%s%s", a->base, path);
     return target && request(a, method, target, body, e);
+}
+
+static enum err_code code_of(struct str told)
+{
+    return str_is(told, "INVALID")     ? ERR_INVALID
+           : str_is(told, "NOT_FOUND") ? ERR_NOT_FOUND
+           : str_is(told, "CONFLICT")  ? ERR_CONFLICT
+                                       : ERR_IO;
+}
+
+bool asking_evaluate(struct asking *a, const char *code, const char *context,
+                     struct err *e)
+{
+    scoped_buf struct buf body = buf_of(ARENA_MAX / 8);
+    struct json_writer w = json_writer(&body);
+    json_open_object(&w);
+    json_pair_cstr(&w, "code", code);
+    json_pair_raw(&w, "context", str_of(context));
+    json_close(&w);
+    if (!buf_check(&body, "the request", e) ||
+        !asking_ask(a, "POST", "/evaluate", buf_cz(&body), e))
+        return false;
+    const struct json *why = json_get(a->answer, "errorDetails");
+    if (json_is(why, JSON_OBJECT))
+        return err_set(e, code_of(json_str(json_get(why, "code"))), "%.*s",
+                       STR_ARGS(str_cut(json_str(json_get(why, "message")), 900)));
+    a->answer = json_get(a->answer, "result");
+    scoped_buf struct buf text = buf_of(ARENA_MAX / 8);
+    struct json_writer shown = json_writer(&text);
+    json_put(&shown, a->answer);
+    const char *copy = buf_check(&text, "the answer", e)
+                           ? arena_copy(a->arena, text.at, text.n, e)
+                           : NULL;
+    a->body = (struct str){copy, text.n};
+    return copy != NULL;
 }
 
 void asking_put(struct buf *path, const char *name, const char *value)

@@ -7,6 +7,7 @@
 #include "json/json.h"
 
 #define ASK_WORDS_MAX 32u
+#define ASK_TEXT_MAX (32u << 20) /* bytes of a note that a command writes */
 
 struct asking {
     struct cloche *c;
@@ -34,6 +35,10 @@ int asking_run(struct asking *a, struct option_use *use,
                bool (*run)(void *command, struct err *e), void *command, int argc,
                char **argv);
 
+/* Evaluates a program of the API over the vault, which sees the JSON `context` (an object) as
+ * variables; its result is a->answer, its failure *e. One call of the log, whatever it did. */
+bool asking_evaluate(struct asking *a, const char *code, const char *context,
+                     struct err *e);
 /* `path` stands behind the workspace's. `body` may be NULL; "*" is If-Match for a POST without
  * one. false and *e: its problem. */
 bool asking_ask(struct asking *a, const char *method, const char *path, const char *body,

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,12 +82,38 @@ static void print_named(const char *title, const struct json *text, size_t most)
     print_word(str_cut(json_str(text), most));
 }
 
+/* "tcp example.org:443 success, 120 bytes sent, 4500 received; machine vm_xFq..." */
+static void print_connection(const struct json *r)
+{
+    const struct json *name = json_get(r, "name");
+    struct str to = json_str(name ? name : json_get(r, "address"));
+    bool v6 = memchr(to.at, ':', to.n) != NULL;
+    if (json_get(r, "port")) {
+        print_word(json_str(json_get(r, "protocol")));
+        fputs(v6 ? " [" : " ", stdout);
+        print_text(to);
+        printf("%s:%lld", v6 ? "]" : "", (long long)json_int(json_get(r, "port"), 0));
+    } else
+        print_word(to);
+    print_word(json_str(json_get(r, "result")));
+    if (json_get(r, "sent_bytes"))
+        printf(", %lld bytes sent, %lld received",
+               (long long)json_int(json_get(r, "sent_bytes"), 0),
+               (long long)json_int(json_get(r, "received_bytes"), 0));
+    print_named("; machine", json_get(r, "machine"), SIZE_MAX);
+    print_named(";", json_get(r, "why"), SIZE_MAX);
+}
+
 static void print_event(const struct json *r)
 {
     static const char *const about[] = {"kind", "why", "policy", "action", "call", "key"};
+    struct str event = json_str(json_get(r, "event"));
+    bool connection = str_is(event, "connection");
     print_caller(r);
-    print_word(json_str(json_get(r, "event")));
-    for (size_t i = 0; i < LENGTH(about); i++)
+    print_word(event);
+    if (connection)
+        print_connection(r);
+    for (size_t i = 0; !connection && i < LENGTH(about); i++)
         if (json_get(r, about[i]))
             print_word(json_str(json_get(r, about[i])));
     fputc('\n', stdout);

@@ -9,6 +9,8 @@
 #include "capability/capability.h"
 #include "catalogue/catalogue.h"
 #include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "engine/engine.h"
 #include "lazy/lazy.h"
 
@@ -23,11 +25,25 @@ static const struct command {
     {"mcp", "[--vault DIR]", "serve an MCP client over stdio", .serve = command_mcp},
     {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP and REST over HTTP",
      .serve = command_serve},
+    {"service", "install | status | remove", "cloche serve as a user service of systemd",
+     .run = command_service},
     {"connect", "[CLIENT] [--vault DIR]", "add this server to an MCP client's settings",
      .run = command_connect},
     {"search", "WORDS...", "find notes by their words", .run = command_search},
     {"get", "NOTE", "print a note", .run = command_get},
     {"ls", "[--type TYPE]", "list notes", .run = command_ls},
+    {"links", "NOTE | --broken", "what links to a note and where it links",
+     .run = command_links},
+    {"tags", "[rename TAG NEW]", "all tags, and how many notes have them",
+     .run = command_tags},
+    {"tasks", "[WORDS] [--due-before DATE]", "open tasks of all notes",
+     .run = command_tasks},
+    {"new", "TITLE [TEXT | -]", "make a note", .run = command_new},
+    {"edit", "NOTE", "edit a note in your editor", .run = command_edit},
+    {"open", "NOTE", "open a note in Obsidian or its program", .run = command_open},
+    {"mv", "NOTE [FOLDER/][TITLE]", "rename or move a note, with the links to it",
+     .run = command_mv},
+    {"rm", "NOTE...", "move notes to the trash", .run = command_rm},
     {"log", "[--since TIME] [--diff]", "which calls changed notes", .run = command_log},
     {"undo", "CALL | --since TIME | --agent NAME", "undo calls", .run = command_undo},
     {"history", "NOTE", "the revisions of a note", .run = command_history},
@@ -80,6 +96,18 @@ static void fill_streams(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         (void)close(fd);
+}
+
+static int describe_all(void)
+{
+    struct subcommand rows[LENGTH(commands)];
+    for (size_t i = 0; i < LENGTH(commands); i++)
+        rows[i] = (struct subcommand){.name = commands[i].name,
+                                      .words = commands[i].words,
+                                      .help = commands[i].help};
+    subcommands_describe(rows, LENGTH(rows),
+                         "a safe place for an agent to work over your Markdown notes");
+    return EXIT_DONE;
 }
 
 static int run_command(const char *name, int argc, char **argv,
@@ -136,6 +164,8 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }
+    if (!strcmp(name, OPTION_DESCRIBE)) /* nor is this: see dev/manual */
+        return describe_all();
     if (!strcmp(name, "compile-module")) /* not for people */
         return compile_module(argc, argv);
     if (!strcmp(name, "make-ready")) /* nor this: part of the build */

@@ -12,6 +12,7 @@
 #include "os/os.h"
 #include "services/services.h"
 #include "vm/commands.h"
+#include "vm/copies.h"
 
 /* ---- words ---------------------------------------------------------------------- */
 
@@ -28,6 +29,12 @@ size_t machine_rows(struct machine_words *w, bool timeout,
         OPTION_VALUE("--allow-host", w->allow, "HOST...", "it reaches this one, too"),
         OPTION_VALUE("--publish", w->publish, "[[ADDRESS:]PORT:]PORT...",
                      "its second port is reached at the first one of this computer"),
+        OPTION_VALUE("--mount", w->mounts, "HOST:/GUEST[:ro]...",
+                     "it sees this folder of this computer there"),
+        OPTION_VALUE("--from", &w->from, "NAME",
+                     "it begins with this snapshot; image: with none"),
+        OPTION_VALUE("--save", &w->save, "NAME",
+                     "saves it as this snapshot, if the command ends with 0"),
         OPTION_FLAG("--help", &w->help, "this list"),
         OPTION_VALUE("--timeout", &w->timeout, "MS",
                      "ends the command, with exit code 124"),
@@ -119,26 +126,47 @@ void machine_words_done(struct machine_words *w)
 
 /* ---- the machine ------------------------------------------------------------------ */
 
-bool machine_box_open(struct machine_box *b, const struct machine_words *w, struct err *e)
+bool machine_box_begin(struct machine_box *b, struct err *e)
 {
-    struct vm_options options = w->options;
     b->guests = services_guest_dir(e);
     if (!b->guests)
         return false;
-    b->network = machine_network_open(w, e);
-    if (!b->network)
-        return false;
-    options.network = machine_network_of(b->network);
     must(asprintf(&b->ahead, "%s/ahead", b->guests) > 0);
     must(asprintf(&b->image, "%s/../vm", b->guests) > 0);
     b->cache = os_cache_path("machines");
     b->engine = engine_open(&(struct engine_options){.ahead = b->ahead}, e);
     if (!b->engine)
         return false;
-    b->all = vms_open(&(struct vms_options){
-        .engine = b->engine, .image = b->image, .cache = b->cache, .certificates = true});
+    b->copies = machine_copies_path();
+    b->all = vms_open(&(struct vms_options){.engine = b->engine,
+                                            .image = b->image,
+                                            .cache = b->cache,
+                                            .copies = b->copies,
+                                            .certificates = true});
+    return true;
+}
+
+bool machine_box_open(struct machine_box *b, const struct machine_words *w, struct err *e)
+{
+    struct vm_options options = w->options;
+    b->network = machine_network_open(w, e);
+    if (!b->network || !machine_box_begin(b, e) ||
+        !machine_copy_from(b->all, w, &options, e))
+        return false;
+    scoped(vm_copy_drop) struct vm_copy *from = options.from;
+    options.network = machine_network_of(b->network);
     b->machine = vm_start(b->all, STR("terminal"), &options, e);
-    return b->machine && machine_publish(b->machine, w->publish, e);
+    return b->machine && machine_mount(b->machine, w->mounts, e) &&
+           machine_publish(b->machine, w->publish, e);
+}
+
+int machine_box_save(struct machine_box *b, const struct machine_words *w, int exit)
+{
+    struct err e = {0};
+    if (!w->save || exit != 0 || machine_copy_save(b->all, b->machine, w->save, &e))
+        return exit;
+    (void)cli_fail(&e);
+    return MACHINE_EXIT_FAILED;
 }
 
 void machine_box_close(struct machine_box *b)
@@ -154,6 +182,7 @@ void machine_box_close(struct machine_box *b)
     free(b->ahead);
     free(b->image);
     free(b->cache);
+    free(b->copies);
 }
 
 bool machine_write(int fd, struct str bytes)
@@ -177,16 +206,29 @@ static const struct subcommand rows[] = {
     {"exec", "[OPTIONS] -- COMMAND [WORDS...]", "run a command in a Linux machine",
      machine_exec},
     {"shell", "[OPTIONS]", "a terminal in one", machine_shell},
+    {"ports", "[--json]", "the machines of your servers, and their exposed ports",
+     ports_command_list},
+    {"expose", "MACHINE PORT [HOSTPORT]", "expose a port of one to this computer",
+     ports_command_expose},
+    {"unexpose", "MACHINE PORT", "close it again", ports_command_unexpose},
+    {"snapshot", "NAME [OPTIONS] -- COMMAND [WORDS...]",
+     "run a command in one, and save the machine", machine_snapshot},
+    {"restore", "NAME [OPTIONS] [-- COMMAND [WORDS...]]",
+     "a command, or a terminal, in a saved one", machine_restore},
+    {"fork", "NAME NEW", "copy a saved one", machine_fork},
+    {"snapshots", "[--delete NAME]", "list the saved ones of all callers",
+     machine_snapshots},
 };
 
 int command_vm(int argc, char **argv)
 {
     const struct subcommands s = {
         .of = "vm",
-        .about = "A Linux machine in WebAssembly that starts in milliseconds: Debian's "
-                 "bash, python3\nand git. It sees no file of this computer, and only the "
-                 "hosts that you name; it ends\nwith the command, and keeps nothing. "
-                 "Servers have their own machines.",
+        .about =
+            "A Linux machine in WebAssembly that starts in milliseconds: Debian's "
+            "bash, python3\nand git. It sees only the folders and hosts that you name; "
+            "it ends with the command,\nand keeps what you save. Servers have their own "
+            "machines.",
         .note = "; docs/machine.md all",
         .rows = rows,
         .count = LENGTH(rows),

@@ -7,6 +7,14 @@
 /* Each reads its own words from argv[2] on and answers the exit code: the command's. */
 int machine_exec(int argc, char **argv);
 int machine_shell(int argc, char **argv);
+int ports_command_list(int argc, char **argv);
+int ports_command_expose(int argc, char **argv);
+int ports_command_unexpose(int argc, char **argv);
+/* machine_copies.c */
+int machine_snapshot(int argc, char **argv);
+int machine_restore(int argc, char **argv);
+int machine_fork(int argc, char **argv);
+int machine_snapshots(int argc, char **argv);
 
 /* Shared by both commands: options, and the words. */
 #define MACHINE_EXIT_FAILED 125  /* no machine, or it failed: as `docker exec` has it */
@@ -16,14 +24,15 @@ struct machine_words {
     const char *env[OPTION_REPEAT + 1];
     const char *allow[OPTION_REPEAT + 1];
     const char *publish[OPTION_REPEAT + 1];
-    const char *cwd, *ram, *disk, *timeout;
+    const char *mounts[OPTION_REPEAT + 1];
+    const char *cwd, *ram, *disk, *timeout, *from, *save;
     bool help, network;
     struct vm_options options;
     uint64_t timeout_ns;
     struct buf command; /* for bash; empty: none was given */
 };
 /* The rows of the options; `timeout` where a command may have one. */
-#define MACHINE_ROWS 9u
+#define MACHINE_ROWS 12u
 size_t machine_rows(struct machine_words *w, bool timeout,
                     struct option_row out[static MACHINE_ROWS]);
 /* Reads the words: behind "--" they are one command's words, as they are; without it one
@@ -53,11 +62,18 @@ void machine_network_report(const struct machine_network *n);
  * vm_expose(). */
 bool machine_publish(struct vm *m, const char *const *publish, struct err *e);
 
+/* ---- what it sees of this computer (machine_mount.c) --------------------------------- */
+
+/* Mounts the folders of --mount. false and *e: ERR_INVALID, or as vm_mount(). */
+bool machine_mount(struct vm *m, const char *const *mounts, struct err *e);
+
 /* The first that was refused (machine_refused.c). */
 struct machine_refusal {
     bool off;            /* neither --network nor --allow-host was given */
     bool never;          /* no option allows it */
     char what[BUF_NAME]; /* as --allow-host takes it; "": nothing was refused */
+    char failed[sizeof(
+        (struct vm_flow){0}.why)]; /* what this computer did not let it do */
 };
 void machine_refused_name(struct machine_refusal *r, const char *name);
 /* false: it is not the first. */
@@ -69,14 +85,26 @@ void machine_refused_report(const struct machine_refusal *r);
 /* A machine of this process alone. */
 struct machine_box {
     struct machine_network *network;
-    char *guests, *ahead, *image, *cache;
+    char *guests, *ahead, *image, *cache, *copies;
     struct engine *engine;
     struct vms *all;
     struct vm *machine;
 };
 bool machine_box_open(struct machine_box *b, const struct machine_words *w,
                       struct err *e);
+/* Without a machine. */
+bool machine_box_begin(struct machine_box *b, struct err *e);
+/* Saves the machine as --save says, where the command ended with 0; its exit code. */
+int machine_box_save(struct machine_box *b, const struct machine_words *w, int exit);
 void machine_box_close(struct machine_box *b); /* one of zeros is fine */
+
+/* ---- copies (machine_copies.c) -------------------------------------------------------- */
+
+char *machine_copies_path(void); /* NULL: there is no place for them. The caller frees */
+/* What --from says, else the snapshot "default": sets o->from, which the caller drops. */
+bool machine_copy_from(struct vms *all, const struct machine_words *w,
+                       struct vm_options *o, struct err *e);
+bool machine_copy_save(struct vms *all, struct vm *m, const char *name, struct err *e);
 
 /* ---- what is typed (machine_typing.c) --------------------------------------------- */
 

@@ -83,8 +83,9 @@ int machine_exec(int argc, char **argv)
         return cli_fail(&e);
     struct machine_box box = {0};
     w.options.cancel = typing_cancel(typing);
-    exit = machine_box_open(&box, &w, &e) ? exec_run(&w, typing, &box)
-                                          : exec_fail(typing, &e);
+    exit = machine_box_open(&box, &w, &e)
+               ? machine_box_save(&box, &w, exec_run(&w, typing, &box))
+               : exec_fail(typing, &e);
     typing_end(take(typing));
     machine_box_close(&box);
     return exit;

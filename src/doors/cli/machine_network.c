@@ -67,7 +67,8 @@ static bool may_resolve(void *arg, const char *name, struct err *why)
 static bool may_connect(void *arg, struct vm_peer *p, struct err *why)
 {
     struct machine_network *n = arg;
-    struct egress_peer q = {p->udp, p->names, p->name_count, p->address, p->port};
+    struct egress_peer q = {(enum egress_kind)p->kind, p->names, p->name_count,
+                            p->address, p->port};
     enum egress_speaks speaks;
     bool may = egress_may_connect(n->rules, &q, 0, &speaks, why);
     p->speaks = (enum vm_speaks)speaks;
@@ -81,6 +82,14 @@ static bool may_speak(void *arg, const struct vm_peer *p, const char *name,
 {
     const struct machine_network *n = arg;
     return egress_may_speak(n->rules, name, p->port, (enum egress_speaks)p->speaks, why);
+}
+
+static void tell(void *arg, const struct vm_flow *f)
+{
+    struct machine_network *n = arg;
+    bool told = f->end == VM_FLOW_FAILED || f->end == VM_FLOW_LIMIT;
+    if (told && *f->why && !*n->refused.failed)
+        (void)snprintf(n->refused.failed, sizeof n->refused.failed, "%s", f->why);
 }
 
 /* What --publish exposes is the person's own choice. */
@@ -104,8 +113,11 @@ static bool proxy(void *arg, int fd)
     return egress_proxy_take(n->proxy, fd, &c);
 }
 
-_Static_assert((int)VM_SPEAKS_HTTP == (int)EGRESS_HTTP &&
-                   (int)VM_SPEAKS_TLS == (int)EGRESS_TLS,
+_Static_assert((int)VM_NET_ECHO == (int)EGRESS_ECHO &&
+                   (int)VM_NET_UDP == (int)EGRESS_DATAGRAMS,
+               "both count alike");
+_Static_assert((int)VM_SPEAKS_HTTP == (int)EGRESS_SPEAKS_HTTP &&
+                   (int)VM_SPEAKS_TLS == (int)EGRESS_SPEAKS_TLS,
                "both count alike");
 
 struct machine_network *machine_network_open(const struct machine_words *w, struct err *e)
@@ -120,6 +132,7 @@ struct machine_network *machine_network_open(const struct machine_words *w, stru
                                      .may_speak = may_speak,
                                      .may_accept = may_accept,
                                      .proxy = proxy,
+                                     .tell = tell,
                                      .arg = n,
                                      .connections_max = CONNECTIONS_MAX,
                                      .per_second = PER_SECOND_MAX,

@@ -32,7 +32,9 @@ bool machine_refused_peer(struct machine_refusal *r, const struct vm_peer *p)
     write_address(p->address, address);
     if (*r->what || (p->name_count && !str_is_name(str_of(host), "-._", BUF_NAME)))
         return false;
-    if (p->udp)
+    if (p->kind == VM_NET_ECHO)
+        (void)snprintf(r->what, most, "icmp://%.200s", host);
+    else if (p->kind == VM_NET_UDP)
         (void)snprintf(r->what, most, "udp://%.200s:%u", host, p->port);
     else if (p->name_count && p->port == 443)
         (void)snprintf(r->what, most, "%.200s", host);
@@ -46,6 +48,8 @@ bool machine_refused_peer(struct machine_refusal *r, const struct vm_peer *p)
 void machine_refused_report(const struct machine_refusal *r)
 {
     const char *what = r->what;
+    if (*r->failed)
+        fprintf(stderr, "cloche: %s\n", r->failed);
     if (!*what)
         return;
     if (r->never)

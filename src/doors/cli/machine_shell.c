@@ -131,8 +131,9 @@ int machine_shell(int argc, char **argv)
     if (typing)
         w.options.cancel = typing_cancel(typing);
     if (typing)
-        exit = machine_box_open(&box, &w, &e) ? shell_run(&w, typing, &box, &e)
-                                              : typing_failed(typing);
+        exit = machine_box_open(&box, &w, &e)
+                   ? machine_box_save(&box, &w, shell_run(&w, typing, &box, &e))
+                   : typing_failed(typing);
     if (e.code)
         fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e.msg)));
     typing_end(take(typing));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "json/json.h"
 
 static const struct option_row *option_find(const struct option_row *rows, size_t count,
                                             const char *word)
@@ -122,9 +123,40 @@ static void options_print(const struct option_use *use)
     }
 }
 
+bool options_describes(int argc, char **argv)
+{
+    return argc > 1 && !strcmp(argv[argc - 1], OPTION_DESCRIBE);
+}
+
+static void describe(const struct option_use *use)
+{
+    scoped_buf struct buf text = buf_of(BUF_LIST);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    json_pair_cstr(&w, "usage", use->usage);
+    json_key(&w, "options");
+    json_open_array(&w);
+    for (size_t i = 0; i < use->count; i++) {
+        json_open_object(&w);
+        json_pair_cstr(&w, "name", use->rows[i].name);
+        if (use->rows[i].argument)
+            json_pair_cstr(&w, "argument", use->rows[i].argument);
+        json_pair_cstr(&w, "help", use->rows[i].help);
+        json_close(&w);
+    }
+    json_close(&w);
+    json_close(&w);
+    cli_put_line(buf_view(&text));
+}
+
 bool options_begin(struct option_use *use, int argc, char **argv, int *exit)
 {
     struct err e = {0};
+    if (options_describes(argc, argv)) {
+        describe(use);
+        *exit = EXIT_DONE;
+        return false;
+    }
     if (!options_read(use->rows, use->count, argc, argv, 2, use->words, use->max,
                       &use->given, &e)) {
         *exit = cli_fail(&e);

@@ -34,8 +34,13 @@ int options_first_word(const struct option_row *rows, size_t count, int argc,
 bool options_number(const char *name, const char *text, long long min, long long max,
                     long long *out, struct err *e);
 
+/* The last word, for dev/manual: help as JSON, of which man pages and completions are made. */
+#define OPTION_DESCRIBE "--describe"
+bool options_describes(int argc, char **argv);
+
 /* A command's first step: reads its own words and, where --help is
- * among them, prints `usage` and the options. true: the command goes on; false: it
+ * among them, prints `usage` and the options; where the last is OPTION_DESCRIBE, the same as
+ * {usage, options: [{name, argument?, help}]}. true: the command goes on; false: it
  * ends with `*exit`. */
 struct option_use {
     const char *usage; /* "cloche eval [OPTIONS] FILE\n\nWhat it does." */

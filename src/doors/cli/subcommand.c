@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "cli/commands.h"
+#include "json/json.h"
 
 static int longer(int n, const char *text)
 {
@@ -29,11 +30,35 @@ static int subcommands_print(const struct subcommands *s, int exit)
     return exit;
 }
 
+void subcommands_describe(const struct subcommand *rows, size_t count, const char *about)
+{
+    scoped_buf struct buf text = buf_of(BUF_LIST);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    json_pair_cstr(&w, "about", about);
+    json_key(&w, "commands");
+    json_open_array(&w);
+    for (size_t i = 0; i < count; i++) {
+        json_open_object(&w);
+        json_pair_cstr(&w, "name", rows[i].name);
+        json_pair_cstr(&w, "words", rows[i].words);
+        json_pair_cstr(&w, "help", rows[i].help);
+        json_close(&w);
+    }
+    json_close(&w);
+    json_close(&w);
+    cli_put_line(buf_view(&text));
+}
+
 int subcommands_run(const struct subcommands *s, int argc, char **argv)
 {
     const char *name = argc > 2 ? argv[2] : "";
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         return subcommands_print(s, EXIT_DONE);
+    if (argc == 3 && options_describes(argc, argv)) {
+        subcommands_describe(s->rows, s->count, s->about);
+        return EXIT_DONE;
+    }
     /* "cloche tool help run" is "cloche tool run --help". */
     char *help[] = {argv[0], argc > 3 ? argv[3] : NULL, (char[]){"--help"}, NULL};
     if (!strcmp(name, "help")) {

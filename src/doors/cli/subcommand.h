@@ -19,6 +19,8 @@ struct subcommands {
     size_t count;
 };
 
+/* Prints {commands: [{name, words, help}]} with what else is given, for dev/manual. */
+void subcommands_describe(const struct subcommand *rows, size_t count, const char *about);
 /* Runs the one that argv[2] names, or prints the help; the exit code. */
 int subcommands_run(const struct subcommands *s, int argc, char **argv);
 

@@ -1,4 +1,4 @@
-/* cloche token: who else may come in over HTTP. Only here are tokens made. */
+/* cloche token: who else may come in over HTTP. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -6,15 +6,14 @@
 #include "caller/caller.h"
 #include "cli/commands.h"
 #include "cli/subcommand.h"
+#include "desk/desk.h"
 #include "guard/guard.h"
-#include "os/os.h"
 #include "vaults/vaults.h"
 #include "json/json.h"
 
 #define LIST_MEMORY ((size_t)64 << 20)
 #define SCOPES_USUAL "read,write,evaluate"
 #define EXPIRES_USUAL "90d"
-#define MINUTES_MOST (3650ll * 24 * 60)
 
 struct token_command {
     const char *words[2]; /* the verb, and which token */
@@ -23,31 +22,6 @@ struct token_command {
 };
 
 /* ---- create ------------------------------------------------------------- */
-
-/* "30d", "12h", "90m" from now; "never". */
-static bool read_expiry(const char *text, int64_t *out, struct err *e)
-{
-    static const struct {
-        char letter;
-        long long minutes;
-    } units[] = {{'m', 1}, {'h', 60}, {'d', 24 * 60}};
-    *out = 0;
-    if (!strcmp(text, "never"))
-        return true;
-    size_t digits = strspn(text, "0123456789");
-    long long n = digits && digits <= 7 ? strtoll(text, NULL, 10) : 0;
-    for (size_t i = 0; i < LENGTH(units) && n; i++) {
-        if (text[digits] != units[i].letter || text[digits + 1] ||
-            n * units[i].minutes > MINUTES_MOST)
-            continue;
-        *out = os_real_ms() + n * units[i].minutes * 60000;
-        return true;
-    }
-    return err_set(e, ERR_INVALID,
-                   "--expires '%.40s' is not a time; 30d, 12h or 90m (at most 3650d) "
-                   "and 'never' are accepted",
-                   text);
-}
 
 /* A misspelt id would be a token that opens nothing. */
 static bool check_vaults(const struct policy_names *vaults, struct err *e)
@@ -67,30 +41,6 @@ static bool check_vaults(const struct policy_names *vaults, struct err *e)
     return true;
 }
 
-/* In the user's own trail, before the token is told. */
-static bool token_record(const char *event, const char *name, const struct token_wish *w,
-                         struct err *e)
-{
-    struct ward *ward;
-    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
-    ward = g ? guard_ward(g, NULL, e) : NULL;
-    if (!ward)
-        return false;
-    struct ward_event told;
-    ward_event_begin(&told, event);
-    json_pair_cstr(&told.out, "why", name);
-    if (w) {
-        json_pair_cstr(&told.out, "level", level_name(w->level));
-        json_pair_int(&told.out, "scopes", w->scopes);
-        json_key(&told.out, "vaults");
-        json_open_array(&told.out);
-        for (size_t i = 0; i < w->vaults.n; i++)
-            json_put_cstr(&told.out, w->vaults.at[i]);
-        json_close(&told.out);
-    }
-    return ward_event_end(&told, ward, NULL, true, e);
-}
-
 static bool create(void *command, struct err *e)
 {
     const struct token_command *c = command;
@@ -104,19 +54,14 @@ static bool create(void *command, struct err *e)
         return err_set(e, ERR_INVALID, "unknown level '%.40s'; use full, limited or zero",
                        c->level);
     if (!scopes_read(c->scopes ? c->scopes : SCOPES_USUAL, &w.scopes, e) ||
-        !read_expiry(c->expires ? c->expires : EXPIRES_USUAL, &w.expires_ms, e))
+        !expiry_read(c->expires ? c->expires : EXPIRES_USUAL, &w.expires_ms, e))
         return false;
     if (!c->unregistered && !check_vaults(&w.vaults, e))
         return false;
-    if (!token_create(&w, text, e))
+    struct ward *ward;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    if (!g || !desk_token_create(g, &w, "terminal", text, e))
         return false;
-    struct err why = {0};
-    if (!token_record("token create", w.name, &w, &why)) {
-        char name[TOKEN_NAME_MAX + 1];
-        (void)token_revoke(w.name, name, e);
-        *e = why;
-        return err_wrap(e, "no token was made, since it could not be recorded");
-    }
     printf("%s\n", text);
     fflush(stdout);
     explicit_bzero(text, sizeof text);
@@ -179,9 +124,9 @@ static bool tokens_print(void *command, struct err *e)
 static bool revoke(void *command, struct err *e)
 {
     const struct token_command *c = command;
-    char name[TOKEN_NAME_MAX + 1];
-    return token_revoke(c->words[1], name, e) &&
-           token_record("token revoke", name, NULL, e);
+    struct ward *ward;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    return g && desk_token_revoke(g, c->words[1], "terminal", e);
 }
 
 /* ---- the command -------------------------------------------------------- */

@@ -9,7 +9,8 @@
 
 /* In the user's own trail: the call's record, where one waits, is in the vault's. */
 static void decision_record(struct ward *w, const struct json *entry, bool allow,
-                            enum approval_memory memory, const char *by)
+                            enum approval_memory memory, struct str reason,
+                            const char *by)
 {
     struct err none = {0};
     struct ward_event told;
@@ -26,6 +27,8 @@ static void decision_record(struct ward *w, const struct json *entry, bool allow
         json_pair(&told.out, "question", json_get(entry, "question"));
     json_pair(&told.out, "request", json_get(entry, "digest"));
     json_pair_cstr(&told.out, "result", allow ? "allowed" : "denied");
+    if (reason.n)
+        json_pair_str(&told.out, "reason", str_cut(reason, APPROVAL_REASON_MAX));
     if (allow)
         json_pair_cstr(&told.out, "remember", approval_memory_name(memory));
     (void)ward_event_end(&told, w, NULL, true, &none);
@@ -72,17 +75,21 @@ static bool decide_install(struct catalogue *c, const struct tool_watch *watch,
 
 bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
                  const struct tool_watch *watch, struct str id, bool allow,
-                 enum approval_memory memory, const char *by, struct err *e)
+                 enum approval_memory memory, struct str reason, const char *by,
+                 struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
     scoped_buf struct buf text = buf_of(ENTRY_MAX);
     struct ward *w = guard_ward(g, NULL, e);
-    if (!w || !approvals_decide(a, id, allow, memory, by, &text, e))
+    if (allow && reason.n)
+        return err_set(e, ERR_INVALID, "a reason goes with a denial");
+    if (!w || !(allow ? approvals_decide(a, id, true, memory, by, &text, e)
+                      : approvals_deny(a, id, reason, by, &text, e)))
         return false;
     const struct json *entry = json_read(buf_view(&text), arena, e);
     if (!entry)
         return false;
-    decision_record(w, entry, allow, memory, by);
+    decision_record(w, entry, allow, memory, reason, by);
     if (str_is(json_str(json_get(entry, "kind")), "install"))
         return decide_install(c, watch, entry, allow, e);
     return !allow || memory != APPROVAL_ALWAYS || allow_always(w, entry, by, e);

@@ -25,12 +25,12 @@ static bool deed_decide(struct desk *d, const struct json *said, struct err *e)
     if (!json_is(allow, JSON_BOOL) ||
         (remember.n && !approval_memory_named(remember, &memory)))
         return err_set(e, ERR_INVALID,
-                       "{id, allow: true | false, remember?: call | session | always} is "
-                       "accepted");
+                       "{id, allow: true | false, remember?: call | session | always, "
+                       "reason?} is accepted");
     const struct tool_watch watch = {desk_compiling, d};
     bool done = desk_decide(d->o.guard, d->o.approvals, d->o.catalogue, &watch,
                             json_str(json_get(said, "id")), json_bool(allow, false),
-                            memory, "page", e);
+                            memory, json_str(json_get(said, "reason")), "page", e);
     (void)desk_compiling(d, "", 0, false);
     return done;
 }
@@ -122,7 +122,8 @@ void deed_do(struct desk *d, struct http_request *rq, struct str name,
     static const struct {
         const char *name;
         desk_deed_fn *run;
-    } answered[] = {{"undo", do_undo}, {"pause", do_pause}, {"resume", do_resume}};
+    } answered[] = {{"undo", do_undo},     {"pause", do_pause}, {"resume", do_resume},
+                    {"policy", do_policy}, {"token", do_token}, {"revoke", do_revoke}};
     struct err e = {0};
     if (str_is(name, "leave")) {
         entry_leave(d, seat, rs);

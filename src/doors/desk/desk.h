@@ -9,6 +9,7 @@
  * Threads: safe.
  */
 #pragma once
+#include "access/access.h"
 #include "approvals/approvals.h"
 #include "base/base.h"
 #include "catalogue/catalogue.h"
@@ -18,12 +19,13 @@
 /* ---- deciding -------------------------------------------------------------- */
 
 /* Says a person's word of what waits; `always` is written into the user's policy. `by`:
- * "terminal", "page". false and *e as approvals_decide(); where the word was said and only
+ * "terminal", "page"; `reason`: why it is denied, for the agent, or empty. false and *e as approvals_decide(); where the word was said and only
  * the policy could not be written, or what was proposed not be installed in `c` (which may
  * be NULL: nothing can), *e tells so. `watch`: over that; may be NULL. */
 bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
                  const struct tool_watch *watch, struct str id, bool allow,
-                 enum approval_memory memory, const char *by, struct err *e);
+                 enum approval_memory memory, struct str reason, const char *by,
+                 struct err *e);
 /* Sets a tool's permission in the user's policy, or in that of the ward's vault;
  * PERMISSION_USUAL takes it out. ERR_INVALID: no name of a tool. */
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,
@@ -41,6 +43,14 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
 bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package *p,
                   const char *vault, enum tool_replace replace,
                   const struct tool_watch *watch, const char *by, struct err *e);
+
+/* ---- tokens ----------------------------------------------------------------- */
+
+/* token_create() and token_revoke(), recorded. false and *e also where it could not be recorded:
+ * then there is no token. `text` is told it this once. */
+bool desk_token_create(struct guard *g, const struct token_wish *t, const char *by,
+                       char text[static TOKEN_TEXT], struct err *e);
+bool desk_token_revoke(struct guard *g, const char *which, const char *by, struct err *e);
 
 /* ---- links ------------------------------------------------------------------ */
 
@@ -73,7 +83,7 @@ SCOPED(desk, desk_close);
 /* The paths of its routes but "/": for each no token is asked for, nor any let in by one.
  * Ends with NULL. */
 extern const char *const desk_paths[];
-#define DESK_ROUTES 11u
+#define DESK_ROUTES 15u
 /* The routes for an HTTP server: views, their files, and DESK_PATH with all below. */
 size_t desk_routes(struct desk *d, struct http_route out[static DESK_ROUTES]);
 /* The server is there: links lead to it from now on, until desk_close(). */

@@ -184,7 +184,7 @@ static struct approval_decision ask(const char *kind, const char *const *tools,
 
 static bool decide(const char *id, bool allow, enum approval_memory memory)
 {
-    return desk_decide(guard, approvals, NULL, NULL, str_of(id), allow, memory,
+    return desk_decide(guard, approvals, NULL, NULL, str_of(id), allow, memory, STR(""),
                        "terminal", &e);
 }
 

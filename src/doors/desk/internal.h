@@ -16,6 +16,7 @@ struct desk {
     unsigned char secret[CRYPTO_KEY]; /* that keys are made of */
     struct events *events;
     struct watch *watch;
+    struct performance *performance;  /* has its own lock */
     atomic_uint_least64_t refused_ns; /* when the last record of a wrong link was made */
     pthread_mutex_t health_lock;
     struct buf health;    /* the last report, under it */
@@ -94,12 +95,20 @@ void watch_look(void *watch, struct events *ev, bool begins);
 typedef bool desk_tell_fn(struct desk *d, struct http_request *rq,
                           struct http_response *rs, struct err *e);
 desk_tell_fn tell_today, tell_approvals, tell_activity, tell_call, tell_verified,
-    tell_tools, tell_setup, tell_health, tell_declarations;
+    tell_tools, tell_setup, tell_health, tell_declarations, tell_policy, tell_may,
+    tell_tokens, tell_performance;
 /* Does what a person asks for; `said` is an object. */
 typedef bool desk_deed_fn(struct desk *d, struct http_request *rq,
                           const struct json *said, struct http_response *rs,
                           struct err *e);
-desk_deed_fn do_undo, do_pause, do_resume;
+desk_deed_fn do_undo, do_pause, do_resume, do_policy, do_token, do_revoke;
+
+/* ---- performance.c -------------------------------------------------------------- */
+
+#define PERFORMANCE_VAULTS \
+    8u /* rings that are kept; that of another takes the oldest's place */
+struct performance *performance_new(void);
+void performance_free(struct performance *p); /* NULL is fine */
 
 /* ---- entry.c ----------------------------------------------------------------- */
 

@@ -55,7 +55,11 @@ static const struct tell_row {
             {"tools", tell_tools},
             {"setup", tell_setup},
             {"health", tell_health},
-            {"declarations", tell_declarations}};
+            {"declarations", tell_declarations},
+            {"policy", tell_policy},
+            {"may", tell_may},
+            {"tokens", tell_tokens},
+            {"performance", tell_performance}};
 
 static const struct tell_row *told_named(struct str name)
 {
@@ -186,9 +190,10 @@ static void page_show(void *none, struct http_request *rq, void *work,
     page_put_headers(rs);
 }
 
-const char *const desk_paths[] = {(DESK_PATH "/"), "/assets/", "/review/", "/activity/",
-                                  "/toolbox/",     "/notes/",  "/run/",    "/connect/",
-                                  "/health/",      NULL};
+const char *const desk_paths[] = {
+    (DESK_PATH "/"), "/assets/",      "/review/",  "/activity/", "/toolbox/",
+    "/notes/",       "/run/",         "/connect/", "/health/",   "/settings/",
+    "/functions/",   "/performance/", "/machine/", NULL};
 _Static_assert(LENGTH(desk_paths) + 1 == DESK_ROUTES, "these, / and installing");
 
 /* A tool's ZIP may be larger than any other body, of who has a key of the page. Whether its
@@ -235,6 +240,7 @@ struct desk *desk_open(const struct desk_options *o, struct err *e)
     pthread_mutex_init(&d->health_lock, NULL);
     buf_init(&d->health, BUF_FILE);
     d->watch = watch_new(d);
+    d->performance = performance_new();
     d->events = events_open(watch_look, d->watch, LOOK_MS, e);
     if (!d->events) {
         desk_close(d);
@@ -255,6 +261,7 @@ void desk_close(struct desk *d)
         return;
     events_close(d->events);
     watch_free(d->watch);
+    performance_free(d->performance);
     links_unserve(d->links, d->url);
     os_close(d->links);
     pthread_mutex_destroy(&d->lock);

@@ -116,6 +116,11 @@ struct http_stream *http_stream_open(struct http_request *rq, struct http_respon
  * false: it is gone, or does not read: HTTP_STREAM_WAITING bytes were waiting before
  * these, or none could leave for HTTP_STREAM_STUCK_S; nothing more will reach it. */
 bool http_stream_put(struct http_stream *st, struct str bytes);
+/* Waits until all that was put has left for the client, however slowly it reads. false: nothing
+ * more will reach it, as http_stream_put(). */
+bool http_stream_drain(struct http_stream *st);
+/* Breaks it off, so that the client sees that it is not whole. Before http_stream_end(). */
+void http_stream_break(struct http_stream *st);
 /* The response is whole: what waits is still sent. The handle is over. NULL is fine. */
 void http_stream_end(struct http_stream *st);
 

@@ -40,6 +40,7 @@
 static void stream_free(struct http_stream *st)
 {
     buf_done(&st->out);
+    pthread_cond_destroy(&st->emptied);
     pthread_mutex_destroy(&st->lock);
     free(st);
 }
@@ -179,6 +180,7 @@ static void close_socket(struct http_stream *st)
     close(st->fd);
     st->fd = -1;
     st->phase = PHASE_CLOSED;
+    pthread_cond_broadcast(&st->emptied);
     stream_set_waits(st, false);
     pthread_mutex_unlock(&st->lock);
 
@@ -389,6 +391,7 @@ static struct http_stream *stream_new(struct http_request *rq, void (*gone)(void
                                .gone = gone,
                                .arg = arg};
     os_brief_mutex(&st->lock);
+    pthread_cond_init(&st->emptied, NULL);
     buf_init(&st->out, PUT_MAX);
     return st;
 }

@@ -28,7 +28,8 @@ struct http_stream {
     bool waits;     /* for room in the socket: counted in the hub's `waiting` */
     struct buf out; /* from `sent` on it waits */
     size_t sent;
-    uint64_t moved_ns; /* when bytes left, or the phase began */
+    pthread_cond_t emptied; /* nothing waits, or it is not open any more */
+    uint64_t moved_ns;      /* when bytes left, or the phase began */
 
     /* Under the hub's lock. */
     struct http_stream *earlier, *later;

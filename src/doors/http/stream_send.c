@@ -44,6 +44,7 @@ static void rouse(struct http_stream *st)
 void stream_lose(struct http_stream *st)
 {
     st->phase = PHASE_LOST;
+    pthread_cond_broadcast(&st->emptied);
     buf_done(&st->out);
     buf_init(&st->out, PUT_MAX);
     st->sent = 0;
@@ -77,6 +78,7 @@ void stream_flush(struct http_stream *st)
     buf_done(&st->out);
     buf_init(&st->out, PUT_MAX);
     st->sent = 0;
+    pthread_cond_broadcast(&st->emptied);
 }
 
 /* After anything was put or sent. */
@@ -133,6 +135,24 @@ bool http_stream_put(struct http_stream *st, struct str bytes)
     return open;
 }
 
+bool http_stream_drain(struct http_stream *st)
+{
+    pthread_mutex_lock(&st->lock);
+    while (st->phase == PHASE_OPEN && st->out.n > 0)
+        pthread_cond_wait(&st->emptied, &st->lock);
+    bool open = st->phase == PHASE_OPEN;
+    pthread_mutex_unlock(&st->lock);
+    return open;
+}
+
+void http_stream_break(struct http_stream *st)
+{
+    pthread_mutex_lock(&st->lock);
+    if (st->phase == PHASE_OPEN)
+        stream_lose(st);
+    pthread_mutex_unlock(&st->lock);
+}
+
 /* ---- carried by the library ------------------------------------------------ */
 
 static ssize_t carry_rest(struct http_stream *st, char *to, size_t max)
@@ -146,6 +166,7 @@ static ssize_t carry_rest(struct http_stream *st, char *to, size_t max)
         buf_done(&st->out);
         buf_init(&st->out, PUT_MAX);
         st->sent = 0;
+        pthread_cond_broadcast(&st->emptied);
         stream_settle(st);
     }
     return (ssize_t)n;

@@ -10,16 +10,21 @@ static struct str field(const struct http_request *rq, const char *name)
     return s.at ? s : STR("");
 }
 
-static void put_answer(const struct route_answer *out, struct http_response *rs)
+static void put_head(const struct route_answer *out, struct http_response *rs)
 {
-    buf_done(&rs->body);
-    rs->body = out->body;
     rs->status = out->status;
     rs->type = out->type;
     (void)http_set_header(rs, "Cache-Control", "private, no-cache");
     (void)http_set_header(rs, "X-Content-Type-Options", "nosniff");
     for (unsigned i = 0; i < out->field_count; i++)
         (void)http_set_header(rs, out->fields[i].name, out->fields[i].value);
+}
+
+static void put_answer(const struct route_answer *out, struct http_response *rs)
+{
+    buf_done(&rs->body);
+    rs->body = out->body;
+    put_head(out, rs);
 }
 
 /* ---- events ---------------------------------------------------------------- */
@@ -43,10 +48,14 @@ static bool open_stream(struct exchange *x)
 {
     if (x->stream || x->refused)
         return x->stream != NULL;
-    x->rs->status = 200;
-    x->rs->type = "text/event-stream";
-    (void)http_set_header(x->rs, "Cache-Control", "no-store");
-    (void)http_set_header(x->rs, "X-Accel-Buffering", "no");
+    if (x->out.events) {
+        x->rs->status = 200;
+        x->rs->type = "text/event-stream";
+        (void)http_set_header(x->rs, "Cache-Control", "no-store");
+        (void)http_set_header(x->rs, "X-Accel-Buffering", "no");
+    } else {
+        put_head(&x->out, x->rs);
+    }
     x->stream = http_stream_open(x->rq, x->rs, gone, NULL);
     x->refused = !x->stream;
     return !x->refused;
@@ -61,6 +70,14 @@ static void put_event(struct exchange *x, const char *event, struct str data)
     /* A client that reads too slowly counts as one that hung up. */
     if (!text.failed && open_stream(x) && !http_stream_put(x->stream, buf_view(&text)))
         cancel_fire(http_cancel(x->rq));
+}
+
+/* Bytes of an answer that is too large for one body. */
+static bool put_bytes(void *arg, struct str bytes)
+{
+    struct exchange *x = arg;
+    return open_stream(x) && http_stream_put(x->stream, bytes) &&
+           http_stream_drain(x->stream);
 }
 
 static bool hears(void *arg, enum client_level level)
@@ -97,8 +114,10 @@ static const struct client_ways ways = {
 /* A refusal before anything was said is an answer like all others. */
 static void exchange_answer(struct exchange *x, bool ok)
 {
-    if (x->stream || (x->out.events && ok))
+    if (x->out.events && (x->stream || ok))
         put_event(x, ok ? "result" : "error", buf_view(&x->out.body));
+    if (x->stream && !x->out.events && !ok)
+        http_stream_break(x->stream);
     if (x->stream || x->refused) {
         http_stream_end(x->stream);
         buf_done(&x->out.body);
@@ -142,8 +161,12 @@ void rest_answer(struct actions *a, struct http_request *rq, const struct caller
                                     .accept = field(rq, "Accept"),
                                     .if_match = field(rq, "If-Match"),
                                     .if_none_match = field(rq, "If-None-Match"),
+                                    .range = field(rq, "Range"),
+                                    .if_range = field(rq, "If-Range"),
                                     .body = http_body(rq)};
     buf_init(&x.out.body, ANSWER_MAX);
+    x.out.put = put_bytes;
+    x.out.carrier = &x;
     exchange_answer(&x, routes_request(a, &request, &heard, &x.out));
 }
 

@@ -1,10 +1,10 @@
-/* bm25() of FTS5, within bounds.
+/* BM25 as FTS5 has it, within bounds, and with the weight of a word that Lucene gives it: one
+ * that most notes have weighs little, and not nothing.
  *
  * FTS5's own gathers every place where every phrase of a query is found in a row, 12 bytes
  * each: a note of 16 MB that says one word, and a query that says it 32 times, are 3 GB
  * and a minute in which nothing can stop it. This one counts, and stops counting where more
- * changes nothing: beyond the first thousands a score is the same to many digits. Below
- * that both say the same. */
+ * changes nothing: beyond the first thousands a score is the same to many digits. */
 #include <math.h>
 
 #include "db/inner.h"
@@ -12,7 +12,6 @@
 #define HITS_MAX 20000 /* of one phrase in one row */
 #define K1 1.2
 #define B 0.75
-#define LEAST_IDF 1e-6
 
 /* State of a query; kept by FTS5 as long as it runs. */
 struct ranking {
@@ -38,8 +37,7 @@ static int weigh(const Fts5ExtensionApi *api, Fts5Context *fts, struct ranking *
     for (int i = 0; rc == SQLITE_OK && i < r->phrases; i++) {
         sqlite3_int64 hits = 0;
         rc = api->xQueryPhrase(fts, i, &hits, count_row);
-        double idf = log(((double)(rows - hits) + 0.5) / ((double)hits + 0.5));
-        r->idf[i] = idf > 0 ? idf : LEAST_IDF;
+        r->idf[i] = log1p(((double)(rows - hits) + 0.5) / ((double)hits + 0.5));
     }
     return rc;
 }

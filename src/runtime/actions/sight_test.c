@@ -190,6 +190,8 @@ static const struct {
      "[{\"identifier\":\"m/child\",\"revision\":%2$s,\"force\":true" DRY "}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":%2$s}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":99,\"force\":true}]"},
+    {"notes.renameTag", "[{\"tag\":\"" SECRET "\",\"new_tag\":\"x\"" DRY "}]"},
+    {"notes.renameTag", "[{\"tag\":\"t\",\"new_tag\":\"x\"}]"},
     {"notes.undo", "[{\"since\":\"1h\"" DRY "}]"},
     {"notes.undo", "[{\"agent\":\"http token\"}]"},
     {"notes.undo", "[{\"call\":\"none\"}]"},
@@ -268,10 +270,11 @@ static void who_is_allowed_only_to_write_learns_nothing_of_a_note(void **state)
 {
     (void)state;
     nothing_is_told_to(
-        &all, "{\"allowedAPIs\": [\"notes.create\", \"notes.update\", \"notes.rename\", "
-              "\"notes.move\", \"notes.updateSection\", \"notes.batch\", "
-              "\"notes.restore\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
-              "\"noteTypes.create\", \"noteTypes.update\", \"noteTypes.delete\"]}");
+        &all,
+        "{\"allowedAPIs\": [\"notes.create\", \"notes.update\", \"notes.rename\", "
+        "\"notes.move\", \"notes.updateSection\", \"notes.batch\", "
+        "\"notes.restore\", \"notes.renameTag\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
+        "\"noteTypes.create\", \"noteTypes.update\", \"noteTypes.delete\"]}");
 }
 
 static void who_may_not_read_notes_is_told_no_field_of_theirs(void **state)

@@ -202,6 +202,9 @@ struct capability {
                       bool brief, struct buf *out);
     capability_meant_fn *meant;         /* NULL: it resolves no names */
     const struct capability_part *part; /* the part that it needs; NULL: none */
+    /* How the policy stands to the use `at` (0, 1 ...) of what has a permission of its own,
+     * besides tools; false: there are no further ones. NULL: it has none. */
+    bool (*use)(const struct policy *p, size_t at, struct permit_use *out);
     /* Adds its rows to the doctor's report by check_put(); NULL: none. */
     void (*doctor)(struct actions *a, struct check_list *l);
 };

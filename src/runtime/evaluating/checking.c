@@ -185,8 +185,9 @@ bool action_types_only(const struct action_call *c, struct answer *out, struct e
 {
     uint64_t start = os_mono_ns();
     if (language_is_python(c))
-        return err_set(e, ERR_INVALID,
-                       "typesOnly checks JavaScript and TypeScript; check_code checks Python");
+        return err_set(
+            e, ERR_INVALID,
+            "typesOnly checks JavaScript and TypeScript; check_code checks Python");
     scoped_checked const struct checker_answer *a = checking_code(c, e);
     const struct json *all = a ? json_read(checker_json(a), c->arena, e) : NULL;
     if (!all)

@@ -19,8 +19,8 @@ bool python_run(const struct action_call *c, struct script *script,
                 struct script_request *q, struct script_outcome *o, struct err *e);
 struct lint_findings;
 /* The findings in Python code, as lint_check() has those of JavaScript. */
-bool python_check(const struct action_call *c, struct str code, struct lint_findings *found,
-                  struct err *e);
+bool python_check(const struct action_call *c, struct str code,
+                  struct lint_findings *found, struct err *e);
 bool language_is_typescript(const struct action_call *c);
 /* Transpiles the call's TypeScript `source`. NULL and *e as typescript_transpile(). The
  * caller drops it. */

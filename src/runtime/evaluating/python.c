@@ -100,8 +100,8 @@ void python_put_table(struct buf *out)
 #define CHECK_MS 5000u
 #define CHECK_MEMORY ((uint64_t)256 << 20)
 
-static bool perform_nothing(void *arg, struct script_task *t, uint32_t row, struct str args,
-                            struct buf *out, struct err *e)
+static bool perform_nothing(void *arg, struct script_task *t, uint32_t row,
+                            struct str args, struct buf *out, struct err *e)
 {
     (void)arg, (void)t, (void)row, (void)args, (void)out;
     return err_set(e, ERR_DENIED, "code that is checked does not run");
@@ -118,8 +118,8 @@ static void count_findings(const struct json *list, struct lint_findings *found)
     }
 }
 
-bool python_check(const struct action_call *c, struct str code, struct lint_findings *found,
-                  struct err *e)
+bool python_check(const struct action_call *c, struct str code,
+                  struct lint_findings *found, struct err *e)
 {
     scoped_buf struct buf context;
     buf_init(&context, BUF_FILE);
@@ -157,9 +157,9 @@ static bool python_passes(const struct action_call *c, struct str code, struct e
     struct lint_findings found;
     lint_findings_init(&found);
     bool ok = python_check(c, code, &found, e);
-    const struct json *first = ok && found.errors
-                                   ? json_at(json_read(buf_view(&found.json), c->arena, e), 0)
-                                   : NULL;
+    const struct json *first =
+        ok && found.errors ? json_at(json_read(buf_view(&found.json), c->arena, e), 0)
+                           : NULL;
     if (first)
         ok = err_set(e, ERR_DENIED,
                      "the policy runs code without errors only; line %lld: %.*s; nothing "

@@ -23,6 +23,10 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
  * appends the answer, JSON text. false and *e as of the call. */
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
+/* The same as a call of an evaluation, on this thread: with its rights, limits and record.
+ * Threads: safe, as long as the evaluation lives. */
+bool evaluation_call(struct evaluation *v, const char *name, struct str args,
+                     struct buf *out, struct err *e);
 /* Whether the last call failed because its content hash was outdated, or missing. */
 bool work_was_stale(const struct work *w), work_was_unguarded(const struct work *w);
 /* Appends a version that changes with every change of its vault's notes. */

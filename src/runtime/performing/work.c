@@ -118,6 +118,14 @@ bool work_call(struct work *w, const char *name, struct str args, struct buf *ou
     return ok && buf_check(out, "the answer", e);
 }
 
+bool evaluation_call(struct evaluation *v, const char *name, struct str args,
+                     struct buf *out, struct err *e)
+{
+    struct calling x = {.v = v};
+    return calling_perform(&x, host_call_number(name), args, out, e) &&
+           buf_check(out, "the answer", e);
+}
+
 bool work_was_stale(const struct work *w)
 {
     return w->why == CAUSE_STALE;

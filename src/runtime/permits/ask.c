@@ -64,11 +64,13 @@ static bool decision_record(const struct asking *q,
     account_decision(q->by->place->part, decision->allowed);
     question_record(q, decision->allowed ? "allowed" : "denied", decision->by,
                     decision->memory);
+    const char *reason = decision->reason;
     return decision->allowed ||
            err_set(e, ERR_DENIED,
                    "Permission denied: a person was asked whether %.150s may %s, and did "
-                   "not allow it; %s",
-                   q->a->what, q->a->verb, q->a->undone);
+                   "not allow it%s%s%s; %s",
+                   q->a->what, q->a->verb, *reason ? ", for this reason: '" : "", reason,
+                   *reason ? "'" : "", q->a->undone);
 }
 
 bool ask_too_large(const char *undone, struct err *e)

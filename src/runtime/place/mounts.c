@@ -11,16 +11,21 @@
 
 static bool check_mount(struct str name, const struct json *v, struct err *e)
 {
-    static const char *const fields[] = {"guest", "host", "mode", NULL};
+    static const char *const fields[] = {"guest", "host", "mode", "dots", "links", NULL};
     struct err inner = {0};
     (void)name;
     const struct json *mode = json_get(v, "mode");
-    if (!entry_check_fields(v, fields, "{guest, host, mode}", e))
+    if (!entry_check_fields(v, fields, "{guest, host, mode, dots, links}", e))
         return false;
     if (!entry_check_path(json_get(v, "guest"), &inner))
         return err_set(e, ERR_INVALID, "has a guest that %s", inner.msg);
     if (!entry_check_path(json_get(v, "host"), &inner))
         return err_set(e, ERR_INVALID, "has a host that %s", inner.msg);
+    const struct json *flags[] = {json_get(v, "dots"), json_get(v, "links")};
+    for (size_t i = 0; i < LENGTH(flags); i++)
+        if (flags[i] && !json_is(flags[i], JSON_BOOL))
+            return err_set(e, ERR_INVALID, "has %s that are neither true nor false",
+                           i ? "links" : "dots");
     struct str guest = json_str(json_get(v, "guest"));
     if (strstr(guest.at, "..") || str_is(guest, "/"))
         return err_set(e, ERR_INVALID,
@@ -29,6 +34,14 @@ static bool check_mount(struct str name, const struct json *v, struct err *e)
                        STR_ARGS(str_cut(guest, 60)));
     return !mode || str_is(json_str(mode), "ro") || str_is(json_str(mode), "rw") ||
            err_set(e, ERR_INVALID, "has a mode that is neither 'ro' nor 'rw'");
+}
+
+/* What the user's policy gives stays, unless the vault's says false. */
+static void narrow_flag(const struct json *user, const struct json *vault,
+                        const char *key, struct json_writer *w)
+{
+    if (json_bool(json_get(user, key), false) && json_bool(json_get(vault, key), true))
+        json_pair_bool(w, key, true);
 }
 
 /* The vault knows no folder of this machine: it names guests. */
@@ -47,6 +60,8 @@ static void narrow_mounts(const struct json *user, const struct json *vault,
             json_pair(w, "guest", json_get(it.value, "guest"));
             json_pair(w, "host", json_get(it.value, "host"));
             json_pair_cstr(w, "mode", write ? "rw" : "ro");
+            narrow_flag(it.value, wish.value, "dots", w);
+            narrow_flag(it.value, wish.value, "links", w);
             json_close(w);
             break;
         }
@@ -61,7 +76,7 @@ static const struct key keys[] = {
         "permits enableFileSystem", .order = 20),
     KEY(struct files_policy, "mounts", LIST, NARROW, mounts, "[]",
         "folders of this machine that code finds in its file system: [{guest, host, mode: "
-        "'ro' | 'rw'}]",
+        "'ro' | 'rw', dots, links}]",
         .high = 64, .shape = &a_mount),
 };
 const struct policy_group files_policy = POLICY_GROUP(keys, struct files_policy);
@@ -76,7 +91,9 @@ struct policy_mount policy_mount(const struct json *m)
 {
     return (struct policy_mount){.guest = json_cstr(json_get(m, "guest")),
                                  .host = json_cstr(json_get(m, "host")),
-                                 .writable = str_is(json_str(json_get(m, "mode")), "rw")};
+                                 .writable = str_is(json_str(json_get(m, "mode")), "rw"),
+                                 .dots = json_bool(json_get(m, "dots"), false),
+                                 .links = json_bool(json_get(m, "links"), false)};
 }
 
 /* ---- opening one -------------------------------------------------------- */
@@ -119,7 +136,11 @@ bool mount_open(struct actions *a, const struct place *place,
     bool writable = m->writable && !place->permit.read_only;
     if (dir < 0 || !is_mountable(dir, e) || (writable && !keeps_vault(a, place, dir, e)))
         return err_wrap(e, "the policy's mount %s", m->guest);
-    *out = (struct vfs_mount){.at = m->guest, .dir = dir, .writable = writable};
+    *out = (struct vfs_mount){.at = m->guest,
+                              .dir = dir,
+                              .writable = writable,
+                              .dots = m->dots,
+                              .links = m->links};
     dir = -1; /* owned by the caller now */
     return true;
 }

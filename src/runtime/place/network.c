@@ -65,16 +65,33 @@ static const struct key_shape a_secret = {.what = "secrets",
                                           .check = check_secret,
                                           .put = put_secrets};
 
+static bool check_private(struct str name, const struct json *v, struct err *e)
+{
+    struct egress_entry entry;
+    unsigned char address[16];
+    (void)name;
+    if (!entry_check_text(v, "an address with its port", e))
+        return false;
+    const char *why = egress_private_read(json_str(v), &entry, address);
+    return !why || err_set(e, ERR_INVALID, "is '%.*s'; %s",
+                           STR_ARGS(str_cut(json_str(v), 80)), why);
+}
+
+static const struct key_shape an_address = {
+    .schema = "{\"type\":\"string\",\"minLength\":1}", .check = check_private};
+
 #define NETWORK(...) KEY(struct network_policy, __VA_ARGS__)
 
 static const struct key keys[] = {
     NETWORK("network.hosts", HOSTS, BOTH, hosts, "[]",
             "hosts that code may fetch from: 'api.example.org', '*.example.org', "
-            "'http://host:8080'",
+            "'http://host:8080'; for machines also 'tcp://host:22', 'udp://host:123', "
+            "'icmp://host'",
             .high = 256, .order = 30),
     NETWORK("network.allowPrivate", NAMES, BOTH, allow_private, "[]",
-            "private addresses that are allowed all the same, as 'ADDRESS:PORT'",
-            .high = 64),
+            "private addresses that are allowed all the same, as 'ADDRESS:PORT'; for "
+            "machines also 'udp://ADDRESS:PORT', 'icmp://ADDRESS'",
+            .high = 64, .shape = &an_address),
     NETWORK("network.secrets", OBJECTS, USER, secrets, "{}",
             "{NAME: {value | env | file, hosts, header?, format?}}, put into requests at "
             "the border",
@@ -86,11 +103,14 @@ const struct policy_group network_policy = POLICY_GROUP(keys, struct network_pol
 
 #define RULES_TEXT_MAX ((size_t)1 << 20)
 
-/* An address, or localhost, with its port: one of allowPrivate. */
+/* One of allowPrivate: an address, or localhost, with its port, for TCP of any protocol. */
 static bool is_address(const char *host)
 {
-    return host[0] == '[' || !strncmp(host, "localhost:", 10) ||
-           host[strspn(host, "0123456789.:")] == '\0';
+    struct egress_entry entry;
+    if (egress_entry_read(str_of(host), &entry) ||
+        (entry.says_scheme && entry.scheme <= EGRESS_HTTP))
+        return false;
+    return egress_entry_is_address(&entry) || str_is(entry.name, "localhost");
 }
 
 static void put_hosts(struct json_writer *w, const char *key,

@@ -27,6 +27,8 @@ extern const struct policy_group files_policy;
 struct policy_mount {
     const char *guest, *host; /* absolute paths */
     bool writable;
+    bool dots;  /* names that begin with a dot are shown */
+    bool links; /* symbolic links may be made */
 };
 const struct json *policy_mounts(const struct policy *p); /* a list of: */
 struct policy_mount policy_mount(const struct json *m);

@@ -80,6 +80,12 @@ static void what_cannot_be_meant_refuses_every_call(void **state)
         {"{\"network\":{\"hosts\":[\"a b\"]}}", "entry 1"},
         {"{\"network\":{\"hosts\":[\"ok.org\",\"http://x/y\"]}}", "entry 2"},
         {"{\"network\":{\"hosts\":[\"a*.org\"]}}", "entry 1"},
+        {"{\"network\":{\"hosts\":[\"tcp://a.org\"]}}", "need a port"},
+        {"{\"network\":{\"hosts\":[\"icmp://a.org:7\"]}}", "no port"},
+        {"{\"network\":{\"hosts\":[\"ftp://a.org\"]}}", "entry 1"},
+        {"{\"network\":{\"allowPrivate\":[\"192.168.1.5\"]}}", "with its port"},
+        {"{\"network\":{\"allowPrivate\":[\"a.org:80\"]}}", "with its port"},
+        {"{\"network\":{\"allowPrivate\":[\"icmp://169.254.169.254\"]}}", "metadata"},
         {"{\"network\":{\"secrets\":{\"A\":{\"value\":\"x\"}}}}", "needs hosts"},
         {"{\"network\":{\"secrets\":{\"A\":{\"hosts\":[\"x\"]}}}}", "exactly one of"},
         {"{\"mounts\":[{\"guest\":\"/a\"}]}", "host"},
@@ -115,6 +121,42 @@ static void a_vault_keeps_some_hosts_and_mounts(void **state)
     assert_int_equal(json_length(policy_mounts(p)), 1);
     assert_string_equal(policy_mount(json_at(policy_mounts(p), 0)).host, "/x");
     assert_false(policy_mount(json_at(policy_mounts(p), 0)).writable);
+}
+
+/* What both allow, however they write it. */
+static void a_vault_keeps_protocols_apart(void **state)
+{
+    (void)state;
+    user_says("{\"network\":{\"hosts\":[\"tcp://*.example.org:22\",\"https://a.net:443\","
+              "\"udp://*:123\",\"icmp://*\",\"*\"],"
+              "\"allowPrivate\":[\"udp://10.0.0.1:53\",\"icmp://10.0.0.1\"]}}");
+    vault_says("{\"network\":{\"hosts\":[\"tcp://git.example.org:22\",\"a.net\","
+               "\"udp://time.net:123\",\"icmp://b.net\",\"udp://git.example.org:22\","
+               "\"icmp://8.8.8.8\",\"8.8.8.8\",\"[2606:4700::1]\"],"
+               "\"allowPrivate\":[\"udp://10.0.0.1:53\",\"10.0.0.1:53\"]}}");
+    scoped_policy const struct policy *p = in_force();
+    const struct network_policy *network = network_of(p);
+    static const char *const kept[] = {"tcp://git.example.org:22", "a.net", "a.net",
+                                       "udp://time.net:123", "icmp://b.net"};
+    assert_int_equal(network->hosts.n, LENGTH(kept));
+    for (size_t i = 0; i < LENGTH(kept); i++)
+        assert_string_equal(network->hosts.at[i], kept[i]);
+    assert_int_equal(network->allow_private.n, 1);
+    assert_string_equal(network->allow_private.at[0], "udp://10.0.0.1:53");
+}
+
+static void a_vault_hides_names_and_forbids_links_of_a_mount(void **state)
+{
+    (void)state;
+    user_says(
+        "{\"mounts\":[{\"guest\":\"/a\",\"host\":\"/x\",\"dots\":true,\"links\":true},"
+        "{\"guest\":\"/b\",\"host\":\"/y\"}]}");
+    vault_says("{\"mounts\":[{\"guest\":\"/a\",\"host\":\"/x\",\"links\":false},"
+               "{\"guest\":\"/b\",\"host\":\"/y\",\"dots\":true,\"links\":true}]}");
+    scoped_policy const struct policy *p = in_force();
+    const struct policy_mount a = policy_mount(json_at(policy_mounts(p), 0)),
+                              b = policy_mount(json_at(policy_mounts(p), 1));
+    assert_true(a.dots && !a.links && !b.dots && !b.links);
 }
 
 static void a_vault_grants_no_host_and_no_folder(void **state)
@@ -154,6 +196,8 @@ int main(void)
         test(every_key_of_files_and_network_arrives),
         test(what_cannot_be_meant_refuses_every_call),
         test(a_vault_keeps_some_hosts_and_mounts),
+        test(a_vault_keeps_protocols_apart),
+        test(a_vault_hides_names_and_forbids_links_of_a_mount),
         test(a_vault_grants_no_host_and_no_folder),
         test(a_secrets_own_value_is_not_shown),
     };

@@ -12,10 +12,6 @@ struct tool_files {
  * said so. */
 enum permission tool_permission(const struct policy *p, const struct tool *t, bool sees,
                                 const char **from);
-/* May it be run, as permit_run()? Where the permit is read_only, with nothing to write to;
- * never below the level full. */
-bool permit_tool(const struct permit *p, const struct tool *t, bool sees,
-                 enum permission *out, struct err *e);
 
 #define GRANTED_MAX 1024u /* of all sessions; the oldest is evicted */
 /* Permissions granted for a session. Threads: safe. `session`, `vault`: never NULL.

@@ -68,6 +68,10 @@ struct tool_standing {
     bool lacks_signature; /* that the policy demands */
 };
 struct tool_standing tool_standing(const struct policy *p, const struct tool *t);
+/* May it be run, as permit_run()? `sees`: shown files. Where the permit is read_only, with
+ * nothing to write to; never below the level full. */
+bool permit_tool(const struct permit *p, const struct tool *t, bool sees,
+                 enum permission *out, struct err *e);
 
 /* What persons allowed for sessions: struct actions has it. */
 struct granted *granted_new(void);

@@ -33,6 +33,13 @@ static void put_schema_ref(struct json_writer *w, const char *name)
         json_close(w);
 }
 
+static void openapi_put_bytes(struct json_writer *w)
+{
+    json_pair_raw(w, "content",
+                  STR("{\"application/octet-stream\":{\"schema\":{\"type\":\"string\","
+                      "\"format\":\"binary\"}}}"));
+}
+
 /* `also`: another type that it may have, plain text (NULL: none). */
 static void openapi_put_content(struct json_writer *w, const char *schema,
                                 const char *also, bool patch)
@@ -115,6 +122,10 @@ static void openapi_put_parameters(struct json_writer *w, const struct route_gro
                   "unless the body has content_hash"
                 : "the ETag of the version that is meant",
             str_of(text), false);
+    if (r->flags & ROUTE_BYTES_OUT)
+        openapi_put_parameter(w, "header", STR("Range"),
+                              "bytes=FIRST-LAST, FIRST- or -COUNT: one part of the file",
+                              str_of(text), false);
     if (!strcmp(r->method, "GET"))
         openapi_put_parameter(w, "header", STR("If-None-Match"),
                               "an ETag: 304, where it is still that", str_of(text),
@@ -155,12 +166,23 @@ static void put_success(struct json_writer *w, const struct route *r)
     json_open_object(w);
     json_pair_cstr(w, "description", r->summary);
     openapi_put_headers(w, r);
-    openapi_put_content(w, r->answer,
-                        r->flags & ROUTE_MARKDOWN_OUT ? "text/markdown"
-                        : r->flags & ROUTE_EVENTS     ? "text/event-stream"
-                                                      : NULL,
-                        false);
+    if (r->flags & ROUTE_BYTES_OUT)
+        openapi_put_bytes(w);
+    else
+        openapi_put_content(w, r->answer,
+                            r->flags & ROUTE_MARKDOWN_OUT ? "text/markdown"
+                            : r->flags & ROUTE_EVENTS     ? "text/event-stream"
+                                                          : NULL,
+                            false);
     json_close(w);
+    if (r->flags & ROUTE_BYTES_OUT) {
+        json_key(w, "206");
+        json_open_object(w);
+        json_pair_cstr(w, "description", "The part that Range names.");
+        openapi_put_bytes(w);
+        json_close(w);
+        json_pair_raw(w, "416", STR("{\"$ref\":\"#/components/responses/Problem\"}"));
+    }
     if (!strcmp(r->method, "GET"))
         json_pair_raw(w, "304", STR("{\"description\":\"It is what you have.\"}"));
 }
@@ -178,7 +200,7 @@ static void put_responses(struct json_writer *w, const struct route *r)
         {"406", true},
         {"409", strcmp(r->method, "GET") != 0 && strchr(r->pattern, '{') != NULL},
         {"412", (r->flags & ROUTE_IF_MATCH) != 0},
-        {"413", r->body != NULL || str_ends(str_of(r->answer), "[]")},
+        {"413", r->body != NULL || (r->answer && str_ends(str_of(r->answer), "[]"))},
         {"415", r->body != NULL},
         {"428", (r->flags & ROUTE_IF_MATCH) != 0},
         {"429", true},
@@ -193,7 +215,7 @@ static void put_responses(struct json_writer *w, const struct route *r)
             put_ref(w, "responses", STR("Problem"));
         }
     json_key(w, "default");
-    if (r->flags & ROUTE_OUTSIDE) {
+    if ((r->flags & ROUTE_OUTSIDE) && r->answer && !(r->flags & ROUTE_BYTES_IN)) {
         json_open_object(w);
         json_pair_cstr(
             w, "description",
@@ -224,7 +246,13 @@ static void put_operation(struct json_writer *w, const struct route_group *g,
     json_pair_cstr(w, "summary", r->summary);
     json_pair_cstr(w, "description", r->description);
     openapi_put_parameters(w, g, r);
-    if (r->body) {
+    if (r->flags & ROUTE_BYTES_IN) {
+        json_key(w, "requestBody");
+        json_open_object(w);
+        json_pair_bool(w, "required", true);
+        openapi_put_bytes(w);
+        json_close(w);
+    } else if (r->body) {
         json_key(w, "requestBody");
         json_open_object(w);
         json_pair_bool(w, "required", true);

@@ -151,6 +151,8 @@ static bool choose_type(struct route_call *c, struct err *e)
              events = 0;
     if (c->route->flags & ROUTE_MARKDOWN_OUT)
         markdown = media_wanted(c->rq->accept, "text/markdown");
+    if (c->route->flags & ROUTE_BYTES_OUT)
+        json = media_wanted(c->rq->accept, "application/octet-stream");
     if (c->route->flags & ROUTE_EVENTS)
         events = media_wanted(c->rq->accept, "text/event-stream");
     c->wants_markdown = markdown > json;
@@ -162,6 +164,7 @@ static bool choose_type(struct route_call *c, struct err *e)
         e, ERR_INVALID, "no representation matches Accept; available: %s",
         c->route->flags & ROUTE_MARKDOWN_OUT ? "application/json and text/markdown"
         : c->route->flags & ROUTE_EVENTS     ? "application/json and text/event-stream"
+        : c->route->flags & ROUTE_BYTES_OUT  ? "application/octet-stream"
                                              : "application/json");
 }
 
@@ -174,8 +177,12 @@ static bool is_json(struct str type)
 static bool read_body(struct route_call *c, struct err *e)
 {
     const struct route *r = c->route;
-    if (!r->body)
+    if (!r->body && !(r->flags & ROUTE_BYTES_IN))
         return true;
+    if (r->flags & ROUTE_BYTES_IN) {
+        c->markdown = c->rq->body.at ? c->rq->body : STR("");
+        return true;
+    }
     bool markdown =
         (r->flags & ROUTE_MARKDOWN_IN) && media_is(c->rq->type, "text/markdown");
     if (!markdown && !is_json(c->rq->type)) {

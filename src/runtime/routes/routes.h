@@ -17,6 +17,7 @@ struct route_request {
     struct str target;       /* path and query, spelt as they were sent */
     struct str type, accept; /* Content-Type, and Accept; empty: JSON */
     struct str if_match, if_none_match;
+    struct str range, if_range;
     struct str body;
 };
 
@@ -29,9 +30,13 @@ struct route_answer {
     /* Set before the work begins: who asks wants what is said to its client meanwhile, and
      * then the answer, as events (text/event-stream). */
     bool events;
+    /* Set before the work begins: takes bytes of an answer that may be larger than `body`, after
+     * all fields have been set, and waits until they have left. false: nobody reads any more.
+     * NULL: there is no such way. */
+    bool (*put)(void *carrier, struct str bytes);
+    void *carrier;
     struct route_field {
-        const char
-            *name; /* a constant: ETag, Location, Link, Allow, Vary, WWW-Authenticate */
+        const char *name; /* a constant: ETag, Location, Link, Allow, Content-Range ... */
         char value[ROUTE_FIELD_SIZE];
     } fields[ROUTE_FIELDS];
     unsigned field_count;
@@ -68,6 +73,9 @@ size_t route_roots(const char *out[static ROUTE_ROOTS]);
 #define ROUTE_NO_WORK 64u     /* begins its own calls */
 #define ROUTE_EVENTS \
     128u /* its answer may come as events, behind what is said meanwhile */
+
+#define ROUTE_BYTES_IN 256u  /* its body is any bytes, of any type */
+#define ROUTE_BYTES_OUT 512u /* its answer is, with ranges: 200 or 206 */
 
 #define ROUTE_WORKSPACE "/workspaces/{workspace_id}"
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
@@ -143,8 +151,9 @@ struct route_call {
     struct locator *locator;         /* routes' own */
     struct str values[ROUTE_VALUES]; /* of the pattern's variables */
     const struct json *body;         /* an object that fits route.body; NULL: none */
-    struct str markdown;             /* the body as it came; `at` NULL: it is JSON */
-    bool wants_markdown;             /* rather than JSON */
+    struct str
+        markdown; /* the body as it came, of ROUTE_BYTES_IN as well; `at` NULL: it is JSON */
+    bool wants_markdown; /* rather than JSON */
     struct work *work;
     struct route_answer *out;
     int refusal; /* the status of the problem; 0: that of the error's code */

@@ -83,6 +83,11 @@ struct slot {
     size_t written_count;
     pthread_t taker; /* who took it, */
     uint64_t faults; /* and that thread's page faults then */
+    /* Of an image that is a file (copy.c). */
+    struct memory_copy *shows; /* lies over the image; NULL: nothing does */
+    struct copy_file *own;     /* mapped shared where both are empty; NULL: nowhere */
+    struct stretch *shared;    /* those parts */
+    size_t shared_count;
 };
 
 struct module_counts {

@@ -32,7 +32,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/image.h"
+#include "engine/copy.h"
 #include "os/os.h"
 
 #define RESET_PAGES_MAX 384u /* beyond it, new page faults cost less than copies */
@@ -206,6 +206,7 @@ void slot_unmap(struct slot *s)
 {
     guard_off(s->guarded);
     munmap(s->base, s->reserved);
+    slot_bare(s);
     free(s->written);
     free(s);
 }
@@ -241,6 +242,12 @@ static bool slot_map(struct slot *s)
     return true;
 }
 
+bool slot_remap(struct slot *s)
+{
+    size_t size = s->size;
+    return slot_map(s) && (size <= s->size || slot_grow(s, size)) && slot_lay(s);
+}
+
 static struct slot *slot_new(struct image *image, size_t reserved, uint64_t tenant)
 {
     struct slot *s = mem_new(sizeof *s);
@@ -257,7 +264,7 @@ static struct slot *slot_new(struct image *image, size_t reserved, uint64_t tena
     bool guarded = image && image->is_file;
     if (guarded)
         s->guarded = guard_on(s->base, image->size);
-    if ((guarded && !s->guarded) || !slot_map(s)) {
+    if ((guarded && !s->guarded) || !slot_map(s) || (guarded && !slot_lay(s))) {
         slot_unmap(s);
         return NULL;
     }
@@ -400,6 +407,7 @@ bool slot_touched(const struct slot *s, uint64_t *bytes)
     if (atomic_load(&finder_now) == FIND_NONE)
         return false;
     slot_written(s, add_up, bytes);
+    *bytes += slot_own_bytes(s);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* The memory, globals and tables of a world, seen from outside. */
 #include <sys/mman.h>
 
-#include "engine/internal.h"
+#include "engine/copy.h"
 
 struct str world_memory(struct world *w)
 {
@@ -26,7 +26,10 @@ bool world_discard(struct world *w, uint64_t at, uint64_t n)
     uint8_t *from = world_slice(w, at, n);
     uintptr_t first = ((uintptr_t)from + PAGE - 1) / PAGE * PAGE;
     uintptr_t end = ((uintptr_t)from + n) / PAGE * PAGE;
-    if (from && first < end)
+    if (from && first < end && w->slot)
+        slot_discard(w->slot, first - (uintptr_t)w->slot->base,
+                     end - (uintptr_t)w->slot->base);
+    else if (from && first < end)
         (void)madvise((void *)first, end - first, MADV_DONTNEED);
     return from != NULL;
 }

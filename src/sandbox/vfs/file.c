@@ -95,6 +95,8 @@ static int open_node(struct vfs *v, const struct place *p, struct vfs_file *f)
             node_drop(v, n);
             return failed;
         }
+        if (mode_wanted(f->how))
+            n->mode = mode_wanted(f->how) & 0777;
         f->node = n; /* the reference that it was made with */
         f->type = VFS_FILE;
         return 0;
@@ -134,6 +136,7 @@ static int open_host(struct vfs *v, const struct place *p, struct vfs_file *f)
                 ? fcntl(p->in.fd, F_DUPFD_CLOEXEC, 0)
                 : openat(p->in.fd, p->name_n ? p->name : ".", host_flags(p, f->how),
                          f->mount->owner_only ? 0600 : 0666);
+    uint32_t mode = p->exists ? 0 : mode_wanted(f->how);
     if (f->fd < 0)
         return errno;
     if (p->exists && p->stat.type == VFS_FOLDER)
@@ -142,6 +145,9 @@ static int open_host(struct vfs *v, const struct place *p, struct vfs_file *f)
         return errno;
     else if (!host_stat(f->mount, &st, &seen) || seen.type == VFS_LINK)
         return EACCES;
+    else if (mode && seen.mode != (mode & (f->mount->owner_only ? 0700 : 0777)) &&
+             fchmod(f->fd, mode & (f->mount->owner_only ? 0700 : 0777)) != 0)
+        return errno;
     v->used.files += !p->exists;
     f->type = seen.type;
     if (f->type == VFS_FOLDER) {
@@ -289,6 +295,8 @@ int vfs_stat_of(struct vfs_file *f, struct vfs_stat *out)
     if (fstat(f->fd, &st) != 0)
         return errno;
     (void)host_stat(through ? f->node->home : f->mount, &st, out);
+    if (through) /* as node_stat() has it */
+        out->system = 0;
     return 0;
 }
 

@@ -12,7 +12,7 @@ struct lower;
 struct node {
     enum vfs_type type;
     unsigned refs; /* entries that name it, walks and open handles */
-    uint32_t links;
+    uint32_t links, mode;
     uint64_t inode;
     int64_t accessed_ns, modified_ns, changed_ns;
     /* A file's contents, a link's target. While `lower` has them, `size` alone. */
@@ -87,7 +87,7 @@ struct mounted {
     struct node *point;
     int dir;
     uint32_t number;
-    bool writable, dots, write_only, owner_only;
+    bool writable, dots, write_only, owner_only, links;
 };
 
 /* May this name be seen in the mount? */
@@ -212,6 +212,11 @@ struct vfs_file {
     bool listed;
 };
 
+/* Permissions that were asked for with VFS_MODE; 0: none were. */
+static inline uint32_t mode_wanted(unsigned how)
+{
+    return how & 1u << 15 ? how >> 16 | 1u << 12 : 0;
+}
 /* Counts `n` more bytes towards what may be written to mounts. */
 int vfs_spend(struct vfs *v, uint64_t n);
 

@@ -122,6 +122,7 @@ static int node_stat_host(struct node *n, int fd)
     n->type = seen.type;
     n->links = seen.links;
     n->inode = seen.inode;
+    n->mode = seen.mode;
     n->size = seen.type == VFS_FILE ? (size_t)seen.size : 0;
     n->accessed_ns = seen.accessed_ns;
     n->modified_ns = seen.modified_ns;

@@ -27,6 +27,7 @@ struct node *node_new(struct vfs *v, enum vfs_type type)
     n->type = type;
     n->refs = 1;
     n->inode = ++v->last_inode;
+    n->mode = type == VFS_FOLDER ? 0755 : type == VFS_LINK ? 0777 : 0644;
     node_touch(n);
     n->accessed_ns = n->modified_ns;
     return n;
@@ -285,6 +286,8 @@ void node_stat(const struct node *n, struct vfs_stat *out)
     *out = (struct vfs_stat){.type = n->type,
                              .device = n->home ? n->home->number : 0,
                              .links = n->links,
+                             .mode = n->mode,
+                             .blocks = (n->size + 511) / 512,
                              .inode = n->inode,
                              .size = n->size,
                              .accessed_ns = n->accessed_ns,

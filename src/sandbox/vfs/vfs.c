@@ -114,6 +114,7 @@ static struct mounted *add_mounted(struct vfs *v, const struct vfs_mount *m,
                             .writable = m->writable,
                             .owner_only = m->owner_only,
                             .write_only = m->write_only,
+                            .links = m->links,
                             .dots = m->dots};
     return v->mounts = new;
 }
@@ -247,13 +248,26 @@ int vfs_mkdir(struct vfs *v, struct vfs_file *base, struct str path)
     return failed;
 }
 
+static int make_link_on_host(struct vfs *v, const struct place *p, struct str target)
+{
+    char text[VFS_PATH_MAX];
+    memcpy(text, target.at, target.n);
+    text[target.n] = '\0';
+    if (symlinkat(text, p->in.fd, p->name) != 0)
+        return errno;
+    v->used.files++;
+    return 0;
+}
+
 static int make_link(struct vfs *v, const struct place *p, struct str target)
 {
     int failed = makeable(v, p);
-    if (failed || place_home(p))
+    if (failed || (place_home(p) && !place_home(p)->links))
         return failed ? failed : EPERM;
     if (p->wants_folder)
         return ENOENT;
+    if (p->in.mount)
+        return make_link_on_host(v, p, target);
     struct node *n = node_new(v, VFS_LINK);
     failed = n ? node_resize(v, n, target.n) : ENOSPC;
     if (failed) {
@@ -407,13 +421,49 @@ static int move_place(struct vfs *v, const struct place *from, const struct plac
     return renameat(from->in.fd, from->name, to->in.fd, to->name) == 0 ? 0 : errno;
 }
 
+/* The host's own exchange; in memory there is none. */
+static int exchange_places(struct vfs *v, const struct place *from,
+                           const struct place *to)
+{
+    int failed = removable(v, from);
+    if (!failed)
+        failed = removable(v, to);
+    if (!failed)
+        failed = place_home(from) != place_home(to) ? EXDEV
+                 : !from->in.mount                  ? EINVAL
+                                                    : 0;
+    if (failed)
+        return failed;
+    return renameat2(from->in.fd, from->name, to->in.fd, to->name, RENAME_EXCHANGE) == 0
+               ? 0
+               : errno;
+}
+
+static int move_apart(struct vfs *v, const struct place *from, const struct place *to)
+{
+    if (to->exists)
+        return from->exists ? EEXIST : ENOENT;
+    if (!from->exists || !from->in.mount || !to->in.mount)
+        return move_place(v, from, to);
+    int failed = removable(v, from);
+    if (!failed)
+        failed = place_writable(v, to);
+    if (!failed && place_home(from) != place_home(to))
+        failed = EXDEV;
+    if (failed)
+        return failed;
+    return renameat2(from->in.fd, from->name, to->in.fd, to->name, RENAME_NOREPLACE) == 0
+               ? 0
+               : errno;
+}
+
 static int link_place(struct vfs *v, const struct place *from, const struct place *to)
 {
     if (!from->exists)
         return ENOENT;
     /* A link of the host's would be one more that its programs follow. */
     if (from->stat.type == VFS_FOLDER ||
-        (from->stat.type == VFS_LINK && place_home(from)))
+        (from->stat.type == VFS_LINK && place_home(from) && !place_home(from)->links))
         return EPERM;
     int failed = covers(from);
     if (!failed)
@@ -455,6 +505,13 @@ int vfs_rename(struct vfs *v, struct vfs_file *from_base, struct str from,
                struct vfs_file *to_base, struct str to)
 {
     return with_two(v, from_base, from, to_base, to, move_place);
+}
+
+int vfs_rename_apart(struct vfs *v, struct vfs_file *from_base, struct str from,
+                     struct vfs_file *to_base, struct str to, bool exchange)
+{
+    return with_two(v, from_base, from, to_base, to,
+                    exchange ? exchange_places : move_apart);
 }
 
 int vfs_link(struct vfs *v, struct vfs_file *from_base, struct str from,

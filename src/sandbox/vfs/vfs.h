@@ -12,8 +12,8 @@
  * link of theirs is followed by the kernel. A link that stands there is read and
  * resolved as the guest would see it. The folder ".cloche" exists in no mount, and in
  * one without `dots` no name that begins with a dot: not there (ENOENT), and not to be
- * made (EACCES). Only files, folders and links are shown; no link is made on the host
- * (EPERM), since its other programs would follow it.
+ * made (EACCES). Only files, folders and links are shown; without `links` no symbolic link
+ * is made on the host (EPERM), since its other programs would follow it.
  *
  * Overlays. A mount that is one shows the host's folder and never changes it: files are
  * read from there until they are first written, and then live in memory, as all does
@@ -63,6 +63,7 @@ struct vfs_mount {
      * `writable`, be replaced and removed; what the guest made itself can be read. */
     bool write_only;
     bool owner_only; /* new files are 0600, else 0666 less the umask */
+    bool links;      /* symbolic links may be made, and renamed */
     bool overlay; /* changes are kept in memory, and the host's files stay as they are */
 };
 /* false and ERR_INVALID (no absolute path, a file in the way, inside another
@@ -92,7 +93,10 @@ struct vfs_stat {
     enum vfs_type type;
     uint32_t device; /* 0: memory; a mount's number from 1 */
     uint32_t links;
+    uint32_t mode;   /* permissions, at most 0777 */
+    uint64_t system; /* the host's number of its file system; 0: memory */
     uint64_t inode, size;
+    uint64_t blocks;                              /* of 512 bytes, that it takes */
     int64_t accessed_ns, modified_ns, changed_ns; /* since 1970 */
 };
 
@@ -100,17 +104,32 @@ struct vfs_stat {
 int vfs_stat(struct vfs *v, struct vfs_file *base, struct str path, bool follow,
              struct vfs_stat *out);
 int vfs_mkdir(struct vfs *v, struct vfs_file *base, struct str path);
+/* Permissions, which this room does not check itself: on the host they are the file's. EPERM:
+ * more than 0777. */
+int vfs_set_mode(struct vfs *v, struct vfs_file *base, struct str path, uint32_t mode);
+int vfs_set_mode_of(struct vfs_file *f, uint32_t mode);
 int vfs_rmdir(struct vfs *v, struct vfs_file *base, struct str path);
 int vfs_unlink(struct vfs *v, struct vfs_file *base, struct str path); /* no folders */
 /* Replaces what is at `to`, as rename(2). EXDEV between memory and mounts. */
 int vfs_rename(struct vfs *v, struct vfs_file *from_base, struct str from,
                struct vfs_file *to_base, struct str to);
+/* The same, but EEXIST if there is something at `to` (not `exchange`), or the two change
+ * places (EINVAL in memory). */
+int vfs_rename_apart(struct vfs *v, struct vfs_file *from_base, struct str from,
+                     struct vfs_file *to_base, struct str to, bool exchange);
 int vfs_link(struct vfs *v, struct vfs_file *from_base, struct str from,
              struct vfs_file *to_base, struct str to);
 int vfs_symlink(struct vfs *v, struct str target, struct vfs_file *base, struct str path);
 /* Up to `size` bytes of the link's target, not terminated; `*n` is how many. */
 int vfs_readlink(struct vfs *v, struct vfs_file *base, struct str path, char *out,
                  size_t size, size_t *n);
+
+/* Room where a folder is: the host's, as far as the quota allows, or the quota's. */
+struct vfs_space {
+    uint64_t bytes, bytes_free;
+    uint64_t files, files_free;
+};
+int vfs_get_space(struct vfs *v, struct vfs_file *folder, struct vfs_space *out);
 
 #define VFS_TIME_KEEP INT64_MIN /* leave this time as it is */
 int vfs_set_times(struct vfs *v, struct vfs_file *base, struct str path, bool follow,
@@ -127,6 +146,8 @@ enum vfs_open {
     VFS_DIRECTORY = 32, /* ENOTDIR for anything else */
     VFS_NOFOLLOW = 64,  /* ELOOP when the last name is a link */
 };
+/* May be added to VFS_CREATE: permissions of the new file, instead of the usual ones. */
+#define VFS_MODE(mode) (1u << 15 | ((unsigned)(mode) & 0777) << 16)
 
 /* `how` is of the above; a folder opens with VFS_READ alone, too. *out is the
  * caller's, to be closed; a file that is removed meanwhile lives until then. */
@@ -147,7 +168,18 @@ int vfs_write(struct vfs_file *f, uint64_t offset, const void *from, size_t n,
 int vfs_resize(struct vfs_file *f, uint64_t size);
 int vfs_stat_of(struct vfs_file *f, struct vfs_stat *out);
 int vfs_set_times_of(struct vfs_file *f, int64_t accessed_ns, int64_t modified_ns);
-int vfs_sync(struct vfs_file *f); /* to the disk, in mounts */
+int vfs_sync(struct vfs_file *f);          /* to the disk, in mounts */
+int vfs_sync_all(struct vfs_file *folder); /* and all of its file system */
+/* Where the next bytes that are stored (or, with `hole`, the next that are not) begin, from
+ * `offset` on. ENXIO: there are none, or `offset` is behind the end. */
+int vfs_seek(struct vfs_file *f, uint64_t offset, bool hole, uint64_t *out);
+enum vfs_allocate {
+    VFS_ALLOCATE_KEEP = 1,  /* the size stays */
+    VFS_ALLOCATE_PUNCH = 2, /* it becomes a hole, which reads as zeros; with the former */
+    VFS_ALLOCATE_ZERO = 4,  /* it reads as zeros */
+};
+/* Reserves that part of a file, or as `how` says. EOPNOTSUPP: the host cannot. */
+int vfs_allocate(struct vfs_file *f, unsigned how, uint64_t offset, uint64_t n);
 
 /* The folder's entries, by name and without "." and "..", as they were when entry 0
  * was last asked for. `*out` is borrowed until then, or until the close. ENOENT:

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "crypto/crypto.h"
+#include "fuse/fuse.h"
 #include "os/os.h"
 
 #define MB ((uint64_t)1 << 20)
@@ -39,6 +40,14 @@ static bool host_now(struct world *w, uint64_t *cells, struct err *e)
     (void)w;
     (void)e;
     cells[0] = os_mono_ns();
+    return true;
+}
+
+static bool host_wall(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w;
+    (void)e;
+    cells[0] = (uint64_t)os_real_ms() * 1000000;
     return true;
 }
 
@@ -137,6 +146,22 @@ static bool give_back(struct world *w, uint64_t *cells, struct err *e)
            err_set(e, ERR_GUEST, "the emulator gave back memory that is not there");
 }
 
+/* ---- files ---------------------------------------------------------------------- */
+
+static bool files(struct world *w, uint64_t *cells, struct err *e)
+{
+    struct computer *c = world_data(w);
+    uint32_t n = (uint32_t)cells[1], room = (uint32_t)cells[3];
+    const char *from = bytes_at(w, cells[0], n, e);
+    char *to = from ? bytes_at(w, cells[2], room, e) : NULL;
+    if (!to)
+        return false;
+    size_t done =
+        c->o.files ? fuse_request(c->o.files, (struct str){from, n}, to, room) : 0;
+    cells[0] = done;
+    return true;
+}
+
 /* ---- its network: sockets ----------------------------------------------------- */
 
 static bool answer(uint64_t *cells, int32_t out)
@@ -226,11 +251,13 @@ const struct engine_import *computer_imports(size_t *count)
 {
     static const struct engine_import rows[] = {
         {"host", "now_ns", ":I", host_now},
+        {"host", "wall_ns", ":I", host_wall},
         {"host", "entropy", "ii:", entropy},
         {"host", "read", "iii:i", channel_read},
         {"host", "write", "iii:i", channel_write},
         {"host", "disk", "iiIiI:i", disk_request},
         {"host", "give_back", "iI:", give_back},
+        {"host", "files", "iiii:i", files},
         {"host", "net_connect", "iiii:i", net_connect},
         {"host", "net_send", "iii:i", net_send},
         {"host", "net_receive", "iii:i", net_receive},
@@ -398,9 +425,20 @@ bool computer_resume(struct computer *c, struct err *e)
     return call(c, "vm_resume", &cell, 0, e);
 }
 
-bool computer_connect(struct computer *c, const uint8_t mac[6], struct err *e)
+struct memory_copy *computer_copy(struct computer *c, struct err *e)
 {
-    uint64_t cells[2] = {1, 0};
+    return world_copy(c->world, e);
+}
+
+bool computer_show(struct computer *c, struct memory_copy *from, struct err *e)
+{
+    return world_show(c->world, from, e);
+}
+
+bool computer_connect(struct computer *c, uint32_t ways, const uint8_t mac[6],
+                      struct err *e)
+{
+    uint64_t cells[2] = {ways, 0};
     for (unsigned i = 0; i < 6; i++)
         cells[1] |= (uint64_t)mac[i] << 8 * i;
     return call(c, "vm_network", cells, 2, e);

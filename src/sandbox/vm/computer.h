@@ -5,7 +5,7 @@
 #pragma once
 #include "abi/vm.h"
 #include "base/base.h"
-#include "engine/engine.h"
+#include "engine/copies.h"
 #include "vm/disk.h"
 #include "vm/network.h"
 
@@ -27,6 +27,7 @@ struct computer_options {
     struct cancel *cancel;              /* stops it at once; may be NULL */
     struct computer_wires wires;
     struct network *network; /* borrowed; NULL: it has none */
+    struct fuse *files;      /* the same */
     bool foreseeable;        /* its entropy is always the same, for images */
 };
 
@@ -47,8 +48,12 @@ bool computer_start(struct computer *c, uint32_t ram_mb, struct str program,
                     struct err *e);
 /* Continues from an image; its clock is set to the host's. */
 bool computer_resume(struct computer *c, struct err *e);
-/* Connects its network card. */
-bool computer_connect(struct computer *c, const uint8_t mac[6], struct err *e);
+/* Connects its network card, to a network with these ways (enum lan_ways); 0: disconnects it. */
+bool computer_connect(struct computer *c, uint32_t ways, const uint8_t mac[6],
+                      struct err *e);
+/* As world_copy() and world_show(). */
+struct memory_copy *computer_copy(struct computer *c, struct err *e);
+bool computer_show(struct computer *c, struct memory_copy *from, struct err *e);
 
 #define COMPUTER_RUNS 0ull /* runnable at once */
 /* Runs about that many instructions. *wake_ns: COMPUTER_RUNS, or it is idle until then

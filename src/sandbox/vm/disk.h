@@ -27,6 +27,7 @@ struct disk_options {
     uint64_t quota_bytes; /* of written blocks */
     int folder;           /* of the unnamed file; -1: in memory */
     struct disk_delta delta;
+    struct disk_copy *copy; /* lies over the delta; held while it is open. NULL: none */
 };
 
 struct disk;
@@ -45,3 +46,22 @@ bool disk_zero(struct disk *d, uint64_t at, uint64_t n);
 uint64_t disk_used(const struct disk *d); /* bytes of the written blocks */
 /* Appends the numbers of all blocks that differ from the base; they ascend. */
 void disk_changed(const struct disk *d, struct buf *blocks);
+
+/* ---- copies ---------------------------------------------------------------- */
+
+/* The blocks that a machine had written at one moment. It never changes. Threads: safe. */
+struct disk_copy;
+/* Copies nothing: the disk goes on in a new file over the one that it had. NULL and ERR_IO. */
+struct disk_copy *disk_copy(struct disk *d, struct err *e);
+struct disk_copy *disk_copy_hold(struct disk_copy *c);
+void disk_copy_drop(struct disk_copy *c); /* NULL is fine */
+SCOPED(disk_copy, disk_copy_drop);
+/* Appends the numbers of its blocks; they ascend. */
+void disk_copy_blocks(const struct disk_copy *c, struct buf *blocks);
+/* false: it has no such block, or an I/O error. */
+bool disk_copy_read(const struct disk_copy *c, uint64_t block,
+                    char to[static DISK_BLOCK]);
+/* A copy whose blocks are in a file, one after another from `at` on; numbers ascend, below
+ * `block_count`. Copies the list; `fd` is borrowed. ERR_IO. */
+struct disk_copy *disk_copy_of_file(int fd, uint64_t at, const uint32_t *blocks,
+                                    size_t count, uint64_t block_count, struct err *e);

@@ -25,6 +25,7 @@
 
 #include "os/os.h"
 #include "vm/internal.h"
+#include "vm/no_copies_test.h"
 
 /* ---- commands ---------------------------------------------------------------- */
 
@@ -63,6 +64,8 @@ struct images {
 /* Properties of the next machines, set before they start. */
 static struct {
     bool no_image, no_machine, never_ready, garbage_first;
+    atomic_uint mount_fails; /* the errno of the next mounts */
+    bool mounts_twice;       /* and each is answered twice */
     atomic_uint opened, closed;
 } doubles;
 
@@ -276,6 +279,16 @@ static inline void hear_of_job(struct machine *d, struct job *j, const struct fr
     }
 }
 
+static inline void say_mounted(struct machine *d, const struct frame *f)
+{
+    struct vm_mounted said = {
+        .failed = f->verb == VM_MOUNT ? atomic_load(&doubles.mount_fails) : 0};
+    must(f->payload.n > sizeof(struct vm_mount_head));
+    memcpy(&said.number, f->payload.at, sizeof said.number);
+    for (int i = 0; i < 1 + doubles.mounts_twice; i++)
+        frame_put(&d->out, 0, VM_MOUNTED, (struct str){(const char *)&said, sizeof said});
+}
+
 static inline void hear(struct machine *d, const struct frame *f)
 {
     struct job *j = f->id ? job_of(d, f->id) : NULL;
@@ -284,6 +297,8 @@ static inline void hear(struct machine *d, const struct frame *f)
             frame_put(&d->out, 7, VM_OUT, STR("?"));
         if (!doubles.never_ready)
             frame_put(&d->out, 0, VM_READY, STR(""));
+    } else if (f->verb == VM_MOUNT || f->verb == VM_UNMOUNT) {
+        say_mounted(d, f);
     } else if (f->verb == VM_PING) {
         frame_put(&d->out, 0, VM_PONG, f->payload);
     } else if (f->verb == VM_TEXT) {

@@ -185,8 +185,18 @@ void images_close(struct images *i)
     free(i);
 }
 
-void images_disks(struct images *i, const struct disk_delta *delta, uint64_t quota_bytes,
-                  struct disk *out[2])
+const unsigned char *images_key(const struct images *i)
+{
+    return i->key;
+}
+
+uint64_t images_disk_blocks(const struct images *i)
+{
+    return i->disk_bytes / DISK_BLOCK;
+}
+
+void images_disks(struct images *i, const struct disk_delta *delta,
+                  struct disk_copy *copy, uint64_t quota_bytes, struct disk *out[2])
 {
     uint64_t whole = (i->root_bytes + DISK_BLOCK - 1) / DISK_BLOCK * DISK_BLOCK;
     out[0] = disk_open(&(struct disk_options){
@@ -196,6 +206,7 @@ void images_disks(struct images *i, const struct disk_delta *delta, uint64_t quo
                                .bytes = i->disk_bytes,
                                .quota_bytes = quota_bytes,
                                .folder = i->cache_fd,
+                               .copy = copy,
                                .delta = delta ? *delta : (struct disk_delta){.fd = -1}});
 }
 
@@ -406,7 +417,7 @@ static bool bake_into(struct images *i, uint32_t ram_mb, int fd, struct cancel *
         return false;
     b.module = m;
     b.kernel = kernel;
-    images_disks(i, NULL, i->disk_bytes, b.disks);
+    images_disks(i, NULL, NULL, i->disk_bytes, b.disks);
     struct computer *c = bake_machine(&b, e);
     bool ok = c && write_memory_file(i, ram_mb, c, b.disks[1], fd, e);
     computer_close(c);

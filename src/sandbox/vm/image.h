@@ -40,9 +40,12 @@ struct baked {
  * ERR_IO. */
 const struct baked *images_get(struct images *i, uint32_t ram_mb, struct cancel *cancel,
                                struct err *e);
-/* A machine's disks over an image; `delta` may be NULL. The caller closes them. */
-void images_disks(struct images *i, const struct disk_delta *delta, uint64_t quota_bytes,
-                  struct disk *out[2]);
+/* A machine's disks over an image; `delta` and `copy` may be NULL. The caller closes them. */
+void images_disks(struct images *i, const struct disk_delta *delta,
+                  struct disk_copy *copy, uint64_t quota_bytes, struct disk *out[2]);
+/* A hash of the image's parts. */
+const unsigned char *images_key(const struct images *i);
+uint64_t images_disk_blocks(const struct images *i);
 /* Boots a machine and writes machine-N.mem to the folder, atomically. For the build. */
 bool images_bake(struct images *i, uint32_t ram_mb, struct err *e);
 

@@ -88,15 +88,23 @@ struct vm {
     char *owner;
     bool is_default;
     struct vm_options made_of; /* defaults filled in; no `cancel`, no `payer` */
+    struct fuse *files;        /* what is mounted in it */
     struct account *account;   /* of the payer */
     uint64_t charged_ns;       /* CPU time charged to it; on the machine's thread only */
     int64_t started_ms;
     char before[256]; /* how the owner's last default machine ended; "" none */
+    uint32_t past_id; /* commands up to that were of a machine that this is a copy of */
+    char name[VM_NAME_MAX + 1];   /* it is kept under that; "": it is not */
+    char origin[VM_NAME_MAX + 1]; /* of the copy that it continues from */
+    int name_lock;         /* the name is this process' while it is open; -1: none */
+    struct vm_shelf shelf; /* where it is kept; its texts are the machine's */
 
     /* Under vms.lock. */
     struct vm *next;
     unsigned holds;
-    bool starting; /* vm_start() has not returned yet */
+    uint64_t freeze_ns; /* not to be frozen before that: it could not be */
+    bool freeze;        /* the keeper is to freeze it */
+    bool starting;      /* vm_start() has not returned yet */
 
     pthread_mutex_t lock;    /* guards all below */
     struct machine *machine; /* NULL: not yet, or not any more */
@@ -108,7 +116,9 @@ struct vm {
     struct session *sessions;
     unsigned exec_count, session_count;
     uint32_t last_id, last_session;
+    struct vm_mounted_at *mounts;
     unsigned unready; /* VM_READY still expected */
+    unsigned copies;  /* being made; `ready` tells of a change */
     pthread_cond_t ready;
     bool reported_fresh;
     uint64_t last_frame_ns, asked_ns; /* last frame; VM_PING without reply, or 0 */
@@ -160,8 +170,16 @@ bool session_has_turn(const struct session *s, const struct turn *t);
 /* Leaves the queue; `taken`: it owns the session until session_leave(). */
 void session_unjoin(struct session *s, struct turn *t, bool taken);
 void session_leave(struct session *s);
+/* One that the machine has already. */
+void session_revive(struct vm *m, const char *name, uint32_t number);
 void session_wake(struct vm *m); /* wakes all that wait */
 void session_free_all(struct vm *m);
+
+/* ---- mount.c ---------------------------------------------------------------------- */
+
+/* VM_MOUNTED; with vm.lock held. false: nothing was asked. */
+bool mounts_heard(struct vm *m, struct str payload);
+void mounts_free_all(struct vm *m);
 
 /* ---- keyboard.c ----------------------------------------------------------------- */
 

@@ -3,14 +3,13 @@
 
 #include <arpa/inet.h>
 
+#include "abi/plan.h"
 #include "os/os.h"
 
 #define LED_S \
     60u /* at least: how long an address may be connected to after its name was asked */
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-/* 192.168.127.254 is this computer's own 127.0.0.1, and the rest of that network nobody's. */
-static const uint8_t lan[3] = {192, 168, 127}, loopback[4] = {127, 0, 0, 1};
 
 void led_add(struct led_table *t, const char *name, const struct vm_net_answer *a)
 {
@@ -44,14 +43,25 @@ size_t led_find(const struct led_table *t, const uint8_t address[16],
     return count;
 }
 
-/* As the machine names it, and as it is here. false: it is nobody's. */
+/* LAN_END_HOST is this computer's own loopback, and the rest of the machine's network nobody's. */
 bool address_here(const uint8_t from[16], uint8_t to[16])
 {
+    static const uint8_t prefix_v6[] = {LAN_V6_PREFIX},
+                         host_v6[16] = LAN_V6(LAN_END_HOST);
+    static const uint8_t loopback_v4[4] = {127, 0, 0, 1}, loopback_v6[16] = {[15] = 1};
+    uint32_t v4;
     memcpy(to, from, 16);
-    if (memcmp(from, mapped, 12) != 0 || memcmp(from + 12, lan, 3) != 0)
-        return true;
-    memcpy(to + 12, loopback, 4);
-    return from[15] == 254;
+    memcpy(&v4, from + 12, 4);
+    v4 = ntohl(v4);
+    if (memcmp(from, mapped, 12) == 0 && (v4 ^ LAN_V4) >> (32 - LAN_BITS) == 0) {
+        memcpy(to + 12, loopback_v4, 4);
+        return v4 == LAN_HOST;
+    }
+    if (memcmp(from, prefix_v6, sizeof prefix_v6) == 0) {
+        memcpy(to, loopback_v6, 16);
+        return memcmp(from, host_v6, 16) == 0;
+    }
+    return true;
 }
 
 socklen_t sockaddr_of(const uint8_t address[16], uint16_t port,

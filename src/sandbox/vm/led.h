@@ -23,8 +23,8 @@ void led_add(struct led_table *t, const char *name, const struct vm_net_answer *
 /* How many names lead there now; borrowed until led_add(). */
 size_t led_find(const struct led_table *t, const uint8_t address[16],
                 const char *names[static LED_NAMES]);
-/* As the machine names it, and as it is here: 192.168.127.254 is this computer's 127.0.0.1. false:
- * it is nobody's. */
+/* As the machine names it, and as it is here: 192.168.127.254 is this computer's 127.0.0.1, and its
+ * like of IPv6 (abi/plan.h) is ::1. false: it is nobody's. */
 bool address_here(const uint8_t from[16], uint8_t to[16]);
 socklen_t sockaddr_of(const uint8_t address[16], uint16_t port,
                       struct sockaddr_storage *out);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "vm/ways.h"
 
 #define TYPE_AAAA 28u
 #define TTL_S 60u /* the resolver does not say */
@@ -30,16 +31,21 @@ static void drop(struct lookup *l)
     free(l);
 }
 
+/* Of IPv6 only what this computer has a way to: programs in a machine try it first. IPv4 in its
+ * spelling is none. */
 static void answer_add(struct vm_net_answer *a, const struct sockaddr *sa)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     uint8_t at[16];
+    bool v6 = sa->sa_family == AF_INET6;
     if (sa->sa_family == AF_INET) {
         memcpy(at, mapped, sizeof mapped);
         memcpy(at + 12, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
     } else {
         memcpy(at, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
     }
+    if (v6 && (!memcmp(at, mapped, sizeof mapped) || !ways_lead_to(at)))
+        return;
     if (a->count < VM_NET_ADDRESSES)
         memcpy(a->addresses[a->count++], at, sizeof at);
 }

@@ -6,10 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/copies.h"
 #include "os/os.h"
 #include "vm/computer.h"
 #include "vm/image.h"
 #include "vm/network.h"
+#include "vm/ways.h"
 
 #define SLICE 150000u                     /* instructions */
 #define INBOX_MAX ((size_t)64 << 20)      /* the protocol's windows are far below */
@@ -17,8 +19,18 @@
 #define UNHEARD_NS \
     ((uint64_t)20 * 1000000) /* until bytes that were not taken are offered again */
 
+/* Somebody waits for a copy. */
+struct copying {
+    void (*with)(void *arg);
+    void *arg;
+    bool done;
+    struct machine_copy *copy; /* NULL: see `why` */
+    struct err why;
+};
+
 struct machine {
     struct machine_events events;
+    const struct baked *of;
     struct computer *computer;
     struct disk *disks[COMPUTER_DISKS];
     struct network *network; /* NULL: it has none */
@@ -35,9 +47,12 @@ struct machine {
     struct machine_usage usage;
     bool lives; /* the thread runs, and `clock` is its CPU clock */
     clockid_t clock;
+    struct copying *copying; /* NULL: nobody waits for one */
+    pthread_cond_t copied;   /* that changed */
 
     uint64_t looked_ns; /* of the thread */
     bool took;          /* it read input in this slice */
+    bool copied_from;   /* it continues from a copy */
 };
 
 /* ---- its thread ------------------------------------------------------------------ */
@@ -124,12 +139,121 @@ static bool is_stopping(struct machine *m)
     return stopping;
 }
 
+static void machine_wake_up(struct machine *m)
+{
+    uint64_t one = 1;
+    ssize_t put = write(m->wake, &one, sizeof one);
+    (void)put; /* it is readable already */
+}
+
+/* ---- copies of it ------------------------------------------------------------------ */
+
+struct machine_copy *machine_copy_new(void)
+{
+    struct machine_copy *c = mem_new(sizeof *c);
+    atomic_init(&c->users, 1);
+    buf_init(&c->inbox, INBOX_MAX);
+    return c;
+}
+
+struct machine_copy *machine_copy_hold(struct machine_copy *c)
+{
+    atomic_fetch_add(&c->users, 1);
+    return c;
+}
+
+void machine_copy_drop(struct machine_copy *c)
+{
+    if (!c || atomic_fetch_sub(&c->users, 1) > 1)
+        return;
+    memory_copy_drop(c->memory);
+    disk_copy_drop(c->disk);
+    buf_done(&c->inbox);
+    free(c);
+}
+
+static struct machine_copy *copy_make(struct machine *m, const struct copying *w,
+                                      struct err *e)
+{
+    scoped(machine_copy_drop) struct machine_copy *c = machine_copy_new();
+    c->of = m->of;
+    c->memory = computer_copy(m->computer, e);
+    c->disk = c->memory ? disk_copy(m->disks[1], e) : NULL;
+    if (!c->disk)
+        return NULL;
+    if (m->network)
+        network_open_ids(m->network, c->sockets);
+    if (w->with)
+        w->with(w->arg);
+    pthread_mutex_lock(&m->lock);
+    bool fits = m->inbox.n == m->heard ||
+                buf_put(&c->inbox, m->inbox.at + m->heard, m->inbox.n - m->heard);
+    pthread_mutex_unlock(&m->lock);
+    if (!fits) {
+        err_set(e, ERR_BUSY, "there is no memory for a copy of a machine");
+        return NULL;
+    }
+    return take(c);
+}
+
+/* Gives the copy to the one who waits for it; none: it cannot be made, for `why`. */
+static void copy_give(struct machine *m, const struct err *why)
+{
+    pthread_mutex_lock(&m->lock);
+    struct copying *w = m->copying;
+    pthread_mutex_unlock(&m->lock);
+    if (!w)
+        return;
+    if (why)
+        w->why = *why;
+    else
+        w->copy = copy_make(m, w, &w->why);
+    pthread_mutex_lock(&m->lock);
+    w->done = true;
+    m->copying = NULL;
+    pthread_cond_broadcast(&m->copied);
+    pthread_mutex_unlock(&m->lock);
+}
+
+struct machine_copy *machine_copy(struct machine *m, void (*with)(void *arg), void *arg,
+                                  struct err *e)
+{
+    struct copying mine = {.with = with, .arg = arg};
+    pthread_mutex_lock(&m->lock);
+    while (m->copying)
+        pthread_cond_wait(&m->copied, &m->lock);
+    bool late = m->stopping;
+    if (late)
+        mine.why = m->why;
+    else
+        m->copying = &mine;
+    pthread_mutex_unlock(&m->lock);
+    if (!late)
+        machine_wake_up(m);
+    pthread_mutex_lock(&m->lock);
+    while (!late && !mine.done)
+        pthread_cond_wait(&m->copied, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+    if (!mine.copy)
+        err_pass(e, &mine.why);
+    return mine.copy;
+}
+
+/* ---- its course -------------------------------------------------------------------- */
+
+static bool machine_begin(struct machine *m, struct err *why)
+{
+    if (m->network)
+        return computer_connect(m->computer, ways_here(), m->mac, why);
+    return !m->copied_from || computer_connect(m->computer, 0, m->mac, why);
+}
+
 static void machine_loop(struct machine *m, struct err *why)
 {
     uint64_t wake_ns;
-    bool runs = computer_resume(m->computer, why) &&
-                (!m->network || computer_connect(m->computer, m->mac, why));
+    bool runs = computer_resume(m->computer, why) && machine_begin(m, why);
     while (runs && !is_stopping(m)) {
+        copy_give(m, NULL);
         m->took = false;
         runs = computer_run(m->computer, SLICE, &wake_ns, why);
         if (runs && os_mono_ns() - m->looked_ns > LOOK_NS)
@@ -152,11 +276,14 @@ static void *live(void *arg)
     m->lives = false;
     if (m->stopping)
         why = m->why;
-    m->stopping = true; /* no more input */
+    else
+        m->why = why;
+    m->stopping = true; /* no more input, and no more copies */
     m->usage.memory_bytes = 0;
     m->usage.disk_bytes = 0;
     buf_done(&m->inbox);
     pthread_mutex_unlock(&m->lock);
+    copy_give(m, &why);
     computer_close(take(m->computer));
     network_close(take(m->network));
     disk_close(take(m->disks[0]));
@@ -182,6 +309,7 @@ static void machine_free(struct machine *m)
     buf_done(&m->inbox);
     if (m->wake >= 0)
         (void)close(m->wake);
+    pthread_cond_destroy(&m->copied);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -193,6 +321,7 @@ static struct machine *machine_new(const struct machine_events *events)
     cancel_init(&m->cancel);
     buf_init(&m->inbox, INBOX_MAX);
     pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->copied, NULL);
     m->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return m;
 }
@@ -201,7 +330,7 @@ static struct machine *machine_new(const struct machine_events *events)
 static bool get_network(struct machine *m, const struct machine_options *o, struct err *e)
 {
     const struct vm_network *rules = o->network;
-    static const uint8_t none[6], usual[6] = {2, 0, 0, 0, 0, 1};
+    static const uint8_t none[6], usual[6] = LAN_MACHINE_MAC;
     if (m->wake < 0)
         return err_set(e, ERR_BUSY, "there is no descriptor for a machine: %m");
     if (!rules)
@@ -211,18 +340,31 @@ static bool get_network(struct machine *m, const struct machine_options *o, stru
     return m->network != NULL;
 }
 
+/* Its connections are over: what it asks of them is answered so. */
+static bool show_copy(struct machine *m, const struct machine_copy *from, struct err *e)
+{
+    if (m->network)
+        network_past_ids(m->network, from->sockets);
+    return computer_show(m->computer, from->memory, e) &&
+           (buf_str(&m->inbox, buf_view(&from->inbox)) ||
+            err_set(e, ERR_BUSY, "there is no memory for a copy of a machine"));
+}
+
 struct machine *machine_open(struct images *i, const struct machine_options *o,
                              const struct machine_events *events, struct err *e)
 {
-    const struct baked *b = images_get(i, o->ram_mb, o->cancel, e);
+    struct machine_copy *from = o->from;
+    const struct baked *b = from ? from->of : images_get(i, o->ram_mb, o->cancel, e);
     if (!b)
         return NULL;
     struct machine *m = machine_new(events);
+    m->of = b;
+    m->copied_from = from != NULL;
     if (!get_network(m, o, e)) {
         machine_free(m);
         return NULL;
     }
-    images_disks(i, &b->delta, o->disk_bytes, m->disks);
+    images_disks(i, &b->delta, from ? from->disk : NULL, o->disk_bytes, m->disks);
     struct computer_options options = {
         .module = b->module,
         .disks = {m->disks[0], m->disks[1]},
@@ -231,19 +373,13 @@ struct machine *machine_open(struct images *i, const struct machine_options *o,
         .cancel = &m->cancel,
         .wires = {machine_take_input, machine_hear, m},
         .network = m->network,
+        .files = o->files,
     };
     m->computer = computer_open(&options, e);
-    if (m->computer && begin_thread(m, e))
+    if (m->computer && (!from || show_copy(m, from, e)) && begin_thread(m, e))
         return m;
     machine_free(m);
     return NULL;
-}
-
-static void machine_wake_up(struct machine *m)
-{
-    uint64_t one = 1;
-    ssize_t put = write(m->wake, &one, sizeof one);
-    (void)put; /* it is readable already */
 }
 
 void machine_send(struct machine *m, struct str bytes)

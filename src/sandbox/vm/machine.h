@@ -3,6 +3,7 @@
  *
  * Private to the room vm. Threads: safe. */
 #pragma once
+#include "abi/vm.h"
 #include "base/base.h"
 #include "engine/engine.h"
 #include "vm/vm.h"
@@ -45,12 +46,28 @@ struct machine_options {
     uint64_t cpu_ns;                  /* CPU time in all; UINT64_MAX: no limit */
     const struct vm_network *network; /* outlives it; NULL: it has none */
     struct account *account;          /* of its network; the same */
-    struct cancel *cancel; /* of the opening only, which may boot; may be NULL */
+    struct fuse *files;               /* its mounts; the same */
+    struct cancel *cancel;     /* of the opening only, which may boot; may be NULL */
+    struct machine_copy *from; /* it continues from that; NULL: from its image */
 };
 
 struct machine;
 
-/* A machine that continues from its image; the first message to it has to be VM_RESUME.
+/* A machine at one moment. It never changes, and ends before its images. Threads: safe. */
+struct machine_copy {
+    atomic_int users;
+    const struct baked *of; /* of the image, which is of its size of RAM */
+    struct memory_copy *memory;
+    struct disk_copy *disk;
+    struct buf inbox;                /* sent to it, and not read yet */
+    uint8_t sockets[VM_NET_IDS / 8]; /* a bit each: it had them open */
+};
+struct machine_copy *machine_copy_new(void); /* one user, and nothing else */
+struct machine_copy *machine_copy_hold(struct machine_copy *c);
+void machine_copy_drop(struct machine_copy *c); /* NULL is fine */
+SCOPED(machine_copy, machine_copy_drop);
+
+/* A machine that continues from its image or a copy; the first message to it has to be VM_RESUME.
  * Its clock and its virtio-rng are this host's. NULL and ERR_NOT_FOUND (no image of that
  * size, and no cache), ERR_BUSY (no memory, no thread), ERR_CANCELLED, ERR_TIMEOUT,
  * ERR_IO. */
@@ -62,6 +79,10 @@ void machine_send(struct machine *m, struct str bytes);
 /* Stops it soon, from any thread, also from `output`; its computation is interrupted.
  * `ended` gets `why`, unless it has ended by itself. */
 void machine_stop(struct machine *m, const struct err *why);
+/* Copies it, between two of its steps; it goes on. `with` is called at that moment, on its
+ * thread; may be NULL. NULL and ERR_BUSY (no memory), ERR_IO, or why it has ended. */
+struct machine_copy *machine_copy(struct machine *m, void (*with)(void *arg), void *arg,
+                                  struct err *e);
 /* Stops it and joins its thread. NULL is fine. Not on the machine's thread. */
 void machine_close(struct machine *m);
 

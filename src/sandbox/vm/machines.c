@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "os/os.h"
-#include "vm/table.h"
+#include "vm/kept.h"
 
 #define WAIT_DEFAULT_NS (5 * SECOND_NS)
 #define KEEPER_STACK ((size_t)256 << 10)
@@ -48,6 +48,10 @@ static uint64_t stop_idle(struct vms *s)
         uint64_t unused = table_unused_ns(m, now), most = m->made_of.idle_ns;
         if (most == UINT64_MAX)
             continue;
+        if (unused >= most && now < m->freeze_ns) {
+            look = m->freeze_ns < look ? m->freeze_ns : look;
+            continue;
+        }
         if (unused >= most)
             table_stop_unused(s, m, "without use", unused);
         else if (!table_is_over(m) && now + most - unused < look)
@@ -64,6 +68,7 @@ static void *keep_house(void *arg)
         s->noticed = false;
         uint64_t left = exec_look_left(s), idle = stop_idle(s);
         uint64_t look = left < idle ? left : idle;
+        kept_freeze_due(s);
         join_ended(s);
         if (s->closing && s->running == 0 && !s->left)
             break;
@@ -92,6 +97,7 @@ struct vms *vms_open(const struct vms_options *o)
     s->timeouts = usual;
     s->o.image = s->image = mem_strdup(o->image ? o->image : "");
     s->o.cache = s->cache = o->cache ? mem_strdup(o->cache) : NULL;
+    s->o.copies = s->copies = o->copies ? mem_strdup(o->copies) : NULL;
     if (!s->o.machines_max)
         s->o.machines_max = VM_MACHINES_DEFAULT;
     if (!s->o.per_owner)
@@ -101,6 +107,7 @@ struct vms *vms_open(const struct vms_options *o)
     if (!s->o.wait_ns)
         s->o.wait_ns = WAIT_DEFAULT_NS;
     pthread_mutex_init(&s->images_lock, NULL);
+    pthread_mutex_init(&s->naming, NULL);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     pthread_cond_init(&s->work, NULL);
@@ -128,6 +135,7 @@ void vms_close(struct vms *s)
 {
     if (!s)
         return;
+    kept_freeze_all(s);
     stop_all(s);
     if (s->has_keeper)
         (void)pthread_join(s->keeper, NULL);
@@ -139,8 +147,10 @@ void vms_close(struct vms *s)
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->images_lock);
+    pthread_mutex_destroy(&s->naming);
     free(s->image);
     free(s->cache);
+    free(s->copies);
     free(s);
 }
 
@@ -164,7 +174,8 @@ bool vms_ready(struct vms *s, struct err *e)
 static struct vm *find_handle(struct vms *s, struct str owner, struct str handle)
 {
     struct vm *m = s->first;
-    while (m && !(table_owns(m, owner) && str_is(handle, m->handle) && !m->starting))
+    while (m && !((!owner.n || table_owns(m, owner)) && str_is(handle, m->handle) &&
+                  !m->starting))
         m = m->next;
     return m;
 }
@@ -277,6 +288,8 @@ static void machine_describe(struct vm *m, struct vm_info *out)
     };
     out->port_count = m->machine ? machine_ports(m->machine, out->ports) : 0;
     memcpy(out->handle, m->handle, sizeof out->handle);
+    memcpy(out->name, m->name, sizeof out->name);
+    memcpy(out->origin, m->origin, sizeof out->origin);
     (void)snprintf(out->reason, sizeof out->reason, "%.250s", m->why.msg);
 }
 
@@ -292,7 +305,7 @@ void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg)
     struct vm_info info;
     pthread_mutex_lock(&s->lock);
     for (struct vm *m = s->first; m; m = m->next) {
-        if (!table_owns(m, owner) || m->starting)
+        if ((owner.n && !table_owns(m, owner)) || m->starting)
             continue;
         vm_get_info(m, &info);
         each(arg, &info);

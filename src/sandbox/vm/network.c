@@ -13,6 +13,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "abi/plan.h"
 #include "os/os.h"
 #include "vm/lookup.h"
 #include "vm/sockets.h"
@@ -22,6 +23,7 @@
 #define ASKED_MAX 256u
 #define TIMER_ID (UINT32_MAX - 1)    /* of what is looked at now and then */
 #define LISTENER_ID (UINT32_MAX - 2) /* of the first exposed port, the others below it */
+#define MTU_USUAL 1500               /* the machine's own */
 #define IDLE_NS (3600 * SECOND)
 #define IDLE_UDP_NS (60 * SECOND)
 
@@ -71,6 +73,40 @@ bool network_is_spent(const struct network *n)
     return account_bytes(n->account, os_mono_ns()) >= n->rules->bytes_max;
 }
 
+/* May no other be begun? Then the flow says why. Asked before the rules, which so are not asked more
+ * often either. */
+static bool is_barred(struct network *n, struct vm_flow *f)
+{
+    bool many = is_too_many(n);
+    f->end = VM_FLOW_LIMIT;
+    if (many)
+        (void)snprintf(f->why, sizeof f->why,
+                       "%u connections were begun within a second, and no more may be",
+                       n->rules->per_second);
+    else if (network_is_spent(n))
+        network_say_spent(n, f);
+    return *f->why != '\0';
+}
+
+/* Is there no place for it? Else the account counts it. */
+static bool is_full(struct network *n, struct vm_flow *f)
+{
+    unsigned most = n->rules->connections_max;
+    f->end = VM_FLOW_LIMIT;
+    if (account_connect(n->account, most))
+        return false;
+    (void)snprintf(f->why, sizeof f->why,
+                   "%u connections are open, and no more may be at once", most);
+    return true;
+}
+
+void network_say_spent(const struct network *n, struct vm_flow *f)
+{
+    (void)snprintf(f->why, sizeof f->why,
+                   "%llu bytes were moved within 24 hours, and no more may be",
+                   (unsigned long long)n->rules->bytes_max);
+}
+
 /* Something is under way: it is looked at each second, or soon. */
 void network_tick(struct network *n, uint64_t after_ns)
 {
@@ -85,7 +121,7 @@ static void tell(struct network *n, struct socket *s, enum vm_flow_end end)
     if (!s->over)
         s->flow.end = end;
     s->flow.name = s->name ? s->name : "";
-    if (n->rules->tell && !s->proxied)
+    if (n->rules->tell && !s->proxied && !s->past)
         n->rules->tell(n->rules->arg, &s->flow);
 }
 
@@ -95,7 +131,7 @@ static void clear(struct network *n, struct socket *s)
         (void)close(s->fd);
     if (s->state == LOOKUP)
         n->lookups -= s->lookup != NULL;
-    else if (s->state != UNUSED) {
+    else if (s->state != UNUSED && !s->past) {
         n->open--;
         account_disconnect(n->account);
     }
@@ -119,7 +155,7 @@ static int32_t refuse(struct network *n, struct socket *s, enum vm_flow_end end,
 static bool ask_rules(struct network *n, struct socket *s, const char *name, bool again,
                       struct err *why)
 {
-    struct vm_peer p = {.udp = s->flow.udp,
+    struct vm_peer p = {.kind = s->flow.kind,
                         .names = &name,
                         .name_count = name != NULL,
                         .port = s->flow.port,
@@ -129,7 +165,7 @@ static bool ask_rules(struct network *n, struct socket *s, const char *name, boo
     if (!again)
         (void)snprintf(s->flow.mark, sizeof s->flow.mark, "%s", p.mark);
     if (!again)
-        s->speaks = s->flow.udp ? VM_SPEAKS_ANYTHING : p.speaks;
+        s->speaks = s->flow.kind == VM_NET_TCP ? p.speaks : VM_SPEAKS_ANYTHING;
     return may;
 }
 
@@ -167,31 +203,56 @@ static void join(struct network *n, struct socket *s, int state)
         network_tick(n, SECOND);
 }
 
+/* Its socket. -1: there is none, and errno. */
+static int socket_for(const struct socket *s, int family)
+{
+    static const int on = 1;
+    bool echo = s->flow.kind == VM_NET_ECHO;
+    int type = s->flow.kind == VM_NET_TCP ? SOCK_STREAM : SOCK_DGRAM;
+    int protocol = !echo ? 0 : family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6;
+    int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+    if (fd >= 0 && s->flow.kind == VM_NET_TCP)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
+/* Linux lets programs send echoes where net.ipv4.ping_group_range has their group. */
+static int32_t refuse_socket(struct network *n, struct socket *s, int failed)
+{
+    if (s->flow.kind != VM_NET_ECHO || failed == EMFILE || failed == ENFILE)
+        return refuse(n, s, VM_FLOW_FAILED,
+                      failed == EAFNOSUPPORT ? VM_NET_UNREACHABLE : VM_NET_FULL);
+    (void)snprintf(s->flow.why, sizeof s->flow.why,
+                   "this computer lets no program ping (%s): 'sysctl -w "
+                   "net.ipv4.ping_group_range=\"0 2147483647\"' allows it",
+                   strerrorname_np(failed));
+    return refuse(n, s, VM_FLOW_FAILED, VM_NET_DENIED);
+}
+
 static int32_t begin(struct network *n, struct socket *s, uint32_t id, uint16_t port)
 {
     struct sockaddr_storage sa;
     socklen_t size = sockaddr_of(s->flow.address, port, &sa);
-    int type = s->flow.udp ? SOCK_DGRAM : SOCK_STREAM, on = 1;
-    s->fd = socket(sa.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    s->fd = socket_for(s, sa.ss_family);
     if (s->fd < 0)
-        return refuse(n, s, VM_FLOW_FAILED,
-                      errno == EAFNOSUPPORT ? VM_NET_UNREACHABLE : VM_NET_FULL);
-    if (!s->flow.udp)
-        (void)setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        return refuse_socket(n, s, errno);
     bool begun =
         connect(s->fd, (struct sockaddr *)&sa, size) == 0 || errno == EINPROGRESS;
     if (!begun || !watch(n, s->fd, id))
         return refuse(n, s, VM_FLOW_FAILED, VM_NET_UNREACHABLE);
-    join(n, s, s->flow.udp ? DATAGRAMS : CONNECTING);
+    join(n, s, s->flow.kind == VM_NET_TCP ? CONNECTING : DATAGRAMS);
     return 0;
 }
 
 static bool is_proxy(const struct network *n, const uint8_t address[16], uint32_t kind,
                      uint32_t port)
 {
-    static const uint8_t gateway[16] = {[10] = 0xff, 0xff, 192, 168, 127, 1};
+    static const uint8_t v6[16] = LAN_V6(LAN_END_GATEWAY);
+    uint8_t v4[16] = {[10] = 0xff, 0xff};
+    uint32_t gateway = htonl(LAN_GATEWAY);
+    memcpy(v4 + 12, &gateway, 4);
     return n->rules->proxy && kind == VM_NET_TCP && port == VM_PROXY_PORT &&
-           memcmp(address, gateway, sizeof gateway) == 0;
+           (!memcmp(address, v4, sizeof v4) || !memcmp(address, v6, sizeof v6));
 }
 
 /* The proxy has the other end of a pair of sockets. */
@@ -199,8 +260,7 @@ static int32_t connect_proxy(struct network *n, struct socket *s, uint32_t id)
 {
     int ends[2];
     s->proxied = true;
-    if (is_too_many(n) || network_is_spent(n) ||
-        !account_connect(n->account, n->rules->connections_max))
+    if (is_barred(n, &s->flow) || is_full(n, &s->flow))
         return refuse(n, s, VM_FLOW_LIMIT, VM_NET_FULL);
     join(n, s, CONNECTING);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -217,24 +277,24 @@ bool network_connect(struct network *n, uint32_t id, uint32_t kind, const void *
                      uint32_t port, int32_t *out, struct err *e)
 {
     enum err_code why;
-    if (kind > VM_NET_UDP || port > UINT16_MAX)
+    if (kind > VM_NET_ECHO || port > UINT16_MAX || (kind == VM_NET_ECHO && port))
         return err_set(e, ERR_GUEST, "the emulator asked for no such connection");
     struct socket *s = network_socket(n, id, false, e);
     if (!s)
         return false;
-    s->flow = (struct vm_flow){
-        .udp = kind == VM_NET_UDP, .port = (uint16_t)port, .began_ns = os_mono_ns()};
+    s->flow =
+        (struct vm_flow){.kind = kind, .port = (uint16_t)port, .began_ns = os_mono_ns()};
     bool is = address_here(address, s->flow.address);
     if (is_proxy(n, address, kind, port))
         *out = connect_proxy(n, s, id);
-    else if (!is || !port)
+    else if (!is || (!port && kind != VM_NET_ECHO))
         *out = refuse(n, s, VM_FLOW_REFUSED, VM_NET_UNREACHABLE);
-    else if (is_too_many(n) || network_is_spent(n))
+    else if (is_barred(n, &s->flow))
         *out = refuse(n, s, VM_FLOW_LIMIT, VM_NET_FULL);
     else if (!may_connect(n, s, &why))
         *out = refuse(n, s, VM_FLOW_REFUSED,
                       why == ERR_NOT_FOUND ? VM_NET_UNREACHABLE : VM_NET_DENIED);
-    else if (!account_connect(n->account, n->rules->connections_max))
+    else if (is_full(n, &s->flow))
         *out = refuse(n, s, VM_FLOW_LIMIT, VM_NET_FULL);
     else
         *out = begin(n, s, id, (uint16_t)port);
@@ -278,18 +338,15 @@ static bool let_in(struct network *n, struct socket *s)
 {
     struct err why = {0};
     struct vm_flow *f = &s->flow;
-    if (is_too_many(n) || network_is_spent(n)) {
-        f->end = VM_FLOW_LIMIT;
+    if (is_barred(n, f))
         return false;
-    }
     f->end = VM_FLOW_REFUSED;
     if (!n->rules->may_accept ||
         !n->rules->may_accept(n->rules->arg, f->port, f->mark, &why)) {
         (void)snprintf(f->why, sizeof f->why, "%s", why.msg);
         return false;
     }
-    f->end = VM_FLOW_LIMIT;
-    if (!account_connect(n->account, n->rules->connections_max))
+    if (is_full(n, f))
         return false;
     join(n, s, STREAM);
     return watch(n, s->fd, s->id);
@@ -354,6 +411,8 @@ bool network_end(struct network *n, uint32_t id, bool reset, struct err *e)
     if (reset && s->state == STREAM)
         (void)setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0},
                          sizeof(struct linger));
+    if (s->state != LOOKUP && !s->over && network_is_spent(n))
+        network_say_spent(n, &s->flow);
     if (s->state != LOOKUP)
         tell(n, s,
              s->state == CONNECTING ? VM_FLOW_FAILED
@@ -385,6 +444,21 @@ static uint32_t connected(struct socket *s)
     return VM_NET_OPENED | VM_NET_READABLE;
 }
 
+/* Of UDP: VM_NET_NARROW, when that is news. */
+static uint32_t narrowed(struct socket *s)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    bool v4 = memcmp(s->flow.address, mapped, sizeof mapped) == 0;
+    int mtu = 0;
+    socklen_t size = sizeof mtu;
+    if (getsockopt(s->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
+                   &size) < 0 ||
+        mtu <= 0 || mtu >= MTU_USUAL || (uint32_t)mtu == s->mtu)
+        return 0;
+    s->mtu = (uint32_t)mtu;
+    return VM_NET_NARROW | s->mtu << 16;
+}
+
 static uint32_t events_of(struct network *n, struct socket *s, uint32_t polled)
 {
     uint32_t out = 0;
@@ -392,13 +466,17 @@ static uint32_t events_of(struct network *n, struct socket *s, uint32_t polled)
         return 0;
     if (s->state == CONNECTING)
         return polled & (EPOLLOUT | EPOLLERR | EPOLLHUP) ? connected(s) : 0;
-    if (s->state == DATAGRAMS && polled & EPOLLERR && socket_error(s) == ECONNREFUSED)
+    bool echo = s->flow.kind == VM_NET_ECHO;
+    int failed = s->state == DATAGRAMS && polled & EPOLLERR ? socket_error(s) : 0;
+    if (failed == ECONNREFUSED || (failed && echo))
         out |= VM_NET_FAILED; /* nobody took a datagram */
     if (polled & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP))
         out |= VM_NET_READABLE;
+    if (s->state == DATAGRAMS && !echo && polled & (EPOLLOUT | EPOLLERR))
+        out |= narrowed(s);
     if (polled & EPOLLOUT)
         out |= VM_NET_WRITABLE;
-    if (s->first.n && s->speaks == VM_SPEAKS_ANYTHING && polled & EPOLLOUT)
+    if (s->cleared && polled & EPOLLOUT)
         (void)socket_flush(n, s);
     return out;
 }
@@ -407,8 +485,12 @@ static bool review(struct network *n, struct socket *s, uint64_t now)
 {
     struct err why = {0};
     uint64_t idle = n->rules->idle_ns ? n->rules->idle_ns : IDLE_NS;
-    if (s->flow.udp && idle > IDLE_UDP_NS)
+    if (s->flow.kind != VM_NET_TCP && idle > IDLE_UDP_NS)
         idle = IDLE_UDP_NS;
+    if (s->past && !s->flow.began_ns) {
+        s->flow.began_ns = now;
+        return true;
+    }
     if (s->over || s->state == UNUSED || s->state == LOOKUP)
         return false;
     if (now - s->moved_ns > idle)
@@ -540,6 +622,28 @@ void network_close(struct network *n)
     if (n->timer >= 0)
         (void)close(n->timer);
     free(n);
+}
+
+void network_open_ids(const struct network *n, uint8_t ids[static VM_NET_IDS / 8])
+{
+    for (uint32_t i = 0; i < VM_NET_IDS; i++)
+        if (n->sockets[i])
+            ids[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+/* They are over, and the machine hears of it at the timer's first tick. */
+void network_past_ids(struct network *n, const uint8_t ids[static VM_NET_IDS / 8])
+{
+    bool any = false;
+    for (uint32_t i = 0; i < VM_NET_IDS; i++) {
+        if (!(ids[i / 8] >> i % 8 & 1))
+            continue;
+        struct socket *s = socket_new(n, i);
+        s->state = STREAM;
+        s->over = s->past = any = true;
+    }
+    if (any)
+        network_tick(n, 1);
 }
 
 int network_fd(const struct network *n)

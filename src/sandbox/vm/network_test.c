@@ -7,13 +7,19 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/os.h"
+#include "vm/hello_test.h"
 #include "vm/network.h"
+#include "vm/ways.h"
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -181,6 +187,102 @@ static void bytes_go_both_ways(void **state)
     close_place(&p);
 }
 
+/* ---- IPv6 ------------------------------------------------------------------------- */
+
+static int32_t connect_v6(struct place *p, uint32_t id, enum vm_net_kind kind,
+                          const char *address, uint32_t port)
+{
+    uint8_t at[16];
+    int32_t out = 0;
+    assert_int_equal(inet_pton(AF_INET6, address, at), 1);
+    assert_true(network_connect(p->network, id, kind, at, port, &out, &p->e));
+    return out;
+}
+
+/* A server at ::1, whose port is filled in. */
+static int listen_v6(uint16_t *port, int type)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    socklen_t size = sizeof a;
+    int fd = socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_true(type == SOCK_DGRAM || listen(fd, 8) == 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
+    *port = ntohs(a.sin6_port);
+    return fd;
+}
+
+#define HOST_V6 "fd63:6c6f:6368::fe"
+
+static void the_loopback_has_an_address_of_ipv6(void **state)
+{
+    (void)state;
+    static const uint8_t loopback[16] = {[15] = 1};
+    struct place p;
+    char bytes[16];
+    int32_t sent = 0;
+    uint16_t port;
+    open_place(&p);
+    if (!(ways_here() & LAN_WAY_V6)) { /* of a computer that has none */
+        assert_int_equal(connect_v6(&p, 1, VM_NET_TCP, HOST_V6, 80), VM_NET_UNREACHABLE);
+        close_place(&p);
+        return;
+    }
+    int listener = listen_v6(&port, SOCK_STREAM), server = listen_v6(&port, SOCK_DGRAM);
+    assert_int_equal(connect_v6(&p, 300, VM_NET_UDP, HOST_V6, port), 0);
+    assert_true(network_send(p.network, 300, STR("time?"), &sent, &p.e));
+    assert_int_equal(recv(server, bytes, sizeof bytes, 0), 5);
+    close(server);
+    close(listener);
+    listener = listen_v6(&port, SOCK_STREAM);
+    assert_int_equal(connect_v6(&p, 7, VM_NET_TCP, HOST_V6, port), 0);
+    assert_memory_equal(p.asked.peer.address, loopback, 16);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 7, VM_NET_OPENED);
+    assert_true(network_send(p.network, 7, STR("ping"), &sent, &p.e));
+    assert_int_equal(read(fd, bytes, sizeof bytes), 4);
+    assert_int_equal(write(fd, "pong!", 5), 5);
+    await_event(&p, 7, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 7, bytes, sizeof bytes), 5);
+    assert_true(network_end(p.network, 7, false, &p.e));
+    assert_memory_equal(p.asked.flow.address, loopback, 16);
+    assert_int_equal(p.asked.flow.received_bytes, 5);
+    close(fd);
+    close(listener);
+    close_place(&p);
+}
+
+/* The rest of the plan's network is nobody's, whatever the rules say. */
+static void neighbours_of_ipv6_are_nobody(void **state)
+{
+    (void)state;
+    static const char *const nobody[] = {"fd63:6c6f:6368::",     "fd63:6c6f:6368::1",
+                                         "fd63:6c6f:6368::2",    HOST_V6 "fe",
+                                         "fd63:6c6f:6368::1:fe", "fd63:6c6f:6368::3"};
+    struct place p;
+    open_place(&p);
+    for (size_t i = 0; i < LENGTH(nobody); i++)
+        assert_int_equal(connect_v6(&p, 1, VM_NET_TCP, nobody[i], p.port),
+                         VM_NET_UNREACHABLE);
+    assert_int_equal(p.asked.peer.port, 0); /* they were not asked */
+    p.asked.allows = false;
+    assert_int_equal(connect_v6(&p, 1, VM_NET_TCP, HOST_V6, p.port), VM_NET_DENIED);
+    close_place(&p);
+}
+
+static void a_way_is_one_that_leads_further(void **state)
+{
+    (void)state;
+    static const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
+    static const uint8_t loopback[16] = {[15] = 1}, link[16] = {0xfe, 0x80, [15] = 9};
+    uint32_t ways = ways_here();
+    assert_true(ways & LAN_WAY_V4);
+    assert_true(ways & LAN_WAY_V6 || !(ways & LAN_WAY_V6_FAR));
+    assert_true(ways_lead_to(v4));
+    assert_int_equal(ways_lead_to(loopback), (ways & LAN_WAY_V6) != 0);
+    assert_false(ways_lead_to(link)); /* of which network? */
+}
+
 static void what_the_rules_refuse_has_no_socket(void **state)
 {
     (void)state;
@@ -248,6 +350,25 @@ static void a_datagram_that_nobody_takes_is_told(void **state)
     close_place(&p);
 }
 
+/* Of what a way takes, that is: as much as the machine's own frames, or less. */
+static void a_narrow_way_is_told(void **state)
+{
+    (void)state;
+    struct place p;
+    uint16_t port;
+    int mtu = 0;
+    socklen_t size = sizeof mtu;
+    open_place(&p);
+    int fd = deaf_port(&port);
+    assert_int_equal(getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &size), 0);
+    assert_int_equal(connect_by(&p, 300, VM_NET_UDP, HOST_ADDRESS, port), 0);
+    uint32_t events = await_event(&p, 300, VM_NET_WRITABLE);
+    assert_int_equal(events >> 16, mtu < 1500 ? mtu : 0);
+    assert_int_equal((events & VM_NET_NARROW) != 0, mtu < 1500);
+    close(fd);
+    close_place(&p);
+}
+
 static void a_reset_is_one_outside(void **state)
 {
     (void)state;
@@ -273,11 +394,14 @@ static void there_are_limits(void **state)
         assert_int_equal(connect_to(&p, i, HOST_ADDRESS, p.port), 0);
     assert_int_equal(connect_to(&p, 4, HOST_ADDRESS, p.port), VM_NET_FULL);
     assert_int_equal(p.asked.flow.end, VM_FLOW_LIMIT);
+    assert_string_equal(p.asked.flow.why,
+                        "4 connections are open, and no more may be at once");
     assert_true(network_end(p.network, 0, false, &p.e));
     assert_int_equal(connect_to(&p, 4, HOST_ADDRESS, p.port), 0);
     p.rules.per_second = 0;
     assert_true(network_end(p.network, 1, false, &p.e));
     assert_int_equal(connect_to(&p, 5, HOST_ADDRESS, p.port), VM_NET_FULL);
+    assert_non_null(strstr(p.asked.flow.why, "within a second"));
     close_place(&p);
 }
 
@@ -305,6 +429,7 @@ static void so_many_bytes_and_no_more(void **state)
     assert_int_equal(connect_to(&p, 1, HOST_ADDRESS, p.port), VM_NET_FULL);
     assert_true(network_end(p.network, 0, true, &p.e));
     assert_int_equal(p.asked.flow.end, VM_FLOW_LIMIT);
+    assert_non_null(strstr(p.asked.flow.why, "150000 bytes"));
     close(fd);
     close_place(&p);
 }
@@ -465,6 +590,124 @@ static void a_server_of_another_name_hears_nothing(void **state)
     }
 }
 
+/* Of TLS: with another server name, without one, with two protocols' beginnings; and each cut into
+ * single bytes. A server of an allowed name hears all of it, byte for byte. */
+static void a_server_name_of_tls_is_heard_however_it_is_cut(void **state)
+{
+    (void)state;
+    unsigned char bytes[2048];
+    char got[2048];
+    static const struct {
+        const char *name;
+        bool may;
+    } rows[] = {{"allowed.test", true},
+                {"other.test", false},
+                {NULL, false},
+                {"allowed.test.other.test", false},
+                {"", false}};
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        for (size_t step = 1; step < 200; step += 60) {
+            struct place p;
+            int32_t sent = 0;
+            struct str all = hello(rows[i].name, step, bytes);
+            open_place(&p);
+            p.asked.speaks = VM_SPEAKS_TLS;
+            assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+            int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+            await_event(&p, 0, VM_NET_OPENED);
+            for (size_t at = 0; at < all.n && sent >= 0; at++) {
+                assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT | MSG_PEEK), -1);
+                struct str one = {all.at + at, 1};
+                assert_true(network_send(p.network, 0, one, &sent, &p.e));
+            }
+            assert_int_equal(sent, rows[i].may ? 1 : VM_NET_GONE);
+            if (rows[i].may) {
+                assert_int_equal(recv(fd, got, all.n, MSG_WAITALL), all.n);
+                assert_memory_equal(got, all.at, all.n);
+            }
+            assert_true(network_end(p.network, 0, !rows[i].may, &p.e));
+            assert_int_equal(p.asked.flow.end,
+                             rows[i].may ? VM_FLOW_ENDED : VM_FLOW_REFUSED);
+            assert_int_equal(p.asked.flow.sent_bytes, rows[i].may ? all.n : 0);
+            close(fd);
+            close_place(&p);
+        }
+}
+
+/* On one connection, also one that was named already. */
+static void each_request_has_to_name_its_server(void **state)
+{
+    (void)state;
+#define POST_HEAD "POST / HTTP/1.1\r\nHost: allowed.test\r\nContent-Length: 50000\r\n\r\n"
+#define GET_ONE "GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n"
+    static char body[50000], taken[200000];
+    static const char *const last[] = {"GET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+                                       "GET http://other.test/ HTTP/1.1\r\n\r\n",
+                                       "CONNECT other.test:443 HTTP/1.1\r\nHost: "
+                                       "allowed.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nHost: "
+                                       "other.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nHost: "
+                                       "allowed.test\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: "
+                                       "h2c\r\n\r\n"};
+    for (size_t i = 0; i < LENGTH(last); i++) {
+        struct place p;
+        int32_t sent = 0;
+        open_place(&p);
+        p.asked.speaks = VM_SPEAKS_HTTP;
+        assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+        int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+        await_event(&p, 0, VM_NET_OPENED);
+        memset(body, 'b', sizeof body);
+        assert_int_equal(send_text(&p, POST_HEAD), strlen(POST_HEAD));
+        size_t want = strlen(POST_HEAD) + sizeof body;
+        for (size_t at = 0; at < sizeof body; at += (size_t)sent) {
+            struct str rest = {body + at, sizeof body - at};
+            assert_true(network_send(p.network, 0, rest, &sent, &p.e));
+            assert_true(sent > 0);
+        }
+        assert_int_equal(send_text(&p, GET_ONE GET_ONE), 2 * strlen(GET_ONE));
+        want += 2 * strlen(GET_ONE);
+        assert_int_equal(recv(fd, taken, want, MSG_WAITALL), want);
+        assert_memory_equal(taken + want - strlen(GET_ONE), GET_ONE, strlen(GET_ONE));
+        assert_int_equal(send_text(&p, last[i]), VM_NET_GONE);
+        assert_true(network_end(p.network, 0, true, &p.e));
+        assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+        assert_string_not_equal(p.asked.flow.why, "");
+        assert_int_equal(p.asked.flow.sent_bytes, want);
+        assert_true(recv(fd, taken, sizeof taken, 0) <= 0);
+        close(fd);
+        close_place(&p);
+    }
+}
+
+static void who_ends_before_a_name_is_cut(void **state)
+{
+    (void)state;
+    struct place p;
+    char byte;
+    open_place(&p);
+    p.asked.speaks = VM_SPEAKS_HTTP;
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    int fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_int_equal(send_text(&p, "GET / HT"), 8);
+    assert_true(network_shut(p.network, 0, &p.e));
+    await_event(&p, 0, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 0, &byte, 1), VM_NET_GONE);
+    assert_true(network_end(p.network, 0, true, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+    close(fd);
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    fd = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_true(network_shut(p.network, 0, &p.e)); /* of nothing: the server hears it */
+    assert_int_equal(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+    close_place(&p);
+}
+
 /* Those of one payer have their limits together. */
 static void machines_of_a_payer_share_what_they_may(void **state)
 {
@@ -622,6 +865,56 @@ static void ports_are_exposed_on_loopback_once_and_within_limits(void **state)
     close_place(&p);
 }
 
+/* A network of its own, in which programs may ping. */
+static bool is_alone(void)
+{
+    struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+    if (unshare(CLONE_NEWNET) != 0)
+        return false;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int range = open("/proc/sys/net/ipv4/ping_group_range", O_WRONLY | O_CLOEXEC);
+    bool ok = ioctl(fd, SIOCSIFFLAGS, &up) == 0 && write(range, "0 2147483647", 12) == 12;
+    close(fd);
+    close(range);
+    return ok;
+}
+
+/* Last, since the network stays. */
+static void an_echo_goes_where_the_kernel_lets_it(void **state)
+{
+    (void)state;
+    struct place p;
+    int32_t out = 0;
+    char bytes[64];
+    open_place(&p);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_ICMP);
+    close(fd);
+    if (fd < 0) {
+        assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0),
+                         VM_NET_DENIED);
+        assert_int_equal(p.asked.flow.end, VM_FLOW_FAILED);
+        assert_non_null(strstr(p.asked.flow.why, "ping_group_range"));
+    }
+    p.asked.allows = false;
+    assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0), VM_NET_DENIED);
+    assert_int_equal(p.asked.peer.kind, VM_NET_ECHO);
+    close_place(&p);
+    if (!is_alone())
+        skip();
+    open_place(&p);
+    assert_int_equal(connect_by(&p, 370, VM_NET_ECHO, HOST_ADDRESS, 0), 0);
+    assert_true(network_send(p.network, 370, STR("hello"), &out, &p.e));
+    assert_int_equal(out, 7);
+    await_event(&p, 370, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 370, bytes, sizeof bytes), 7);
+    assert_memory_equal(bytes, "hello", 7);
+    assert_int_equal(receive(&p, 370, bytes, sizeof bytes), VM_NET_NONE);
+    assert_true(network_end(p.network, 370, false, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_ENDED);
+    assert_true(p.asked.flow.received_bytes >= 7);
+    close_place(&p);
+}
+
 static void an_emulator_that_breaks_rules_is_found_out(void **state)
 {
     (void)state;
@@ -636,7 +929,8 @@ static void an_emulator_that_breaks_rules_is_found_out(void **state)
     assert_false(network_connect(p.network, VM_NET_IDS, VM_NET_TCP, at, 80, &out, &e));
     assert_false(
         network_connect(p.network, VM_NET_INBOUND, VM_NET_TCP, at, 80, &out, &e));
-    assert_false(network_connect(p.network, 1, 2, at, 80, &out, &e));
+    assert_false(network_connect(p.network, 1, 3, at, 80, &out, &e));
+    assert_false(network_connect(p.network, 1, VM_NET_ECHO, at, 80, &out, &e));
     assert_false(network_connect(p.network, 1, VM_NET_TCP, at, 65536, &out, &e));
     assert_false(network_send(p.network, 1, STR("x"), &out, &e));
     assert_false(network_receive(p.network, UINT32_MAX, at, 1, &out, &e));
@@ -652,9 +946,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_go_both_ways),
+        cmocka_unit_test(the_loopback_has_an_address_of_ipv6),
+        cmocka_unit_test(neighbours_of_ipv6_are_nobody),
+        cmocka_unit_test(a_way_is_one_that_leads_further),
         cmocka_unit_test(what_the_rules_refuse_has_no_socket),
         cmocka_unit_test(nobody_there_is_a_failure),
         cmocka_unit_test(a_datagram_that_nobody_takes_is_told),
+        cmocka_unit_test(a_narrow_way_is_told),
         cmocka_unit_test(a_reset_is_one_outside),
         cmocka_unit_test(there_are_limits),
         cmocka_unit_test(so_many_bytes_and_no_more),
@@ -664,11 +962,15 @@ int main(void)
         cmocka_unit_test(what_nothing_goes_through_is_ended),
         cmocka_unit_test(nothing_is_said_to_a_server_before_it_is_named),
         cmocka_unit_test(a_server_of_another_name_hears_nothing),
+        cmocka_unit_test(a_server_name_of_tls_is_heard_however_it_is_cut),
+        cmocka_unit_test(each_request_has_to_name_its_server),
+        cmocka_unit_test(who_ends_before_a_name_is_cut),
         cmocka_unit_test(machines_of_a_payer_share_what_they_may),
         cmocka_unit_test(who_connects_to_an_exposed_port_is_told_to_the_machine),
         cmocka_unit_test(who_may_not_be_let_in_is_reset),
         cmocka_unit_test(ports_are_exposed_on_loopback_once_and_within_limits),
         cmocka_unit_test(an_emulator_that_breaks_rules_is_found_out),
+        cmocka_unit_test(an_echo_goes_where_the_kernel_lets_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,5 @@
-/* Nothing but the name is read, and nothing is believed that two readers could read differently:
- * a second Host, a target with a server in it, CONNECT, folded lines are refused. */
+/* TLS: nothing but the name is read. */
 #include "vm/peek.h"
-
-#include <strings.h>
 
 /* ---- TLS ------------------------------------------------------------------------ */
 
@@ -40,7 +37,7 @@ static struct left vector(struct left *l, size_t bytes)
     return part(l, n);
 }
 
-static enum peek take_name(const char *at, size_t n, char name[static PEEK_NAME])
+enum peek peek_take(const char *at, size_t n, char name[static PEEK_NAME])
 {
     if (!n || n >= PEEK_NAME || memchr(at, 0, n))
         return PEEK_NOTHING;
@@ -69,7 +66,7 @@ static enum peek read_hello(struct left hello, char name[static PEEK_NAME])
     struct left host = vector(&list, 2);
     if (extensions.bad || host.bad || kind != 0 || list.n)
         return PEEK_NOTHING;
-    return take_name((const char *)host.at, host.n, name);
+    return peek_take((const char *)host.at, host.n, name);
 }
 
 enum peek peek_tls(struct str bytes, char name[static PEEK_NAME])
@@ -100,64 +97,4 @@ enum peek peek_tls(struct str bytes, char name[static PEEK_NAME])
     if (body.bad)
         return bytes.n < PEEK_MAX ? PEEK_MORE : PEEK_NOTHING;
     return read_hello(body, name);
-}
-
-/* ---- HTTP ------------------------------------------------------------------------ */
-
-/* METHOD SP /target SP HTTP/1.x */
-static bool is_plain_request(struct str line)
-{
-    const char *space = memchr(line.at, ' ', line.n);
-    size_t n = space ? (size_t)(space - line.at) : 0;
-    for (size_t i = 0; i < n; i++)
-        if (line.at[i] < 'A' || line.at[i] > 'Z')
-            return false;
-    struct str rest = {line.at + n + 1, n ? line.n - n - 1 : 0};
-    bool origin = n && (str_starts(rest, "/") || str_starts(rest, "* "));
-    return origin && !str_is((struct str){line.at, n}, "CONNECT") &&
-           (str_ends(rest, " HTTP/1.1") || str_ends(rest, " HTTP/1.0"));
-}
-
-static enum peek take_host(struct str value, char name[static PEEK_NAME])
-{
-    value = str_trim(value);
-    const char *colon = value.n ? memrchr(value.at, ':', value.n) : NULL;
-    bool v6 = value.n && value.at[0] == '[';
-    if (colon && !(v6 && memchr(colon, ']', (size_t)(value.at + value.n - colon))))
-        value.n = (size_t)(colon - value.at);
-    return take_name(value.at, value.n, name);
-}
-
-enum peek peek_http(struct str bytes, char name[static PEEK_NAME])
-{
-    enum peek found = PEEK_NOTHING;
-    bool first = true;
-    for (struct str left = bytes;;) {
-        const char *end = left.n ? memchr(left.at, '\n', left.n) : NULL;
-        if (!end)
-            return bytes.n < PEEK_MAX ? PEEK_MORE : PEEK_NOTHING;
-        struct str line = {left.at, (size_t)(end - left.at)};
-        left = (struct str){end + 1, left.n - line.n - 1};
-        if (!line.n || line.at[line.n - 1] != '\r')
-            return PEEK_NOTHING;
-        line.n--;
-        if (memchr(line.at, '\r', line.n) || memchr(line.at, 0, line.n))
-            return PEEK_NOTHING;
-        if (!line.n)
-            return first ? PEEK_NOTHING : found;
-        if (first && !is_plain_request(line))
-            return PEEK_NOTHING;
-        const char *colon = first ? NULL : memchr(line.at, ':', line.n);
-        size_t n = colon ? (size_t)(colon - line.at) : 0;
-        if (!first && (!n || line.at[0] == ' ' || line.at[n - 1] == ' ' ||
-                       line.at[0] == '\t' || line.at[n - 1] == '\t'))
-            return PEEK_NOTHING;
-        if (n == 4 && !strncasecmp(line.at, "host", 4)) {
-            if (found == PEEK_FOUND ||
-                take_host((struct str){colon + 1, line.n - n - 1}, name) != PEEK_FOUND)
-                return PEEK_NOTHING;
-            found = PEEK_FOUND;
-        }
-        first = false;
-    }
 }

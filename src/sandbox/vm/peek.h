@@ -1,5 +1,5 @@
-/* vm/peek.h - the server that the first bytes of a connection name: TLS's server name (RFC 6066), or
- * Host of an HTTP/1 request. Private to the room vm. Threads: safe. */
+/* vm/peek.h - the server that the first bytes of a connection name by TLS's server name (RFC 6066).
+ * HTTP: follow.h. Private to the room vm. Threads: safe. */
 #pragma once
 #include "base/base.h"
 
@@ -9,8 +9,9 @@
 enum peek {
     PEEK_MORE, /* is needed */
     PEEK_FOUND,
-    PEEK_NOTHING, /* it is none of these, or names no server, or two */
+    PEEK_NOTHING, /* it is something else, or names no server, or two */
 };
 /* `bytes` are all so far, PEEK_MAX at most. The name has no port, and any bytes but NUL. */
 enum peek peek_tls(struct str bytes, char name[static PEEK_NAME]);
-enum peek peek_http(struct str bytes, char name[static PEEK_NAME]);
+/* A name of n bytes, if it can be one. */
+enum peek peek_take(const char *at, size_t n, char name[static PEEK_NAME]);

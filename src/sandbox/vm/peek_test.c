@@ -5,45 +5,8 @@
 
 #include <cmocka.h>
 
+#include "vm/hello_test.h"
 #include "vm/peek.h"
-
-/* A ClientHello for that name (NULL: none), in records of `step` bytes. */
-static struct str hello(const char *name, size_t step, unsigned char out[static 2048])
-{
-    unsigned char m[1024] = {1, 0, 0, 0, 3, 3};
-    size_t n = 6 + 32, at = 0, h = name ? strlen(name) : 0;
-    m[n++] = 0;                                    /* session */
-    n += 1, m[n++] = 2, m[n++] = 0x13, m[n++] = 1; /* ciphers */
-    m[n++] = 1, m[n++] = 0;                        /* compression */
-    size_t extensions = 4 + 1 + (name ? 9 + h : 0);
-    m[n++] = 0, m[n++] = (unsigned char)extensions;
-    m[n++] = 0, m[n++] = 43, m[n++] = 0, m[n++] = 1, m[n++] = 0;
-    if (name) {
-        const unsigned char head[] = {0,
-                                      0,
-                                      0,
-                                      (unsigned char)(h + 5),
-                                      0,
-                                      (unsigned char)(h + 3),
-                                      0,
-                                      0,
-                                      (unsigned char)h};
-        memcpy(m + n, head, sizeof head);
-        memcpy(m + n + sizeof head, name, h);
-        n += sizeof head + h;
-    }
-    m[2] = (unsigned char)((n - 4) >> 8);
-    m[3] = (unsigned char)(n - 4);
-    for (size_t i = 0; i < n; i += step) {
-        size_t part = step < n - i ? step : n - i;
-        const unsigned char head[] = {22, 3, 1, (unsigned char)(part >> 8),
-                                      (unsigned char)part};
-        memcpy(out + at, head, sizeof head);
-        memcpy(out + at + sizeof head, m + i, part);
-        at += sizeof head + part;
-    }
-    return (struct str){(const char *)out, at};
-}
 
 static void the_server_name_is_found_however_it_is_cut(void **state)
 {
@@ -87,48 +50,12 @@ static void a_damaged_hello_is_no_harm(void **state)
     assert_int_equal(peek_tls(all, name), PEEK_FOUND);
 }
 
-static void the_host_of_a_request_is_found(void **state)
-{
-    (void)state;
-    char name[PEEK_NAME];
-    struct str q =
-        STR("GET /a HTTP/1.1\r\nAccept: */*\r\nhOst:  Example.org:8080 \r\n\r\n");
-    for (size_t n = 0; n < q.n; n++)
-        assert_int_equal(peek_http((struct str){q.at, n}, name), PEEK_MORE);
-    assert_int_equal(peek_http(q, name), PEEK_FOUND);
-    assert_string_equal(name, "Example.org");
-}
-
-static void what_two_could_read_differently_is_refused(void **state)
-{
-    (void)state;
-    static const char *const all[] = {
-        "GET / HTTP/1.1\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: a\r\n Host: b\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
-        "GET / HTTP/1.1\nHost: a\n\n",
-        "GET / HTTP/1.1\r\nHost: a\rHost: b\r\n\r\n",
-        "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
-        "CONNECT b:443 HTTP/1.1\r\nHost: a\r\n\r\n",
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
-        "get / HTTP/1.1\r\nHost: a\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost:\r\n\r\n",
-    };
-    char name[PEEK_NAME];
-    for (size_t i = 0; i < LENGTH(all); i++)
-        assert_int_equal(peek_http(str_of(all[i]), name), PEEK_NOTHING);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_server_name_is_found_however_it_is_cut),
         cmocka_unit_test(without_a_server_name_there_is_none),
         cmocka_unit_test(a_damaged_hello_is_no_harm),
-        cmocka_unit_test(the_host_of_a_request_is_found),
-        cmocka_unit_test(what_two_could_read_differently_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,9 +215,19 @@ static void on_refusal(struct exec *x, struct str text)
     x->ended = x->refused = true;
 }
 
+/* Of a command that ran when the machine was copied, and is being killed. */
+static bool on_past(struct vm *m, const struct frame *f)
+{
+    if (f->verb == VM_OUT || f->verb == VM_ERR)
+        port_send_u32(m, f->id, VM_CREDIT, (uint32_t)f->payload.n);
+    return true;
+}
+
 static bool on_exec_frame(struct vm *m, const struct frame *f, struct err *e)
 {
     struct exec *x = exec_of(m, f->id);
+    if (!x && f->id <= m->past_id)
+        return on_past(m, f);
     if (!x)
         return broke(e, "a command that does not run", f->id);
     exec_wake(x);
@@ -245,6 +255,8 @@ static bool heard(struct vm *m, const struct frame *f, struct err *e)
         return on_exec_frame(m, f, e);
     if (f->verb == VM_PONG)
         return true;
+    if (f->verb == VM_MOUNTED)
+        return mounts_heard(m, f->payload) || broke(e, "an answer", f->payload.n);
     if (f->verb != VM_READY || m->unready == 0)
         return broke(e, "a verb", f->verb);
     m->unready--;

@@ -45,6 +45,16 @@ static struct session *session_make(struct vm *m, struct str name, struct err *e
     return s;
 }
 
+void session_revive(struct vm *m, const char *name, uint32_t number)
+{
+    struct err none = {0};
+    uint32_t last = m->last_session;
+    struct session *s = session_make(m, str_of(name), &none);
+    m->last_session = last;
+    if (s)
+        s->number = number;
+}
+
 static void session_remove(struct vm *m, struct session *s)
 {
     struct session **at = &m->sessions;

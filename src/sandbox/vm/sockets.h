@@ -2,6 +2,7 @@
  * tells of events) and moving.c (which moves their bytes). Private to these. Threads: the machine's,
  * but for `inbound`. */
 #pragma once
+#include "vm/follow.h"
 #include "vm/inbound.h"
 #include "vm/led.h"
 #include "vm/network.h"
@@ -22,11 +23,15 @@ struct socket {
     struct vm_flow flow;
     bool proxied;          /* leads to the rules' proxy, which tells of it itself */
     bool over;             /* by us: flow.end says why. It moves nothing more */
-    enum vm_speaks speaks; /* until the server is named: `first` is kept back */
-    struct buf first;
-    bool shut;         /* the machine sends no more: behind `first` */
-    uint32_t held;     /* events that wait until the rate allows more */
-    uint64_t moved_ns; /* the last byte, either way */
+    bool past;             /* of the machine that this one is a copy of */
+    enum vm_speaks speaks; /* TLS: until the server is named */
+    struct follow request; /* of HTTP */
+    struct buf first;      /* kept back: a name is missing in it, or it is */
+    bool cleared;          /* to be sent, before anything else */
+    bool shut;             /* the machine sends no more: behind `first` */
+    uint32_t held;         /* events that wait until the rate allows more */
+    uint64_t moved_ns;     /* the last byte, either way */
+    uint32_t mtu;          /* of its way, as the machine was told; 0: it was not */
 };
 
 struct network {
@@ -48,6 +53,7 @@ struct network {
 struct socket *network_socket(struct network *n, uint32_t id, bool used, struct err *e);
 /* Have the payer's machines moved all bytes that they may? */
 bool network_is_spent(const struct network *n);
+void network_say_spent(const struct network *n, struct vm_flow *f);
 /* The timer is to tell of events then. */
 void network_tick(struct network *n, uint64_t after_ns);
 /* Ends one that may not stay: the machine gets an event, asks, and is told that it is gone. */

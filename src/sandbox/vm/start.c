@@ -4,7 +4,9 @@
 
 #include "os/os.h"
 #include "vm/certificates.h"
+#include "vm/copy.h"
 #include "vm/table.h"
+#include "vm/ways.h"
 
 /* ---- requests ------------------------------------------------------------------- */
 
@@ -16,6 +18,13 @@ static bool fill_options(const struct vm_options *from, struct vm_options *o,
     o->disk_bytes = o->disk_bytes ? o->disk_bytes : VM_DISK_DEFAULT;
     o->cpu_ns = o->cpu_ns ? o->cpu_ns : VM_CPU_DEFAULT_NS;
     o->idle_ns = o->idle_ns ? o->idle_ns : VM_IDLE_DEFAULT_NS;
+    if (o->from && from->ram_mb && from->ram_mb != vm_copy_ram_mb(o->from))
+        return err_set(e, ERR_INVALID,
+                       "the copy is of a machine with %" PRIu32 " MB of RAM, not %" PRIu32
+                       "; none was started",
+                       vm_copy_ram_mb(o->from), from->ram_mb);
+    if (o->from)
+        o->ram_mb = vm_copy_ram_mb(o->from);
     if (o->ram_mb < VM_RAM_MIN_MB || o->ram_mb > VM_RAM_MAX_MB)
         return err_set(e, ERR_INVALID,
                        "a machine has from %u to %u MB of RAM, not %" PRIu32
@@ -178,9 +187,10 @@ static void send_resume(struct vm *m, struct str certificates)
     scoped_buf struct buf payload;
     struct vm_resume r = {.wall_ns = (uint64_t)os_real_ms() * 1000000,
                           .disk_bytes = m->made_of.disk_bytes};
+    static const uint8_t none[6], usual[6] = LAN_MACHINE_MAC;
     const struct vm_network *net = m->made_of.network;
-    r.network = net != NULL;
-    memcpy(r.mac, net ? net->mac : r.mac, sizeof r.mac);
+    r.network = net ? (uint8_t)ways_here() : 0;
+    memcpy(r.mac, net && memcmp(net->mac, none, 6) ? net->mac : usual, sizeof r.mac);
     os_random(r.entropy, sizeof r.entropy);
     os_random(&r.machine, sizeof r.machine);
     m->unready++;
@@ -217,22 +227,32 @@ static bool await_up(struct vm *m, struct str certificates, struct cancel *cance
     return up;
 }
 
-static bool vm_boot(struct vm *m, struct cancel *cancel, struct err *e)
+static bool vm_boot(struct vm *m, const struct vm_options *from, struct err *e)
 {
+    struct cancel *cancel = from->cancel;
+    struct vm_copy *copy = from->from;
     struct machine_options o = {.ram_mb = m->made_of.ram_mb,
                                 .disk_bytes = m->made_of.disk_bytes,
                                 .cpu_ns = m->made_of.cpu_ns,
                                 .network = m->made_of.network,
                                 .account = m->account,
-                                .cancel = cancel};
+                                .files = m->files,
+                                .cancel = cancel,
+                                .from = copy ? copy->machine : NULL};
     struct machine_events events = {port_output, port_ended, port_computed, m};
     scoped_buf struct buf certificates;
     buf_init(&certificates, VM_CERTIFICATES_MAX);
     if (m->in->o.certificates && !read_certificates(&certificates, e))
         return false;
+    pthread_mutex_lock(&m->lock);
+    if (copy)
+        copy_join(m, copy);
+    pthread_mutex_unlock(&m->lock);
     struct machine *machine = machine_open(m->in->images, &o, &events, e);
     pthread_mutex_lock(&m->lock);
     m->machine = machine;
+    if (machine && copy)
+        copy_end_execs(m, copy);
     pthread_mutex_unlock(&m->lock);
     return machine && await_up(m, buf_view(&certificates), cancel, e);
 }
@@ -253,10 +273,10 @@ static void give_up(struct vm *m, const struct err *why)
     pthread_mutex_unlock(&s->lock);
 }
 
-static struct vm *finish_start(struct vm *m, struct cancel *cancel, struct err *e)
+static struct vm *finish_start(struct vm *m, const struct vm_options *o, struct err *e)
 {
     struct vms *s = m->in;
-    if (!vm_boot(m, cancel, e)) {
+    if (!vm_boot(m, o, e)) {
         (void)err_wrap(e, "no machine was started");
         give_up(m, e);
         return NULL;
@@ -277,7 +297,7 @@ struct vm *vm_begin(struct vms *s, struct str owner, const struct vm_options *fr
     if (!check_owner(owner, e) || !fill_options(from, &o, e) || !vms_ready(s, e))
         return NULL;
     struct vm *m = claim_waiting(s, owner, &o, is_default, e);
-    return m && m->starting ? finish_start(m, o.cancel, e) : m;
+    return m && m->starting ? finish_start(m, &o, e) : m;
 }
 
 struct vm *vm_start(struct vms *s, struct str owner, const struct vm_options *o,

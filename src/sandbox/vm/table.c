@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "crypto/crypto.h"
+#include "fuse/fuse.h"
 #include "os/os.h"
 
 #define ENDED_PER_OWNER 4u /* ended machines kept */
@@ -58,6 +59,11 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
     memcpy(m->owner, owner.at, owner.n);
     m->made_of = *o;
     m->made_of.cancel = NULL;
+    m->made_of.from = NULL;
+    m->made_of.origin = NULL;
+    (void)snprintf(m->origin, sizeof m->origin, "%s", o->origin ? o->origin : "");
+    m->made_of.shelf = NULL;
+    m->name_lock = -1;
     m->made_of.budget.payer = (struct str){0};
     m->account = account_enter(s->accounts, payer_of(owner, o), os_mono_ns());
     if (o->network && o->network->hold)
@@ -69,6 +75,7 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->ready, NULL);
     frames_init(&m->frames);
+    m->files = fuse_new();
     *s->last = m;
     s->last = &m->next;
     s->running++;
@@ -79,10 +86,14 @@ static void vm_free(struct vm *m)
 {
     const struct vm_network *n = m->made_of.network;
     session_free_all(m);
+    mounts_free_all(m);
     if (n && n->let_go)
         n->let_go(n->arg);
     account_leave(m->account);
     frames_done(&m->frames);
+    os_close(m->name_lock);
+    free((void *)(uintptr_t)m->shelf.payer.at);
+    free((void *)(uintptr_t)m->shelf.label);
     pthread_cond_destroy(&m->ready);
     pthread_mutex_destroy(&m->lock);
     free(m->owner);
@@ -93,6 +104,8 @@ void table_reap(struct vm *m)
 {
     struct vms *s = m->in;
     pthread_mutex_lock(&m->lock);
+    while (m->copies)
+        pthread_cond_wait(&m->ready, &m->lock);
     struct machine *machine = take(m->machine);
     if (machine)
         m->usage.cpu_ns = machine_usage(machine).cpu_ns;
@@ -105,6 +118,8 @@ void table_reap(struct vm *m)
     pthread_mutex_lock(&m->lock);
     m->usage = (struct machine_usage){.cpu_ns = usage.cpu_ns};
     pthread_mutex_unlock(&m->lock);
+    os_close(m->name_lock);
+    m->name_lock = -1;
     s->running--;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -205,13 +220,16 @@ uint64_t table_unused_ns(struct vm *m, uint64_t now)
 void table_stop_unused(struct vms *s, struct vm *m, const char *why, uint64_t ns)
 {
     struct err e = {0};
+    s->noticed = true;
+    pthread_cond_signal(&s->work);
+    m->freeze = *m->name != '\0';
+    if (m->freeze)
+        return;
     (void)err_set(&e, ERR_CANCELLED, "the machine was stopped after %" PRIu64 " s %s",
                   ns / SECOND_NS, why);
     pthread_mutex_lock(&m->lock);
     port_end(m, true, &e);
     pthread_mutex_unlock(&m->lock);
-    s->noticed = true;
-    pthread_cond_signal(&s->work);
 }
 
 bool table_evict(struct vms *s, const struct account *of, struct str owner)
@@ -219,8 +237,9 @@ bool table_evict(struct vms *s, const struct account *of, struct str owner)
     uint64_t now = os_mono_ns(), most = s->timeouts.spare_ns;
     struct vm *which = NULL;
     for (struct vm *m = s->first; m; m = m->next)
-        if ((!of || (m->account == of && !table_owns(m, owner))) && !table_is_over(m) &&
-            table_unused_ns(m, now) >= most) {
+        /* the place of one that is kept is free only when it is frozen */
+        if ((!of || (m->account == of && !table_owns(m, owner) && !*m->name)) &&
+            now >= m->freeze_ns && !table_is_over(m) && table_unused_ns(m, now) >= most) {
             most = table_unused_ns(m, now);
             which = m;
         }

@@ -8,7 +8,8 @@
 struct vms {
     struct vms_options o;
     struct vm_timeouts timeouts;
-    char *image, *cache; /* `o` borrows them */
+    char *image, *cache, *copies; /* `o` borrows them */
+    pthread_mutex_t naming; /* held while a machine that is kept is found or started */
     struct accounts *accounts;
     pthread_mutex_t images_lock;
     struct images *images; /* NULL: not opened yet */
@@ -42,7 +43,7 @@ struct table_sum {
 struct table_sum table_sum(struct vms *s, const struct account *of, struct str owner);
 /* Time since the last command; 0: one runs, or may begin at once. */
 uint64_t table_unused_ns(struct vm *m, uint64_t now);
-/* Stops it; the message has the seconds. */
+/* Stops it, or has it frozen if it is kept; the message has the seconds. */
 void table_stop_unused(struct vms *s, struct vm *m, const char *why, uint64_t ns);
 /* Stops the least recently used machine: of all, or (not NULL) of an account's other
  * owners. false: there is none. */

@@ -34,7 +34,8 @@ struct vms_options {
     const char *image;     /* the folder that `make vm` filled */
     /* for images of other sizes of RAM; NULL: those sizes are refused */
     const char *cache;
-    bool certificates; /* machines trust those of the configuration (certificates.h) */
+    const char *copies; /* the folder of saved copies (copies.h); NULL: there is none */
+    bool certificates;  /* machines trust those of the configuration (certificates.h) */
     unsigned machines_max; /* running, of all owners */
     unsigned per_owner;    /* running, if no budget says otherwise */
     /* of all that run: a start that would exceed it waits. Default: three quarters of the
@@ -69,17 +70,28 @@ struct vm_budget {
     const char *hint;  /* a constant, added to errors about it; may be NULL */
 };
 
+/* Where a payer's copies are saved, and how many of them. Zero: no limit. */
+struct vm_shelf {
+    struct str payer; /* a word of letters and digits */
+    const char *label;
+    unsigned count;
+    uint64_t bytes;   /* together */
+    const char *hint; /* as of struct vm_budget */
+};
+#define VM_NAME_MAX 64u
+#define VM_LABEL_MAX 63u
+
 /* ---- its network ---------------------------------------------------------- */
 
 #define VM_PROXY_PORT 3128u
 #define VM_MARK 80u
 /* Whom a machine wants to reach. */
 struct vm_peer {
-    bool udp;
+    enum vm_net_kind kind;
     const char *const *names; /* that the machine asked for, and that led here */
     size_t name_count;
     uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d; 127.0.0.1 is this computer */
-    uint16_t port;
+    uint16_t port;       /* of an echo 0 */
     /* Of whoever allows it: then may_speak() is asked for the server that first bytes name. */
     enum vm_speaks { VM_SPEAKS_ANYTHING, VM_SPEAKS_TLS, VM_SPEAKS_HTTP } speaks;
     bool again;         /* it is connected already: may it stay? */
@@ -96,7 +108,7 @@ enum vm_flow_end {
 };
 /* A connection that is over. */
 struct vm_flow {
-    bool udp;
+    enum vm_net_kind kind;
     bool inbound;     /* to the machine's `port`, from `address` */
     const char *name; /* "": none led there */
     uint8_t address[16];
@@ -158,6 +170,10 @@ struct vm_options {
     struct vm_budget budget;
     const struct vm_network *network; /* NULL: it has none */
     struct cancel *cancel;            /* of the start; may be NULL */
+    struct vm_copy
+        *from;          /* it continues from this copy (copies.h), with its size of RAM */
+    const char *origin; /* what that is called, in struct vm_info; NULL: "" */
+    const struct vm_shelf *shelf; /* of a machine that is kept; else not read */
 };
 
 struct vm;
@@ -172,7 +188,7 @@ struct vm *vm_start(struct vms *s, struct str owner, const struct vm_options *o,
 /* The owner's machine of that handle, held for the caller. Empty: the owner's default
  * machine, started with `o` (NULL: the defaults) if none runs; callers meanwhile wait for
  * it. NULL and ERR_NOT_FOUND (none, another owner's, or ended: the message says how), or
- * as vm_start(). */
+ * as vm_start(). An empty owner finds a handle of anyone's: it is for a person. */
 struct vm *vm_find(struct vms *s, struct str owner, struct str handle,
                    const struct vm_options *o, struct err *e);
 /* Releases the hold; the machine goes on. NULL is fine. */
@@ -195,6 +211,8 @@ enum vm_state { VM_STATE_RUNNING, VM_STATE_STOPPED, VM_STATE_FAILED };
 const char *vm_state_name(enum vm_state s); /* "running", "stopped", "failed" */
 struct vm_info {
     char handle[VM_HANDLE];
+    char name[VM_NAME_MAX + 1]; /* of one that is kept (copies.h); else "" */
+    char origin[VM_NAME_MAX + 1];
     enum vm_state state;
     bool is_default;
     char reason[256]; /* why it ended; else "" */
@@ -212,7 +230,7 @@ struct vm_info {
 };
 void vm_get_info(struct vm *m, struct vm_info *out);
 /* Calls `each` for the owner's machines, recently ended ones included, in the order of
- * their starts. `each` must not call into this room. */
+ * their starts. `each` must not call into this room. An empty owner: all owners' machines. */
 typedef void vm_info_fn(void *arg, const struct vm_info *info);
 void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg);
 

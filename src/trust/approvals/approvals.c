@@ -82,6 +82,9 @@ static void entry_take_decision(const struct entry *x, struct approval_decision 
     (void)snprintf(out->by, sizeof out->by, "%.*s",
                    STR_ARGS(str_cut(json_str(json_get(x->decision, "by")), 15)));
     (void)snprintf(out->id, sizeof out->id, "%.*s", STR_ARGS(x->id));
+    (void)snprintf(out->reason, sizeof out->reason, "%.*s",
+                   STR_ARGS(str_cut(json_str(json_get(x->decision, "reason")),
+                                    APPROVAL_REASON_MAX)));
 }
 
 static void entry_put(const struct approval_request *w, const char *id, uint32_t wait_ms,
@@ -342,8 +345,20 @@ static bool offers(const struct entry *x, enum approval_memory memory)
     return false;
 }
 
+/* On one line, whatever was typed. */
+static void put_reason(struct str reason, struct json_writer *w)
+{
+    char line[APPROVAL_REASON_MAX + 1];
+    struct str cut = str_cut(reason, APPROVAL_REASON_MAX);
+    for (size_t i = 0; i < cut.n; i++)
+        line[i] =
+            (char)((unsigned char)cut.at[i] < ' ' || cut.at[i] == 0x7f ? ' ' : cut.at[i]);
+    json_pair_str(w, "reason", (struct str){line, cut.n});
+}
+
 static bool write_word(struct approvals *a, const struct entry *x, bool allow,
-                       enum approval_memory memory, const char *by, struct err *e)
+                       enum approval_memory memory, struct str reason, const char *by,
+                       struct err *e)
 {
     char name[32];
     scoped_buf struct buf text = buf_of(SAID_MAX);
@@ -352,15 +367,17 @@ static bool write_word(struct approvals *a, const struct entry *x, bool allow,
     json_pair_bool(&w, "allowed", allow);
     json_pair_cstr(&w, "remember", memories[memory]);
     json_pair_cstr(&w, "by", by);
+    if (reason.n)
+        put_reason(reason, &w);
     json_pair_int(&w, "at_ms", os_real_ms());
     json_close(&w);
     entry_file(x->id, SAID, name);
     return os_write_file(a->dir, name, buf_view(&text), OS_REPLACE, 0600, NULL, e);
 }
 
-bool approvals_decide(struct approvals *a, struct str id, bool allow,
-                      enum approval_memory memory, const char *by, struct buf *entry,
-                      struct err *e)
+static bool decide_one(struct approvals *a, struct str id, bool allow,
+                       enum approval_memory memory, struct str reason, const char *by,
+                       struct buf *entry, struct err *e)
 {
     struct entry x;
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
@@ -381,10 +398,27 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
         if (!buf_check(entry, "the approval", e))
             return false;
     }
-    if (!write_word(a, &x, allow, allow ? memory : APPROVAL_CALL, by, e))
+    if (!write_word(a, &x, allow, allow ? memory : APPROVAL_CALL, reason, by, e))
         return false;
     pthread_mutex_lock(&a->lock);
     pthread_cond_broadcast(&a->changed);
     pthread_mutex_unlock(&a->lock);
     return true;
+}
+
+bool approvals_decide(struct approvals *a, struct str id, bool allow,
+                      enum approval_memory memory, const char *by, struct buf *entry,
+                      struct err *e)
+{
+    return decide_one(a, id, allow, memory, STR(""), by, entry, e);
+}
+
+bool approvals_deny(struct approvals *a, struct str id, struct str reason, const char *by,
+                    struct buf *entry, struct err *e)
+{
+    if (reason.n > APPROVAL_REASON_MAX)
+        return err_set(e, ERR_INVALID,
+                       "the reason has %zu bytes; at most %u are accepted", reason.n,
+                       APPROVAL_REASON_MAX);
+    return decide_one(a, id, false, APPROVAL_CALL, reason, by, entry, e);
 }

@@ -23,6 +23,7 @@
 #define APPROVAL_KEEP_MS \
     ((int64_t)600000) /* until a decision, or an entry that no call waits for, expires */
 #define APPROVAL_TOOLS_MAX 16u
+#define APPROVAL_REASON_MAX 300u /* bytes; one line */
 
 struct approvals;
 
@@ -58,7 +59,9 @@ struct approval_request {
 struct approval_decision {
     bool decided, allowed; /* not decided: not yet */
     enum approval_memory memory;
-    char by[16];          /* "terminal", "page" */
+    char by[16]; /* "terminal", "page" */
+    char reason[APPROVAL_REASON_MAX +
+                1];       /* of a person who denied it; "": none was given */
     char id[APPROVAL_ID]; /* of the entry */
 };
 
@@ -105,6 +108,11 @@ uint64_t approvals_state(struct approvals *a);
 bool approvals_decide(struct approvals *a, struct str id, bool allow,
                       enum approval_memory memory, const char *by, struct buf *entry,
                       struct err *e);
+
+/* Denies an entry, and tells the agent why: `reason`, whose control characters become spaces.
+ * Otherwise as approvals_decide(); ERR_INVALID: the reason is too long. */
+bool approvals_deny(struct approvals *a, struct str id, struct str reason, const char *by,
+                    struct buf *entry, struct err *e);
 
 /* ---- showing --------------------------------------------------------------- */
 

@@ -113,6 +113,28 @@ static void a_word_is_good_for_one_request_of_the_same_asker(void **state)
     assert_false(ask("one").decided);
 }
 
+static void a_denials_reason_reaches_who_asked_on_one_line(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char long_one[APPROVAL_REASON_MAX + 2];
+    struct approval_decision decision = ask("one");
+    memset(long_one, 'x', sizeof long_one - 1);
+    long_one[sizeof long_one - 1] = '\0';
+    assert_false(
+        approvals_deny(store, str_of(decision.id), str_of(long_one), "page", NULL, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+    e = (struct err){0};
+    assert_true(approvals_deny(store, str_of(decision.id),
+                               STR("use the\nother \x1b[31mnote"), "page", NULL, &e));
+    struct approval_decision again = ask("one");
+    assert_true(again.decided);
+    assert_false(again.allowed);
+    assert_string_equal(again.reason, "use the other  [31mnote");
+    decide(ask("two").id, false, APPROVAL_CALL);
+    assert_string_equal(ask("two").reason, "");
+}
+
 static void the_same_request_does_not_ask_twice(void **state)
 {
     (void)state;
@@ -439,6 +461,7 @@ int main(void)
     log_set_level(LOG_ERROR);
     const struct CMUnitTest tests[] = {
         test(a_word_is_good_for_one_request_of_the_same_asker),
+        test(a_denials_reason_reaches_who_asked_on_one_line),
         test(the_same_request_does_not_ask_twice),
         test(the_first_word_holds),
         test(only_what_is_offered_can_be_chosen),

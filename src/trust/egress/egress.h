@@ -15,6 +15,27 @@
 #include "base/base.h"
 #include "json/json.h"
 
+/* ---- entries ------------------------------------------------------------ */
+
+enum egress_scheme { EGRESS_HTTPS, EGRESS_HTTP, EGRESS_TCP, EGRESS_UDP, EGRESS_ICMP };
+/* An entry of `hosts` or `allowPrivate` as it is written; `name` borrows from its text. */
+struct egress_entry {
+    enum egress_scheme scheme;
+    bool says_scheme, says_port;
+    bool below;      /* "*.NAME", or "*": every name */
+    struct str name; /* behind the star, in any case, also "[V6]"; empty: every name */
+    uint16_t port;   /* that it says, or is usual; of icmp:// 0 */
+};
+/* The one reader of entries, for policies and rules alike. NULL, or in words what is accepted (a
+ * constant). Names are not checked further: egress_rules_read() does that. */
+const char *egress_entry_read(struct str text, struct egress_entry *out);
+/* The same of an entry of allowPrivate, with its address (IPv4 as ::ffff:a.b.c.d; zeros:
+ * localhost). */
+const char *egress_private_read(struct str text, struct egress_entry *out,
+                                unsigned char address[static 16]);
+/* Would a resolver take its name for an address? */
+bool egress_entry_is_address(const struct egress_entry *n);
+
 /* ---- rules -------------------------------------------------------------- */
 
 /* Immutable once read. Threads: safe. */
@@ -29,9 +50,10 @@ struct egress_rules;
  *
  * hosts: exact names, "*.NAME" for all below it but not itself, "*" for every public
  *     one; https unless http:// stands before it, port 443 (80) unless one is given.
- *     "tcp://NAME:PORT" and "udp://NAME:PORT" are for egress_may_connect() alone.
+ *     "tcp://NAME:PORT", "udp://NAME:PORT" and "icmp://NAME" are for egress_may_connect() alone.
  * allowPrivate: an address of this machine or its networks, with its port; http and
- *     https to that very address are allowed by it, too. Metadata services cannot be.
+ *     https to that very address are allowed by it, too, but where tcp://, udp:// or icmp:// (no
+ *     port) stands before it. Metadata services cannot be.
  * secrets: the value itself ("value"), a variable ("env") or a file of the user's
  *     ("file", absolute); where it may go ("hosts", as above). With "header" it goes
  *     into this one alone, and by itself into every request to its hosts that does not
@@ -48,9 +70,10 @@ SCOPED(egress_rules, egress_rules_free);
 
 /* ---- connections that somebody else makes ------------------------------- */
 
+enum egress_kind { EGRESS_STREAM, EGRESS_DATAGRAMS, EGRESS_ECHO };
 /* Whom it is to lead to. */
 struct egress_peer {
-    bool udp;
+    enum egress_kind kind;    /* TCP, UDP, or ICMP's echo: its port is 0 */
     const char *const *names; /* that this address was the resolver's answer to */
     size_t name_count;
     const unsigned char *address; /* 16 bytes; IPv4 as ::ffff:a.b.c.d */
@@ -58,7 +81,7 @@ struct egress_peer {
 };
 /* What has to be spoken there: where a rule stands for one name at an address that many may share,
  * its first bytes have to name the server (egress_may_speak). */
-enum egress_speaks { EGRESS_ANYTHING, EGRESS_TLS, EGRESS_HTTP };
+enum egress_speaks { EGRESS_SPEAKS_ANYTHING, EGRESS_SPEAKS_TLS, EGRESS_SPEAKS_HTTP };
 /* May the resolver be asked for this name? It is, if a rule names it with any port. false and
  * ERR_DENIED, or ERR_INVALID: it is no name. Never an address. */
 bool egress_may_resolve(const struct egress_rules *r, const char *name, struct err *e);
@@ -169,8 +192,8 @@ void egress_abort(struct egress *g, uint32_t id);
 
 /* An HTTP proxy for programs that may use secrets, but not have them: a request to an http:// URL is
  * made as a fetch, in whose headers {{secret:NAME}} works. It goes over https where a rule names
- * the server so, else over http. A connection has one request, of egress_options' sizes; CONNECT is
- * refused. Threads: safe. */
+ * the server so, else over http. A connection has requests one after the other, of egress_options'
+ * sizes, and ends after 15 s without one; CONNECT is refused. Threads: safe. */
 struct egress_proxy;
 struct egress_proxy_client {
     /* The rules of a request, which the proxy frees. NULL and *why: it is refused. */
@@ -183,7 +206,8 @@ struct egress_proxy_client {
 };
 struct egress_proxy *egress_proxy_new(void);
 void egress_proxy_free(struct egress_proxy *p); /* cancels all, and waits; NULL is fine */
-/* Answers one connection on a thread of its own, and closes the socket. false: 32 are under way, or
- * there is no thread; the socket is still the caller's. */
+/* Answers one connection on a thread of its own, and closes the socket. Of 32, one that waits for
+ * another request makes place. false: all are busy, or there is no thread; the socket is still the
+ * caller's. */
 bool egress_proxy_take(struct egress_proxy *p, int fd,
                        const struct egress_proxy_client *c);

@@ -62,7 +62,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
     else if (o->own_port && port == o->own_port && address_is_own(&a))
         why = "where this program itself listens";
     else
-        why = rules_refuse_address(o->rules, &a, port);
+        why = rules_refuse_address(o->rules, EGRESS_HTTPS, &a, port);
     if (!why)
         return socket(s->family, s->socktype | SOCK_CLOEXEC, s->protocol);
     refuse_address(h, &s->addr, why);

@@ -52,11 +52,9 @@ bool target_write(const struct target *t, struct buf *out);
 /* ---- rules -------------------------------------------------------------- */
 
 struct host_rule {
-    char *name; /* "" with `below`: every name */
-    bool below; /* what ends in .NAME, not NAME itself */
-    bool https;
-    bool bare; /* tcp:// or udp://: for connections of a machine alone, of any protocol */
-    bool udp;
+    char *name;                /* "" with `below`: every name */
+    bool below;                /* what ends in .NAME, not NAME itself */
+    enum egress_scheme scheme; /* but for the first two it is for machines alone */
     uint16_t port;
 };
 struct host_rules {
@@ -67,7 +65,8 @@ struct host_rules {
 struct address_rule {
     struct address address;
     uint16_t port;
-    bool localhost; /* it was granted by that name */
+    enum egress_scheme scheme; /* HTTPS: TCP, and fetch */
+    bool localhost;            /* it was granted by that name */
 };
 
 enum secret_source { SECRET_VALUE, SECRET_ENV, SECRET_FILE };
@@ -89,13 +88,16 @@ struct egress_rules {
     size_t secret_count;
 };
 
-/* Reads a list of patterns into the rules' arena; `place` is named in errors. */
+const char *egress_scheme_text(enum egress_scheme s); /* "udp://" */
+/* Reads a list of patterns into the rules' arena; `place` is named in errors. `web`: of http and
+ * https alone. */
 bool host_rules_read(struct host_rules *out, const struct json *list, const char *place,
-                     struct arena *a, struct err *e);
+                     bool web, struct arena *a, struct err *e);
 /* Does it name this host, in the form that a target has it, whatever the port? */
 bool rule_names(const struct host_rule *rule, const char *host);
-bool address_rule_matches(const struct address_rule *rule, const struct address *a,
-                          uint16_t port);
+/* `use`: EGRESS_HTTPS is that of fetch. */
+bool address_rule_matches(const struct address_rule *rule, enum egress_scheme use,
+                          const struct address *a, uint16_t port);
 bool host_rules_match(const struct host_rules *rules, const struct target *t);
 bool secrets_read(struct egress_rules *r, const struct json *secrets, struct err *e);
 
@@ -104,8 +106,8 @@ bool rules_allow_name(const struct egress_rules *r, const struct target *t,
                       struct err *e);
 /* The address's part, when a socket is about to be made. NULL: allowed; else what
  * kind of address it is. */
-const char *rules_refuse_address(const struct egress_rules *r, const struct address *a,
-                                 uint16_t port);
+const char *rules_refuse_address(const struct egress_rules *r, enum egress_scheme use,
+                                 const struct address *a, uint16_t port);
 
 /* ---- secrets of one session --------------------------------------------- */
 

@@ -4,11 +4,19 @@
 
 #include "egress/internal.h"
 
+static enum egress_scheme use_of(const struct egress_peer *p)
+{
+    return p->kind == EGRESS_ECHO        ? EGRESS_ICMP
+           : p->kind == EGRESS_DATAGRAMS ? EGRESS_UDP
+                                         : EGRESS_TCP;
+}
+
 /* Rules that https:// and http:// stand before mean TCP at their port. */
 static bool rule_allows(const struct host_rule *rule, const char *host,
                         const struct egress_peer *p)
 {
-    return rule->udp == p->udp && rule->port == p->port && rule_names(rule, host);
+    enum egress_scheme of = rule->scheme <= EGRESS_HTTP ? EGRESS_TCP : rule->scheme;
+    return of == use_of(p) && rule->port == p->port && rule_names(rule, host);
 }
 
 /* A name in the one form that rules have. */
@@ -57,7 +65,8 @@ static const struct host_rule *any_name(const struct egress_rules *r,
         if (!read_name(&t, p->names[i], &why))
             continue;
         for (size_t k = 0; k < r->hosts.count; k++)
-            if (rule_allows(&r->hosts.at[k], t.host, p) && !(found && found->bare))
+            if (rule_allows(&r->hosts.at[k], t.host, p) &&
+                !(found && found->scheme > EGRESS_HTTP))
                 found = &r->hosts.at[k];
         target_done(&t);
     }
@@ -66,7 +75,9 @@ static const struct host_rule *any_name(const struct egress_rules *r,
 
 static enum egress_speaks speaks_of(const struct host_rule *rule)
 {
-    return rule->bare ? EGRESS_ANYTHING : rule->https ? EGRESS_TLS : EGRESS_HTTP;
+    return rule->scheme == EGRESS_HTTPS  ? EGRESS_SPEAKS_TLS
+           : rule->scheme == EGRESS_HTTP ? EGRESS_SPEAKS_HTTP
+                                         : EGRESS_SPEAKS_ANYTHING;
 }
 
 /* As rules spell it. */
@@ -83,8 +94,8 @@ static bool names_address(const struct egress_rules *r, const struct egress_peer
                           const struct address *a, const char *text)
 {
     for (size_t i = 0; i < r->address_count; i++)
-        if (address_rule_matches(&r->addresses[i], a, p->port))
-            return !p->udp;
+        if (address_rule_matches(&r->addresses[i], use_of(p), a, p->port))
+            return true;
     for (size_t i = 0; i < r->hosts.count; i++)
         if (!r->hosts.at[i].below && rule_allows(&r->hosts.at[i], text, p))
             return true;
@@ -98,26 +109,31 @@ bool egress_may_connect(const struct egress_rules *r, const struct egress_peer *
     char text[INET6_ADDRSTRLEN + 2];
     memcpy(a.at, p->address, sizeof a.at);
     write_address(&a, text);
+    char to[INET6_ADDRSTRLEN + 10];
+    (void)snprintf(to, sizeof to, p->kind == EGRESS_ECHO ? "%s" : "%s:%u", text, p->port);
     const char *why = own_port && p->port == own_port && address_is_own(&a)
                           ? "where this program itself listens"
-                          : rules_refuse_address(r, &a, p->port);
+                          : rules_refuse_address(r, use_of(p), &a, p->port);
     if (why)
         return err_set(
             e, ERR_DENIED,
-            "%s:%u is %s; nothing was sent; only what network.allowPrivate of the "
+            "%s is %s; nothing was sent; only what network.allowPrivate of the "
             "policy names is reached there",
-            text, p->port, why);
+            to, why);
     const struct host_rule *rule = r ? any_name(r, p) : NULL;
     bool address = r && names_address(r, p, &a, text);
-    *speaks = rule && !address ? speaks_of(rule) : EGRESS_ANYTHING;
+    *speaks = rule && !address ? speaks_of(rule) : EGRESS_SPEAKS_ANYTHING;
     if (rule || address)
         return true;
+    char port[8] = "";
+    if (p->kind != EGRESS_ECHO)
+        (void)snprintf(port, sizeof port, ":%u", p->port);
     const char *name = p->name_count ? p->names[0] : text;
     return err_set(
         e, ERR_DENIED,
-        "%s:%u is not among the hosts that the policy allows; nothing was sent; the "
-        "person can add '%s%s:%u' to network.hosts",
-        name, p->port, p->udp ? "udp://" : "tcp://", name, p->port);
+        "%s%s is not among the hosts that the policy allows; nothing was sent; the "
+        "person can add '%s%s%s' to network.hosts",
+        name, port, egress_scheme_text(use_of(p)), name, port);
 }
 
 bool egress_may_speak(const struct egress_rules *r, const char *name, uint16_t port,
@@ -130,8 +146,9 @@ bool egress_may_speak(const struct egress_rules *r, const char *name, uint16_t p
         return err_set(e, ERR_DENIED, "%s", why.msg);
     for (size_t i = 0; r && i < r->hosts.count; i++) {
         const struct host_rule *rule = &r->hosts.at[i];
-        named |= !rule->udp && rule->port == port && rule_names(rule, t.host) &&
-                 (rule->bare || speaks_of(rule) == speaks);
+        named |= rule->scheme <= EGRESS_TCP && rule->port == port &&
+                 rule_names(rule, t.host) &&
+                 (rule->scheme == EGRESS_TCP || speaks_of(rule) == speaks);
     }
     if (!named)
         (void)err_set(e, ERR_DENIED,

@@ -27,12 +27,12 @@ static enum err_code resolve(const struct egress_rules *r, const char *name)
 
 /* `name` NULL: the address alone. */
 static bool connects(const struct egress_rules *r, const char *name, const char *address,
-                     uint16_t port, bool udp)
+                     uint16_t port, enum egress_kind kind)
 {
     struct err e = {0};
     struct address a;
     assert_true(address_read(address, &a));
-    struct egress_peer p = {udp, &name, name != NULL, a.at, port};
+    struct egress_peer p = {kind, &name, name != NULL, a.at, port};
     enum egress_speaks speaks;
     bool may = egress_may_connect(r, &p, 4848, &speaks, &e);
     assert_int_equal(e.code, may ? ERR_NONE : ERR_DENIED);
@@ -126,6 +126,75 @@ static void an_address_is_named_by_the_policy_itself(void **state)
     assert_false(connects(r, NULL, "127.0.0.1", 4848, false)); /* this program's own */
 }
 
+static void each_protocol_has_a_rule_of_its_own(void **state)
+{
+    (void)state;
+    scoped(egress_rules_free) struct egress_rules *r = rules(
+        "{\"hosts\":[\"example.org\",\"icmp://ping.test\",\"icmp://*.all.test\",\"tcp://" PUBLIC
+        ":22\",\"icmp://8.8.8.8\"],"
+        "\"allowPrivate\":[\"127.0.0.1:3000\",\"tcp://127.0.0.1:22\",\"udp://127.0.0.1:53\","
+        "\"icmp://127.0.0.1\",\"udp://localhost:99\"]}");
+    static const struct {
+        const char *name, *address;
+        uint16_t port;
+        enum egress_kind kind;
+        bool may;
+    } rows[] = {
+        {"ping.test", PUBLIC, 0, EGRESS_ECHO, true},
+        {"a.all.test", PUBLIC, 0, EGRESS_ECHO, true},
+        {"example.org", PUBLIC, 0, EGRESS_ECHO, false},
+        {"ping.test", PUBLIC, 443, EGRESS_STREAM, false},
+        {"ping.test", PUBLIC, 0, EGRESS_DATAGRAMS, false},
+        {NULL, "8.8.8.8", 0, EGRESS_ECHO, true},
+        {NULL, "8.8.4.4", 0, EGRESS_ECHO, false},
+        {NULL, PUBLIC, 22, EGRESS_STREAM, true},
+        {NULL, PUBLIC, 22, EGRESS_DATAGRAMS, false},
+        {NULL, "127.0.0.1", 3000, EGRESS_STREAM, true},
+        {NULL, "127.0.0.1", 3000, EGRESS_DATAGRAMS, false},
+        {NULL, "127.0.0.1", 22, EGRESS_STREAM, true},
+        {NULL, "127.0.0.1", 53, EGRESS_DATAGRAMS, true},
+        {NULL, "127.0.0.1", 53, EGRESS_STREAM, false},
+        {NULL, "127.0.0.1", 0, EGRESS_ECHO, true},
+        {NULL, "127.0.0.2", 0, EGRESS_ECHO, false},
+        {NULL, "::1", 99, EGRESS_DATAGRAMS, true},
+        {"ping.test", "10.0.0.1", 0, EGRESS_ECHO, false},
+        {"ping.test", "169.254.169.254", 0, EGRESS_ECHO, false},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        if (connects(r, rows[i].name, rows[i].address, rows[i].port, rows[i].kind) !=
+            rows[i].may)
+            fail_msg("row %zu", i);
+    struct err e = {0};
+    assert_false(egress_allows(r, STR("http://127.0.0.1:22/"), &e));
+    assert_true(egress_allows(r, STR("http://127.0.0.1:3000/"), &(struct err){0}));
+    struct address near;
+    assert_true(address_read("127.0.0.1", &near));
+    assert_non_null(rules_refuse_address(r, EGRESS_HTTPS, &near, 22));
+}
+
+static void a_refusal_says_the_rule_that_would_allow_it(void **state)
+{
+    (void)state;
+    static const struct {
+        enum egress_kind kind;
+        uint16_t port;
+        const char *rule;
+    } rows[] = {{EGRESS_STREAM, 22, "'tcp://a.test:22'"},
+                {EGRESS_DATAGRAMS, 53, "'udp://a.test:53'"},
+                {EGRESS_ECHO, 0, "'icmp://a.test'"}};
+    static const char *const name = "a.test";
+    scoped(egress_rules_free) struct egress_rules *r = rules("{}");
+    struct address a;
+    assert_true(address_read(PUBLIC, &a));
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct err e = {0};
+        enum egress_speaks speaks;
+        struct egress_peer p = {rows[i].kind, &name, 1, a.at, rows[i].port};
+        assert_false(egress_may_connect(r, &p, 0, &speaks, &e));
+        assert_non_null(strstr(e.msg, rows[i].rule));
+    }
+}
+
 static void fetch_is_let_out_by_no_bare_rule(void **state)
 {
     (void)state;
@@ -140,9 +209,14 @@ static void fetch_is_let_out_by_no_bare_rule(void **state)
 static void a_bare_rule_says_its_port(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {
-        "tcp://example.org",   "udp://example.org:",      "tcp://[::1]",
-        "tcp://example.org:0", "tcp://example.org:65536", "tcp://:80"};
+    static const char *const wrong[] = {"tcp://example.org",
+                                        "udp://example.org:",
+                                        "tcp://[::1]",
+                                        "tcp://example.org:0",
+                                        "tcp://example.org:65536",
+                                        "tcp://:80",
+                                        "icmp://example.org:7",
+                                        "icmp://"};
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         struct err e = {0};
         char text[100];
@@ -164,9 +238,9 @@ static void a_rule_for_a_name_wants_to_hear_it(void **state)
         const char *name;
         uint16_t port;
         enum egress_speaks speaks;
-    } rows[] = {{"example.org", 443, EGRESS_TLS},
-                {"old.test", 80, EGRESS_HTTP},
-                {"git.test", 22, EGRESS_ANYTHING}};
+    } rows[] = {{"example.org", 443, EGRESS_SPEAKS_TLS},
+                {"old.test", 80, EGRESS_SPEAKS_HTTP},
+                {"git.test", 22, EGRESS_SPEAKS_ANYTHING}};
     struct err e = {0};
     struct address a;
     assert_true(address_read(PUBLIC, &a));
@@ -176,16 +250,16 @@ static void a_rule_for_a_name_wants_to_hear_it(void **state)
         assert_true(egress_may_connect(r, &p, 0, &speaks, &e));
         assert_int_equal(speaks, rows[i].speaks);
     }
-    assert_true(egress_may_speak(r, "Example.ORG", 443, EGRESS_TLS, &e));
-    assert_true(egress_may_speak(r, "a.shop.test", 443, EGRESS_TLS, &e));
-    assert_true(egress_may_speak(r, "old.test", 80, EGRESS_HTTP, &e));
+    assert_true(egress_may_speak(r, "Example.ORG", 443, EGRESS_SPEAKS_TLS, &e));
+    assert_true(egress_may_speak(r, "a.shop.test", 443, EGRESS_SPEAKS_TLS, &e));
+    assert_true(egress_may_speak(r, "old.test", 80, EGRESS_SPEAKS_HTTP, &e));
     static const char *const refused[] = {
         "old.test", "shop.test",       "evil.test",    "",
         "a/b",      "example.org:443", "93.184.215.14"};
     for (size_t i = 0; i < LENGTH(refused); i++)
-        assert_false(egress_may_speak(r, refused[i], 443, EGRESS_TLS, &e));
-    assert_false(egress_may_speak(r, "example.org", 443, EGRESS_HTTP, &e));
-    assert_false(egress_may_speak(r, "example.org", 8443, EGRESS_TLS, &e));
+        assert_false(egress_may_speak(r, refused[i], 443, EGRESS_SPEAKS_TLS, &e));
+    assert_false(egress_may_speak(r, "example.org", 443, EGRESS_SPEAKS_HTTP, &e));
+    assert_false(egress_may_speak(r, "example.org", 8443, EGRESS_SPEAKS_TLS, &e));
 }
 
 int main(void)
@@ -195,6 +269,8 @@ int main(void)
         cmocka_unit_test(a_connection_is_of_a_name_that_led_there),
         cmocka_unit_test(no_name_leads_to_what_is_near),
         cmocka_unit_test(an_address_is_named_by_the_policy_itself),
+        cmocka_unit_test(each_protocol_has_a_rule_of_its_own),
+        cmocka_unit_test(a_refusal_says_the_rule_that_would_allow_it),
         cmocka_unit_test(fetch_is_let_out_by_no_bare_rule),
         cmocka_unit_test(a_bare_rule_says_its_port),
         cmocka_unit_test(a_rule_for_a_name_wants_to_hear_it),

@@ -7,21 +7,23 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "egress/internal.h"
+#include "egress/proxy_request.h"
 #include "os/os.h"
 #include "json/json.h"
 
 #define CLIENTS_MAX 32u /* each may have a whole request and response in memory */
-#define HEAD_MAX ((size_t)64 << 10)
-#define BODY_MAX ((size_t)4 << 20)
 #define ANSWER_MAX ((size_t)10 << 20)
-#define READ_S 60
+#define READ_S 60 /* for what belongs to a request */
+#define KEEP_S 15 /* for another request */
+#define LINGER_S 5
+#define LINGER_MAX ((size_t)64 << 20)
+#define MAKE_ROOM_NS ((uint64_t)200000000)
 #define STACK ((size_t)512 << 10)
 
 struct egress_proxy {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t ended;
-    struct proxied *first;
+    struct proxied *first; /* the newest */
     unsigned count;
     struct cancel cancel; /* of all */
 };
@@ -31,107 +33,18 @@ struct proxied {
     struct egress_proxy *in;
     struct egress_proxy_client client;
     int fd;
-    struct buf head, body;
-    struct egress_header headers[EGRESS_HEADERS_MAX];
-    struct egress_request q;
+    bool idle;  /* between two requests; with the lock */
+    bool asked; /* the server was */
+    struct proxy_input input;
+    struct proxy_request r;
 };
 
-/* ---- reading ---------------------------------------------------------------------- */
+/* ---- the connection ------------------------------------------------------------------- */
 
-/* Appends what comes next. false: nothing comes any more, or it is too much. */
-static bool read_some(struct proxied *x, struct buf *to)
+static ssize_t read_socket(void *arg, void *to, size_t n)
 {
-    char part[4096];
-    ssize_t n = recv(x->fd, part, sizeof part, 0);
-    return n > 0 && buf_str(to, (struct str){part, (size_t)n});
-}
-
-/* The head with its empty line; what follows is the beginning of the body. */
-static bool read_head(struct proxied *x, struct err *e)
-{
-    static const char end[] = "\r\n\r\n";
-    for (;;) {
-        const char *found = x->head.n ? memmem(x->head.at, x->head.n, end, 4) : NULL;
-        if (found) {
-            size_t n = (size_t)(found - x->head.at) + 2;
-            struct str rest = {found + 4, x->head.n - n - 2};
-            bool fits = buf_str(&x->body, rest);
-            x->head.n = n;
-            if (memchr(x->head.at, '\0', n) || !str_is_utf8(buf_view(&x->head)))
-                return err_set(e, ERR_INVALID, "the request's head is no text");
-            return fits || err_set(e, ERR_LIMIT, "the body is too large");
-        }
-        if (!read_some(x, &x->head))
-            return err_set(e, ERR_INVALID, "no whole request came");
-    }
-}
-
-/* The next line of the head, without its end; `left` goes on behind it. */
-static struct str next_line(struct str *left)
-{
-    const char *end = memmem(left->at, left->n, "\r\n", 2);
-    struct str line = {left->at, end ? (size_t)(end - left->at) : left->n};
-    size_t used = line.n + (end ? 2 : 0);
-    *left = (struct str){left->at + used, left->n - used};
-    return line;
-}
-
-/* METHOD SP http://... SP HTTP/1.x */
-static bool read_first(struct proxied *x, struct str line, struct err *e)
-{
-    const char *one = memchr(line.at, ' ', line.n);
-    const char *two = one ? memrchr(line.at, ' ', line.n) : NULL;
-    if (!one || one == two)
-        return err_set(e, ERR_INVALID, "the request has no valid first line");
-    x->q.method = (struct str){line.at, (size_t)(one - line.at)};
-    x->q.url = (struct str){one + 1, (size_t)(two - one) - 1};
-    struct str version = {two + 1, (size_t)(line.at + line.n - two) - 1};
-    if (!str_starts(version, "HTTP/1."))
-        return err_set(e, ERR_INVALID, "HTTP/1.1 is spoken here");
-    if (x->q.url.n > 7 && !strncasecmp(x->q.url.at, "http://", 7))
-        return true;
-    return err_set(e, ERR_INVALID,
-                   "this proxy takes URLs that begin with http://, and speaks https with "
-                   "their servers itself; it passes on neither CONNECT nor https://");
-}
-
-/* false: it is no length, or another than before. */
-static bool read_length(struct str value, int64_t *length)
-{
-    int64_t n = 0;
-    for (size_t i = 0; i < value.n; i++) {
-        if (value.at[i] < '0' || value.at[i] > '9' || n > INT32_MAX)
-            return false;
-        n = 10 * n + (value.at[i] - '0');
-    }
-    bool fits = value.n && (*length < 0 || *length == n);
-    *length = n;
-    return fits;
-}
-
-static bool read_header(struct proxied *x, struct str line, int64_t *length,
-                        struct err *e)
-{
-    const char *colon = memchr(line.at, ':', line.n);
-    if (!colon || x->q.header_count == EGRESS_HEADERS_MAX)
-        return err_set(e, ERR_INVALID, "a header is none, or there are too many");
-    struct egress_header *h = &x->headers[x->q.header_count++];
-    h->name = (struct str){line.at, (size_t)(colon - line.at)};
-    h->value = str_trim((struct str){colon + 1, line.n - h->name.n - 1});
-    if (str_same(h->name, STR("Transfer-Encoding")))
-        return err_set(
-            e, ERR_INVALID,
-            "a request's body has a Content-Length here, no Transfer-Encoding");
-    return !str_same(h->name, STR("Content-Length")) || read_length(h->value, length) ||
-           err_set(e, ERR_INVALID, "the Content-Length is none");
-}
-
-static bool expects(const struct proxied *x)
-{
-    for (size_t i = 0; i < x->q.header_count; i++)
-        if (str_same(x->headers[i].name, STR("Expect")))
-            return true;
-    return false;
+    const struct proxied *x = arg;
+    return recv(x->fd, to, n, 0);
 }
 
 static bool send_all(int fd, struct str bytes)
@@ -145,32 +58,50 @@ static bool send_all(int fd, struct str bytes)
     return true;
 }
 
-static bool read_body(struct proxied *x, int64_t length, struct err *e)
+static void wait_at_most(int fd, int seconds)
 {
-    if (length > (int64_t)BODY_MAX)
-        return err_set(e, ERR_LIMIT, "the body has %lld bytes; at most %zu are accepted",
-                       (long long)length, BODY_MAX);
-    if (length > (int64_t)x->body.n && expects(x))
-        (void)send_all(x->fd, STR("HTTP/1.1 100 Continue\r\n\r\n"));
-    while (length > (int64_t)x->body.n)
-        if (!read_some(x, &x->body))
-            return err_set(e, ERR_INVALID, "the body is not whole");
-    x->q.has_body = length >= 0;
-    x->q.body = (struct str){x->body.at, length > 0 ? (size_t)length : 0};
-    return true;
+    struct timeval most = {.tv_sec = seconds};
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+}
+
+/* Who is still sending hears the answer all the same: an end with bytes unread would be a reset. */
+static void linger(const struct proxied *x)
+{
+    char part[8192];
+    uint64_t until = os_mono_ns() + (uint64_t)LINGER_S * 1000000000;
+    (void)shutdown(x->fd, SHUT_WR);
+    wait_at_most(x->fd, LINGER_S);
+    for (size_t n = 0; n < LINGER_MAX && os_mono_ns() < until;) {
+        ssize_t got = recv(x->fd, part, sizeof part, 0);
+        if (got <= 0)
+            return;
+        n += (size_t)got;
+    }
+}
+
+/* Is there another request? */
+static bool next_request(struct proxied *x)
+{
+    if (x->input.at < x->input.n)
+        return true;
+    pthread_mutex_lock(&x->in->lock);
+    x->idle = true;
+    pthread_mutex_unlock(&x->in->lock);
+    bool begins = proxy_input_begins(&x->input);
+    pthread_mutex_lock(&x->in->lock);
+    x->idle = false;
+    pthread_mutex_unlock(&x->in->lock);
+    return begins;
 }
 
 static bool read_request(struct proxied *x, struct err *e)
 {
-    int64_t length = -1;
-    if (!read_head(x, e))
+    if (!proxy_read_head(&x->r, &x->input, e))
         return false;
-    struct str left = buf_view(&x->head);
-    bool ok = read_first(x, next_line(&left), e);
-    while (ok && left.n)
-        ok = read_header(x, next_line(&left), &length, e);
-    x->q.headers = x->headers;
-    return ok && read_body(x, length, e);
+    bool too_large = x->r.length > (int64_t)PROXY_BODY_MAX;
+    if (x->r.expects && !x->r.http10 && !too_large && x->input.at == x->input.n)
+        (void)send_all(x->fd, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    return proxy_read_body(&x->r, &x->input, e);
 }
 
 /* ---- the fetch ---------------------------------------------------------------------- */
@@ -190,15 +121,15 @@ static bool choose_scheme(struct proxied *x, const struct egress_rules *rules,
 {
     struct target t;
     struct err none = {0};
-    if (!target_read(&t, NULL, x->q.url, e))
+    if (!target_read(&t, NULL, x->r.q.url, e))
         return false;
     uint16_t port = t.port == 80 ? 443 : t.port;
-    bool tls =
-        !says_80(x->q.url) && egress_may_speak(rules, t.host, port, EGRESS_TLS, &none);
+    bool tls = !says_80(x->r.q.url) &&
+               egress_may_speak(rules, t.host, port, EGRESS_SPEAKS_TLS, &none);
     target_done(&t);
     buf_cstr(url, tls ? "https" : "http");
-    buf_str(url, (struct str){x->q.url.at + 4, x->q.url.n - 4});
-    x->q.url = buf_view(url);
+    buf_str(url, (struct str){x->r.q.url.at + 4, x->r.q.url.n - 4});
+    x->r.q.url = buf_view(url);
     return buf_check(url, "the URL", e);
 }
 
@@ -216,7 +147,7 @@ static bool proxy_fetch(struct proxied *x, struct egress_response *r, struct err
     buf_init(&url, EGRESS_URL_MAX);
     if (!rules || !curl_load(e) || !choose_scheme(x, rules, &url, e))
         return false;
-    if (reads_only && !is_reading(x->q.method))
+    if (reads_only && !is_reading(x->r.q.method))
         return err_set(e, ERR_DENIED,
                        "the policy is readOnly; GET, HEAD and OPTIONS are accepted");
     scoped(egress_close) struct egress *g =
@@ -225,7 +156,13 @@ static bool proxy_fetch(struct proxied *x, struct egress_response *r, struct err
                                              .cancel = &x->in->cancel,
                                              .tell = x->client.tell,
                                              .tell_arg = x->client.arg});
-    return egress_fetch(g, &x->q, r, e);
+    struct err why = {0};
+    if (!check_headers(&x->r.q, (size_t)64 << 10, &why)) {
+        *e = why;
+        return false;
+    }
+    x->asked = true;
+    return egress_fetch(g, &x->r.q, r, e);
 }
 
 /* ---- answering ------------------------------------------------------------------------ */
@@ -261,10 +198,18 @@ static void put_headers(const struct egress_response *r, bool head, struct buf *
     }
 }
 
+/* The end of a head. */
+static void put_end(const struct proxied *x, struct buf *out)
+{
+    buf_cstr(out, !x->r.keep    ? "Connection: close\r\n\r\n"
+                  : x->r.http10 ? "Connection: keep-alive\r\n\r\n"
+                                : "\r\n");
+}
+
 static void put_answer(const struct proxied *x, const struct egress_response *r,
                        struct buf *out)
 {
-    bool head = str_is(x->q.method, "HEAD");
+    bool head = str_is(x->r.q.method, "HEAD");
     bool bare = head || r->status == 204 || r->status == 304;
     buf_printf(out, "HTTP/1.1 %d ", r->status);
     buf_str(out, buf_view(&r->status_text));
@@ -272,12 +217,12 @@ static void put_answer(const struct proxied *x, const struct egress_response *r,
     put_headers(r, head, out);
     if (!bare)
         buf_printf(out, "Content-Length: %zu\r\n", r->body.n);
-    buf_cstr(out, "Connection: close\r\n\r\n");
+    put_end(x, out);
     if (!bare)
         buf_str(out, buf_view(&r->body));
 }
 
-static void put_refusal(const struct err *why, struct buf *out)
+static const char *refusal_line(const struct proxied *x, const struct err *why)
 {
     static const struct {
         enum err_code code;
@@ -285,33 +230,60 @@ static void put_refusal(const struct err *why, struct buf *out)
     } rows[] = {{ERR_DENIED, "403 Forbidden"},
                 {ERR_INVALID, "400 Bad Request"},
                 {ERR_NOT_FOUND, "400 Bad Request"},
-                {ERR_LIMIT, "413 Content Too Large"},
                 {ERR_TIMEOUT, "504 Gateway Timeout"}};
-    const char *line = "502 Bad Gateway";
+    if (x->r.status)
+        return x->r.status;
+    if (why->code == ERR_LIMIT) /* the server's answer, or what was asked */
+        return x->asked ? "502 Bad Gateway" : "413 Content Too Large";
     for (size_t i = 0; i < LENGTH(rows); i++)
         if (rows[i].code == why->code)
-            line = rows[i].line;
-    buf_printf(
-        out,
-        "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: "
-        "%zu\r\nConnection: close\r\n\r\ncloche: %s\n",
-        line, strlen(why->msg) + 9, why->msg);
+            return rows[i].line;
+    return "502 Bad Gateway";
 }
 
-static void serve(struct proxied *x)
+static void put_refusal(const struct proxied *x, const struct err *why, struct buf *out)
+{
+    const char *line = refusal_line(x, why);
+    bool body = !str_is(x->r.q.method, "HEAD");
+    buf_printf(out, "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\n", line);
+    if (str_starts(str_of(line), "405"))
+        buf_cstr(out, "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n");
+    buf_printf(out, "Content-Length: %zu\r\n", strlen(why->msg) + 9);
+    put_end(x, out);
+    if (body)
+        buf_printf(out, "cloche: %s\n", why->msg);
+}
+
+/* One request. false: it was the last. */
+static bool serve_one(struct proxied *x)
 {
     struct err why = {0};
     struct egress_response r;
     scoped_buf struct buf out;
     buf_init(&out, ANSWER_MAX);
     egress_response_init(&r);
-    if (read_request(x, &why) && proxy_fetch(x, &r, &why))
+    x->asked = false;
+    bool whole = read_request(x, &why);
+    if (whole && proxy_fetch(x, &r, &why))
         put_answer(x, &r, &out);
     else
-        put_refusal(&why, &out);
+        put_refusal(x, &why, &out);
     egress_response_done(&r);
-    if (!out.failed)
-        (void)send_all(x->fd, buf_view(&out));
+    bool sent = !out.failed && send_all(x->fd, buf_view(&out));
+    if (sent && !whole)
+        linger(x);
+    return sent && x->r.keep && !cancel_fired(&x->in->cancel);
+}
+
+static void serve(struct proxied *x)
+{
+    for (bool more = true; more && next_request(x);) {
+        wait_at_most(x->fd, READ_S);
+        proxy_request_init(&x->r);
+        more = serve_one(x);
+        proxy_request_done(&x->r);
+        wait_at_most(x->fd, KEEP_S);
+    }
 }
 
 /* ---- connections ------------------------------------------------------------------------ */
@@ -329,8 +301,6 @@ static void *proxied_run(void *arg)
         at = &(*at)->next;
     *at = x->next;
     (void)close(x->fd);
-    buf_done(&x->head);
-    buf_done(&x->body);
     free(x);
     p->count--;
     pthread_cond_broadcast(&p->ended);
@@ -347,6 +317,20 @@ struct egress_proxy *egress_proxy_new(void)
     return p;
 }
 
+/* Those that only wait for another request make place. With the lock. */
+static void make_room(struct egress_proxy *p)
+{
+    uint64_t until = os_mono_ns() + MAKE_ROOM_NS;
+    struct proxied *oldest = NULL;
+    for (struct proxied *x = p->count < CLIENTS_MAX ? NULL : p->first; x; x = x->next)
+        oldest = x->idle ? x : oldest;
+    if (oldest)
+        (void)shutdown(oldest->fd, SHUT_RDWR);
+    while (oldest && p->count >= CLIENTS_MAX &&
+           os_cond_wait(&p->ended, &p->lock, until)) {
+    }
+}
+
 bool egress_proxy_take(struct egress_proxy *p, int fd,
                        const struct egress_proxy_client *c)
 {
@@ -354,11 +338,12 @@ bool egress_proxy_take(struct egress_proxy *p, int fd,
     struct timeval most = {.tv_sec = READ_S};
     struct proxied *x = mem_new(sizeof *x);
     *x = (struct proxied){.in = p, .client = *c, .fd = fd};
-    buf_init(&x->head, HEAD_MAX);
-    buf_init(&x->body, BODY_MAX + HEAD_MAX);
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    x->input.read = read_socket;
+    x->input.arg = x;
+    wait_at_most(fd, READ_S);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     pthread_mutex_lock(&p->lock);
+    make_room(p);
     bool ok = p->count < CLIENTS_MAX && !cancel_fired(&p->cancel) &&
               os_thread_start(&thread, "proxy", STACK, proxied_run, x);
     if (ok) {

@@ -142,7 +142,7 @@ static void a_secret_goes_to_its_server_alone(void **state)
     assert_memory_equal(answer, "HTTP/1.1 201 Made\r\n", 19);
     assert_null(strstr(answer, "hidden-value"));
     assert_null(strcasestr(answer, "transfer-encoding"));
-    assert_non_null(strstr(answer, "Content-Length: 4\r\nConnection: close\r\n\r\nmade"));
+    assert_non_null(strstr(answer, "Content-Length: 4\r\n\r\nmade"));
     assert_memory_equal(s.heard, "POST /a?b HTTP/1.1\r\n", 20);
     assert_non_null(strstr(s.heard, "Authorization: Bearer hidden-value\r\n"));
     assert_null(strcasestr(s.heard, "proxy-connection"));
@@ -171,29 +171,116 @@ static void a_name_of_the_rules_is_asked_over_tls(void **state)
     assert_string_equal(asked.host, "localhost");
 }
 
+#define CHUNKED "POST http://a.test/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n"
+
+static unsigned count_of(const char *what)
+{
+    unsigned n = 0;
+    for (const char *at = answer; (at = strstr(at, what)); at++)
+        n++;
+    return n;
+}
+
+static void a_connection_has_several_requests(void **state)
+{
+    (void)state;
+    struct server s;
+    char all[2000];
+    server_begin(&s, 9, false, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes");
+    allow(s.port);
+    (void)snprintf(
+        all, sizeof all,
+        "GET http://a.test/ HTTP/1.1\r\n\r\n"
+        "POST http://127.0.0.1:%u/up HTTP/1.1\r\nX-Way: 1\r\nConnection: X-Way\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n4;a=b\r\nsome\r\n05\r\n more\r\n0\r\n"
+        "Trailer: x\r\n\r\n"
+        "POST http://a.test/ HTTP/1.1\r\nContent-Length: 3\r\n\r\nGET"
+        "HEAD http://a.test/ HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+        "GET http://a.test/ HTTP/1.1\r\nConnection: foo, Close\r\n\r\n"
+        "GET http://a.test/ HTTP/1.1\r\n\r\n",
+        s.port);
+    say(all, strlen(all));
+    server_end(&s);
+    assert_int_equal(count_of("HTTP/1.1 403 "), 4);
+    assert_int_equal(count_of("HTTP/1.1 200 OK\r\n"), 1);
+    assert_int_equal(count_of("Connection: close"), 1);
+    assert_int_equal(count_of("Connection: keep-alive"), 1);
+    assert_int_equal(count_of("cloche: "), 3); /* a HEAD has no body */
+    assert_string_equal(strstr(s.heard, "\r\n\r\n"), "\r\n\r\nsome more");
+    assert_null(strcasestr(s.heard, "x-way"));
+    assert_null(strcasestr(s.heard, "chunked"));
+    assert_non_null(strstr(s.heard, "Content-Length: 9\r\n"));
+}
+
+/* Though the program has not sent all of it yet, it hears why. */
+static void who_sends_too_much_hears_so(void **state)
+{
+    (void)state;
+    static char bytes[6 << 20];
+    static const char head[] =
+        "POST http://a.test/ HTTP/1.1\r\nContent-Length: 6000000\r\n\r\n";
+    memset(bytes, 'x', sizeof bytes);
+    memcpy(bytes, head, strlen(head));
+    allow(9);
+    assert_memory_equal(say(bytes, strlen(head) + 6000000), "HTTP/1.1 413 ", 13);
+}
+
+static void who_waits_makes_place_for_others(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    int ends[MANY][2];
+    char byte[16];
+    static const struct egress_proxy_client c = {.rules = rules, .tell = told};
+    static const char get[] = "GET http://a.test/ HTTP/1.1\r\n\r\n";
+    struct egress_proxy *p = egress_proxy_new();
+    allow(9);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends[i]), 0);
+        assert_true(egress_proxy_take(p, ends[i][1], &c));
+        (void)send(ends[i][0], get, strlen(get), MSG_NOSIGNAL);
+        assert_true(recv(ends[i][0], byte, 13, MSG_WAITALL) == 13); /* it is answered */
+    }
+    egress_proxy_free(p);
+    for (int i = 0; i < MANY; i++)
+        close(ends[i][0]);
+}
+
 static void what_is_no_request_for_it_is_refused(void **state)
 {
     (void)state;
     static const struct {
         const char *request, *status;
     } rows[] = {
-        {"CONNECT a.test:443 HTTP/1.1\r\n\r\n", "400"},
+        {"CONNECT a.test:443 HTTP/1.1\r\n\r\n", "405"},
         {"GET https://a.test/ HTTP/1.1\r\n\r\n", "400"},
         {"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", "400"},
-        {"GET http://a.test/ HTTP/2\r\n\r\n", "400"},
+        {"GET http://a.test/ HTTP/2\r\n\r\n", "505"},
+        {"GET http://a.test/ HTTP/1.1\r\nA: b\r\n folded\r\n\r\n", "400"},
+        {"GET http://a.test/ HTTP/1.1\r\nA : b\r\n\r\n", "400"},
+        {"GET http://a.test/ HTTP/1.1\r\nA: b\rc\r\n\r\n", "400"},
         {"GET\r\n\r\n", "400"},
         {"\r\n\r\n", "400"},
         {"GET http://a.test/ HTTP/1.1\r\n", "400"},
         {"GET http://a.test/ HTTP/1.1\nX: y\n\n", "400"},
         {"GET http://a.test/ HTTP/1.1\r\nno header\r\n\r\n", "400"},
         {"GET http://a.test/\xff HTTP/1.1\r\n\r\n", "400"},
-        {"POST http://a.test/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-         "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+         "501"},
+        {"POST http://a.test/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "501"},
+        {CHUNKED "Content-Length: 3\r\n\r\n0\r\n\r\n", "400"},
+        {CHUNKED "\r\n1\r\nab\r\n0\r\n\r\n", "400"},
+        {CHUNKED "\r\n-1\r\n", "400"},
+        {CHUNKED "\r\n1\na\r\n", "400"},
+        {CHUNKED "\r\n5\r\nabc", "400"},
+        {CHUNKED "\r\n0\r\nno end\r\n", "400"},
+        {CHUNKED "\r\n400001\r\n", "413"},
+        {CHUNKED "\r\nfffffffff\r\n", "413"},
         {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
          "400"},
         {"POST http://a.test/ HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "400"},
         {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 9\r\n\r\nshort", "400"},
-        {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", "400"},
+        {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", "413"},
         {"POST http://a.test/ HTTP/1.1\r\nContent-Length: 4194305\r\n\r\n", "413"},
         {"TRACE http://a.test/ HTTP/1.1\r\n\r\n", "400"},
         {"GET http://a.test/ HTTP/1.1\r\n\r\n", "403"},
@@ -236,6 +323,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_secret_goes_to_its_server_alone),
         cmocka_unit_test(a_name_of_the_rules_is_asked_over_tls),
+        cmocka_unit_test(a_connection_has_several_requests),
+        cmocka_unit_test(who_sends_too_much_hears_so),
+        cmocka_unit_test(who_waits_makes_place_for_others),
         cmocka_unit_test(what_is_no_request_for_it_is_refused),
         cmocka_unit_test(a_proxy_that_ends_lets_go_of_all),
     };

@@ -8,35 +8,10 @@
 
 /* ---- patterns of hosts -------------------------------------------------- */
 
-static bool wrong_host(const char *place, struct str text, struct err *e)
+static bool wrong_host(const char *place, struct str text, const char *why, struct err *e)
 {
-    return err_set(e, ERR_INVALID,
-                   "%s: '%.*s' is not a host; for example 'example.org', "
-                   "'*.example.org', 'example.org:8443' or 'http://example.org' is "
-                   "accepted",
-                   place, STR_ARGS(str_cut(text, 100)));
-}
-
-/* "*", "*.NAME" and "NAME" differ only before their first letter. */
-static struct str strip_star(struct str text, struct host_rule *rule)
-{
-    bool http = str_starts(text, "http://");
-    rule->udp = str_starts(text, "udp://");
-    rule->bare = rule->udp || str_starts(text, "tcp://");
-    size_t scheme = http ? 7 : rule->bare ? 6 : str_starts(text, "https://") ? 8 : 0;
-    struct str rest = {text.at + scheme, text.n - scheme};
-    rule->https = !http && !rule->bare;
-    rule->below = str_starts(rest, "*.") || str_is(rest, "*") || str_starts(rest, "*:");
-    size_t star = !rule->below ? 0 : str_starts(rest, "*.") ? 2 : 1;
-    return (struct str){rest.at + star, rest.n - star};
-}
-
-/* A bare rule says which port: none is usual for it. */
-static bool says_port(struct str rest)
-{
-    const char *colon = memrchr(rest.at, ':', rest.n);
-    return colon && !memchr(colon, ']', (size_t)(rest.at + rest.n - colon)) &&
-           colon + 1 < rest.at + rest.n;
+    return err_set(e, ERR_INVALID, "%s: '%.*s' is not a host; %s", place,
+                   STR_ARGS(str_cut(text, 100)), why);
 }
 
 static bool is_address(const char *host)
@@ -46,35 +21,36 @@ static bool is_address(const char *host)
 }
 
 static bool rule_read_host(struct host_rule *rule, struct str text, const char *place,
-                           struct arena *a, struct err *e)
+                           bool web, struct arena *a, struct err *e)
 {
-    struct str rest = strip_star(text, rule);
-    bool any = rule->below && (rest.n == 0 || rest.at[0] == ':');
-    if (rest.n > HOST_MAX || (rule->bare && !says_port(rest)) ||
-        memchr(rest.at, '/', rest.n) || memchr(rest.at, '?', rest.n) ||
-        memchr(rest.at, '#', rest.n) || memchr(rest.at, '%', rest.n) ||
-        (!any && rest.n == 0))
-        return wrong_host(place, text, e);
+    struct egress_entry entry;
+    const char *wrong = egress_entry_read(text, &entry);
+    bool all = !wrong && !entry.name.n;
+    if (!wrong && web && entry.scheme > EGRESS_HTTP)
+        wrong = "https:// and http:// are accepted here";
+    if (wrong || entry.name.n > HOST_MAX)
+        return wrong_host(place, text, wrong ? wrong : "its name is too long", e);
+    *rule = (struct host_rule){
+        .below = entry.below, .scheme = entry.scheme, .port = entry.port};
     /* Read as a URL is, so that both come out in the same form. */
     char url[HOST_MAX + 32];
-    (void)snprintf(url, sizeof url, "%s://%s%.*s/", rule->https ? "https" : "http",
-                   any ? "any" : "", STR_ARGS(rest));
+    (void)snprintf(url, sizeof url, "http://%s%.*s/", all ? "any" : "",
+                   STR_ARGS(entry.name));
     struct target t;
     struct err why = {0};
     if (!curl_load(e))
         return false;
     if (!target_read(&t, NULL, str_of(url), &why))
-        return wrong_host(place, text, e);
-    rule->port = t.port;
-    rule->name = arena_copy(a, t.host, any ? 0 : strlen(t.host), e);
+        return wrong_host(place, text, "it has no valid name", e);
+    rule->name = arena_copy(a, t.host, all ? 0 : strlen(t.host), e);
     target_done(&t);
-    if (rule->below && !any && is_address(t.host))
-        return wrong_host(place, text, e);
+    if (rule->below && !all && is_address(t.host))
+        return wrong_host(place, text, "a star stands for names, not for addresses", e);
     return rule->name != NULL;
 }
 
 bool host_rules_read(struct host_rules *out, const struct json *list, const char *place,
-                     struct arena *a, struct err *e)
+                     bool web, struct arena *a, struct err *e)
 {
     *out = (struct host_rules){0};
     size_t n = json_length(list);
@@ -90,7 +66,7 @@ bool host_rules_read(struct host_rules *out, const struct json *list, const char
         return false;
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
-        if (!rule_read_host(&out->at[out->count], json_str(it.value), place, a, e))
+        if (!rule_read_host(&out->at[out->count], json_str(it.value), place, web, a, e))
             return false;
         out->count++;
     }
@@ -111,8 +87,8 @@ bool rule_names(const struct host_rule *rule, const char *host)
 
 static bool host_matches(const struct host_rule *rule, const struct target *t)
 {
-    return !rule->bare && rule->https == t->https && rule->port == t->port &&
-           rule_names(rule, t->host);
+    return rule->scheme == (t->https ? EGRESS_HTTPS : EGRESS_HTTP) &&
+           rule->port == t->port && rule_names(rule, t->host);
 }
 
 bool host_rules_match(const struct host_rules *rules, const struct target *t)
@@ -124,15 +100,6 @@ bool host_rules_match(const struct host_rules *rules, const struct target *t)
 }
 
 /* ---- addresses that were granted ---------------------------------------- */
-
-static bool wrong_address(struct str text, struct err *e)
-{
-    return err_set(e, ERR_INVALID,
-                   "network.allowPrivate: '%.*s' is not an address with a port; for "
-                   "example '192.168.1.5:3000', '[fd00::5]:8080' or 'localhost:3000' "
-                   "is accepted",
-                   STR_ARGS(str_cut(text, 100)));
-}
 
 /* The address in a target's host. */
 static bool host_address(const char *host, struct address *out)
@@ -147,27 +114,14 @@ static bool host_address(const char *host, struct address *out)
 
 static bool read_address(struct address_rule *rule, struct str text, struct err *e)
 {
-    char url[HOST_MAX + 32];
-    struct target t;
-    struct err why = {0};
-    bool has_port = memchr(text.at, ':', text.n) && !str_ends(text, "]");
-    if (!has_port || text.n > HOST_MAX || memchr(text.at, '/', text.n))
-        return wrong_address(text, e);
-    (void)snprintf(url, sizeof url, "http://%.*s/", STR_ARGS(text));
-    if (!curl_load(e))
-        return false;
-    if (!target_read(&t, NULL, str_of(url), &why))
-        return wrong_address(text, e);
-    target_done(&t);
-    rule->port = t.port;
-    rule->localhost = !strcmp(t.host, "localhost");
-    if (!rule->localhost && !host_address(t.host, &rule->address))
-        return wrong_address(text, e);
-    if (!rule->localhost && address_kind(&rule->address) == ADDRESS_METADATA)
-        return err_set(e, ERR_INVALID,
-                       "network.allowPrivate: '%.*s' is a cloud metadata address, "
-                       "which cannot be granted",
-                       STR_ARGS(str_cut(text, 100)));
+    struct egress_entry entry;
+    const char *why = egress_private_read(text, &entry, rule->address.at);
+    if (why)
+        return err_set(e, ERR_INVALID, "network.allowPrivate: '%.*s' is not accepted; %s",
+                       STR_ARGS(str_cut(text, 100)), why);
+    rule->port = entry.port;
+    rule->scheme = entry.scheme;
+    rule->localhost = str_is(entry.name, "localhost");
     return true;
 }
 
@@ -195,11 +149,12 @@ static bool read_addresses(struct egress_rules *r, const struct json *list, stru
     return true;
 }
 
-bool address_rule_matches(const struct address_rule *rule, const struct address *a,
-                          uint16_t port)
+bool address_rule_matches(const struct address_rule *rule, enum egress_scheme use,
+                          const struct address *a, uint16_t port)
 {
     struct address v4, v6;
-    if (rule->port != port)
+    bool any_tcp = rule->scheme == EGRESS_HTTPS && use == EGRESS_TCP;
+    if (rule->port != port || (rule->scheme != use && !any_tcp))
         return false;
     if (!rule->localhost)
         return address_eq(&rule->address, a);
@@ -214,9 +169,9 @@ static bool is_granted_host(const struct egress_rules *r, const struct target *t
     bool is_ip = host_address(t->host, &a);
     for (size_t i = 0; i < r->address_count; i++) {
         const struct address_rule *rule = &r->addresses[i];
-        if (is_ip ? address_rule_matches(rule, &a, t->port)
-                  : rule->localhost && rule->port == t->port &&
-                        !strcmp(t->host, "localhost"))
+        if (is_ip ? address_rule_matches(rule, EGRESS_HTTPS, &a, t->port)
+                  : rule->localhost && rule->scheme == EGRESS_HTTPS &&
+                        rule->port == t->port && !strcmp(t->host, "localhost"))
             return true;
     }
     return false;
@@ -247,8 +202,8 @@ bool rules_allow_name(const struct egress_rules *r, const struct target *t, stru
                    t->host, port);
 }
 
-const char *rules_refuse_address(const struct egress_rules *r, const struct address *a,
-                                 uint16_t port)
+const char *rules_refuse_address(const struct egress_rules *r, enum egress_scheme use,
+                                 const struct address *a, uint16_t port)
 {
     enum address_kind kind = address_kind(a);
     if (kind == ADDRESS_METADATA)
@@ -256,7 +211,7 @@ const char *rules_refuse_address(const struct egress_rules *r, const struct addr
     if (r && r->near)
         return NULL; /* its only host is all that is asked of */
     for (size_t i = 0; r && i < r->address_count; i++)
-        if (address_rule_matches(&r->addresses[i], a, port))
+        if (address_rule_matches(&r->addresses[i], use, a, port))
             return NULL;
     if (kind != ADDRESS_PUBLIC)
         return "private, reserved or of this machine";
@@ -301,8 +256,8 @@ struct egress_rules *egress_rules_read(const struct json *network, struct err *e
     scoped(egress_rules_free) struct egress_rules *r = mem_new(sizeof *r);
     r->arena = arena_new(ARENA_SMALL);
     if (!check_keys(network, e) ||
-        !host_rules_read(&r->hosts, json_get(network, "hosts"), "network.hosts", r->arena,
-                         e) ||
+        !host_rules_read(&r->hosts, json_get(network, "hosts"), "network.hosts", false,
+                         r->arena, e) ||
         !read_addresses(r, json_get(network, "allowPrivate"), e) ||
         !secrets_read(r, json_get(network, "secrets"), e))
         return NULL;
@@ -320,7 +275,8 @@ struct egress_rules *egress_rules_one(struct str url, bool near, struct err *e)
     struct host_rule *host = arena_get(r->arena, sizeof *host, e);
     char *name = arena_copy(r->arena, t.host, strlen(t.host), e);
     if (host)
-        *host = (struct host_rule){.name = name, .https = t.https, .port = t.port};
+        *host = (struct host_rule){
+            .name = name, .scheme = t.https ? EGRESS_HTTPS : EGRESS_HTTP, .port = t.port};
     r->hosts = (struct host_rules){host, 1};
     target_done(&t);
     return host && name ? take(r) : NULL;

@@ -332,19 +332,19 @@ static void a_grant_opens_one_address_and_port(void **state)
         rules("{\"hosts\":[\"*\"],\"allowPrivate\":[\"10.0.0.5:80\",\"localhost:81\"]}");
     struct address a;
     assert_true(address_read("10.0.0.5", &a));
-    assert_null(rules_refuse_address(r, &a, 80));
-    assert_non_null(rules_refuse_address(r, &a, 81));
+    assert_null(rules_refuse_address(r, EGRESS_HTTPS, &a, 80));
+    assert_non_null(rules_refuse_address(r, EGRESS_HTTPS, &a, 81));
     assert_true(address_read("::ffff:10.0.0.5", &a));
-    assert_null(rules_refuse_address(r, &a, 80));
+    assert_null(rules_refuse_address(r, EGRESS_HTTPS, &a, 80));
     assert_true(address_read("10.0.0.6", &a));
-    assert_non_null(rules_refuse_address(r, &a, 80));
+    assert_non_null(rules_refuse_address(r, EGRESS_HTTPS, &a, 80));
     assert_true(address_read("::1", &a));
-    assert_null(rules_refuse_address(r, &a, 81));
+    assert_null(rules_refuse_address(r, EGRESS_HTTPS, &a, 81));
     assert_true(address_read("169.254.169.254", &a));
-    assert_non_null(rules_refuse_address(r, &a, 80));
+    assert_non_null(rules_refuse_address(r, EGRESS_HTTPS, &a, 80));
     assert_true(address_read("1.1.1.1", &a));
-    assert_null(rules_refuse_address(r, &a, 443));
-    assert_null(rules_refuse_address(NULL, &a, 443));
+    assert_null(rules_refuse_address(r, EGRESS_HTTPS, &a, 443));
+    assert_null(rules_refuse_address(NULL, EGRESS_HTTPS, &a, 443));
 }
 
 /* Rules of our own: one place, wherever it is, but for metadata services. */
@@ -367,8 +367,9 @@ static void one_place_is_let_out_and_no_other(void **state)
             struct err why = {0};
             assert_false(egress_allows(r, str_of(others[i]), &why));
         }
-        assert_int_equal(rules_refuse_address(r, &inner, 8443) == NULL, near);
-        assert_non_null(rules_refuse_address(r, &metadata, 8443));
+        assert_int_equal(rules_refuse_address(r, EGRESS_HTTPS, &inner, 8443) == NULL,
+                         near);
+        assert_non_null(rules_refuse_address(r, EGRESS_HTTPS, &metadata, 8443));
     }
     assert_null(egress_rules_one(STR("ftp://x/"), true, &e));
     assert_int_equal(e.code, ERR_INVALID);

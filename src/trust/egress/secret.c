@@ -110,7 +110,7 @@ static bool read_secret(struct secret *s, struct str name, const struct json *v,
     (void)snprintf(place, sizeof place, "network.secrets.%.*s.hosts", STR_ARGS(name));
     if (!(s->name = str_cz(name, a, e)) || !read_source(s, v, a, e) ||
         !read_use(s, v, a, e) ||
-        !host_rules_read(&s->hosts, json_get(v, "hosts"), place, a, e))
+        !host_rules_read(&s->hosts, json_get(v, "hosts"), place, true, a, e))
         return false;
     return s->hosts.count ||
            err_set(e, ERR_INVALID, "%s names no host that it may be sent to", place);

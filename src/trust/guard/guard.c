@@ -173,24 +173,44 @@ static bool refuse_problems(const struct problems *p, struct err *e)
            err_set(e, ERR_DENIED, "nothing ran: the policy has too many errors to list");
 }
 
-struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e)
+/* `instead`: the text of one of the files, in place of what is there; NULL: both are read. */
+static struct policy_state *read_both(struct ward *w, const struct policy_text *instead,
+                                      struct problems *p, struct err *e)
 {
-    struct policy_text user = {0}, vault = {.is_vault = true};
+    struct policy_text texts[2] = {{0}, {.is_vault = true}};
     scoped(free) char *user_path = policy_path(w, false);
     scoped(free) char *vault_path = policy_path(w, true);
-    user.file = user_path;
-    vault.file = vault_path;
+    texts[0].file = user_path;
+    texts[1].file = vault_path;
     if (w->guard->no_config.code) {
         *e = w->guard->no_config;
         (void)err_wrap(e, "nothing was run: no policy could be loaded");
         return NULL;
     }
-    read_file(w, &user, p);
-    read_file(w, &vault, p);
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        if (!instead || instead->is_vault != texts[i].is_vault) {
+            read_file(w, &texts[i], p);
+            continue;
+        }
+        texts[i].text = instead->text;
+        policy_text_read(&texts[i], &w->guard->terms, p);
+    }
     if (!refuse_problems(p, e))
         return NULL;
-    return policy_merge(&w->guard->terms.keys, &user, w->dir >= 0 ? &vault : NULL, p,
-                        p->arena, e);
+    return policy_merge(&w->guard->terms.keys, &texts[0], w->dir >= 0 ? &texts[1] : NULL,
+                        p, p->arena, e);
+}
+
+struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e)
+{
+    return read_both(w, NULL, p, e);
+}
+
+struct policy_state *ward_read_with(struct ward *w, bool in_vault, struct str text,
+                                    struct problems *p, struct err *e)
+{
+    const struct policy_text instead = {.is_vault = in_vault, .text = text};
+    return read_both(w, &instead, p, e);
 }
 
 /* ---- the policy in force ------------------------------------------------ */

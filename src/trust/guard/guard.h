@@ -159,7 +159,8 @@ struct guard_counts {
 
 /* ---- for people --------------------------------------------------------- */
 /* Every key with its value and where that comes from: {"policy", "values": [{"key",
- * "value", "from": "default" | "user" | "vault"}], "files", "problems"}. */
+ * "value", "from": "default" | "user" | "vault", "summary", "vaultMay": may a vault's policy
+ * set it}], "files", "problems"}. */
 bool ward_show(struct ward *w, struct buf *out, struct err *e);
 /* The problems of a policy's text (`vault`: a vault's), as {"ok", "problems": [{"file",
  * "line", "column", "key", "severity": "error" | "warning", "message"}]}. */
@@ -172,5 +173,20 @@ bool ward_check(struct ward *w, struct buf *out, struct err *e); /* both, as the
  * itself is broken. */
 bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const *values,
               size_t count, const char *by, struct err *e);
+/* Several changes at once: `edits` is an array of at most WARD_EDITS_MAX {key, value?}; the key as
+ * ward_set() has it, or "KEY.NAME", an entry of an object; without a value it is taken out.
+ * Writes {"ok", "wider", "text", "changes", "problems"}: `text` is the file as it will be,
+ * `changes` those in force (policy_put_changes()), `wider` whether agents may do more by one of
+ * them; secrets are never shown. Unless `by` is NULL the file is written and each edit
+ * recorded, all or none; `agreed` says that it may be wider, without which such a file is
+ * not written. *made: it was. false and *e: not tried at all. */
+#define WARD_EDITS_MAX 64u
+struct ward_edits {
+    bool in_vault, agreed;
+    const struct json *edits;
+    const char *by;
+};
+bool ward_edit(struct ward *w, const struct ward_edits *edits, bool *made,
+               struct buf *out, struct err *e);
 /* The JSON Schema (2020-12) of a policy file, made from the rows that read it. */
 bool guard_schema(const struct guard *g, struct buf *out, struct err *e);

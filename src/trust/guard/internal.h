@@ -79,3 +79,7 @@ bool policy_load(int dir, const char *name, struct buf *out, struct err *e);
 char *policy_path(const struct ward *w, bool in_vault);
 /* Reads both anew. `p` gets what is wrong; NULL and *e where that refuses calls. */
 struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e);
+/* The same where one of the two texts is another: `text` in place of the user's or the vault's
+ * (`in_vault`). */
+struct policy_state *ward_read_with(struct ward *w, bool in_vault, struct str text,
+                                    struct problems *p, struct err *e);

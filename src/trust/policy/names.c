@@ -1,8 +1,8 @@
 /* Names: patterns of calls and of hosts. */
 #include <ctype.h>
 
+#include "egress/egress.h"
 #include "policy/internal.h"
-#include "uri/uri.h"
 
 /* ---- calls -------------------------------------------------------------- */
 
@@ -30,31 +30,29 @@ const char *const permission_words[] = {"usual", "always", "ask", "never", NULL}
 
 /* ---- hosts -------------------------------------------------------------- */
 
-/* "https://api.example.org:443", whose scheme and port need not be said. */
-static struct uri split_host(const char *text)
-{
-    struct uri u;
-    if (!uri_read(str_of(text), &u))
-        (void)uri_read_authority(str_of(text), &u.host, &u.port);
-    return u;
-}
-
 /* Does `wide` allow every host that `narrow` does? */
-static bool host_covers(struct str wide, struct str narrow)
+static bool host_covers(const struct egress_entry *wide,
+                        const struct egress_entry *narrow)
 {
-    if (str_is(wide, "*") || str_same(wide, narrow))
+    struct str w = wide->name, n = narrow->name;
+    if (!wide->below)
+        return !narrow->below && str_same(w, n);
+    if (egress_entry_is_address(narrow))
+        return false; /* a star stands for names */
+    if (!w.n || (narrow->below && str_same(w, n)))
         return true;
-    if (!str_starts(wide, "*.") || narrow.n < wide.n)
+    if (n.n < w.n + 2 || n.at[n.n - w.n - 1] != '.')
         return false;
-    struct str tail = {wide.at + 1, wide.n - 1};
-    return str_same(tail, (struct str){narrow.at + narrow.n - tail.n, tail.n});
+    return str_same(w, (struct str){n.at + n.n - w.n, w.n});
 }
 
+/* Both were checked when their policies were read. */
 static bool pattern_covers(const char *wide, const char *narrow)
 {
-    struct uri w = split_host(wide), n = split_host(narrow);
-    return str_same(w.scheme, n.scheme) && str_eq(w.port, n.port) &&
-           host_covers(w.host, n.host);
+    struct egress_entry w, n;
+    return !egress_entry_read(str_of(wide), &w) &&
+           !egress_entry_read(str_of(narrow), &n) && w.scheme == n.scheme &&
+           w.port == n.port && host_covers(&w, &n);
 }
 
 const char *host_pattern_both(const char *a, const char *b)

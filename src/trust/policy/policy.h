@@ -93,7 +93,6 @@ const void *policy_values(const struct policy *p, const struct policy_group *g);
 
 /* ---- the policy --------------------------------------------------------- */
 enum policy_lint { POLICY_LINT_OFF, POLICY_LINT_WARN, POLICY_LINT_REFUSE };
-
 /* May an agent use something? The later a word, the less it may. */
 enum permission {
     PERMISSION_USUAL, /* not given */
@@ -156,7 +155,6 @@ struct policy {
 
 #define KEYS_MAX 128
 #define POLICY_GROUPS_MAX 24
-
 /* The keys of all groups, in their order; the first group is struct policy. */
 struct key_table {
     const struct key *keys[KEYS_MAX];
@@ -165,8 +163,7 @@ struct key_table {
     const struct policy_group *groups[POLICY_GROUPS_MAX];
     size_t group_count;
 };
-/* Joins the runtime's own and these. Keys are distinct, and those of an object stand
- * together. */
+/* Joins the runtime's own and these. Keys are distinct; those of an object follow. */
 void key_table_make(struct key_table *t, const struct policy_group *const *groups,
                     size_t count);
 /* Puts a value of the key; never a secret's own text. */
@@ -184,7 +181,6 @@ const char *key_nearest(const struct key_table *t, struct str path);
 #define POLICY_FILE_MAX ((size_t)256 << 10)
 #define POLICY_MEMORY ((size_t)8 << 20)
 #define PROBLEMS_MAX 50
-
 struct problem {
     bool is_error; /* else a warning */
     unsigned line, column;
@@ -255,8 +251,15 @@ struct policy_state *policy_merge(const struct key_table *keys,
 /* Members of an open object: "policy" and "values", and "problems". */
 void policy_put_state(const struct policy_state *s, struct json_writer *w);
 void policy_put_problems(const struct problems *p, struct json_writer *w);
-/* The values that are not the defaults: "values": {key: value}. */
+/* "values": {key: value} of those that are not the defaults. */
 void policy_put_unusual(const struct policy_state *s, struct json_writer *w);
+/* A file's object, without the text of secrets. */
+void policy_put_shown(const struct key_table *keys, const struct json *file,
+                      struct json_writer *w);
+/* The member "changes": [{key, before, after, vaultBefore?, vaultAfter?, wider}]. How many
+ * may give agents more. */
+unsigned policy_put_changes(const struct policy_state *was, const struct policy_state *is,
+                            struct json_writer *w);
 /* Appends the JSON Schema of a policy file. false and *e: no room in `out`. */
 bool policy_schema(const struct key_table *keys, struct buf *out, struct err *e);
 

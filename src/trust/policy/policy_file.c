@@ -2,6 +2,7 @@
  * is an error, never ignored: it may be a misspelt restriction. */
 #include <stdio.h>
 
+#include "egress/egress.h"
 #include "policy/internal.h"
 
 /* ---- places in the text ------------------------------------------------- */
@@ -165,26 +166,12 @@ static bool check_call(const struct json *v, const struct known_calls *calls,
 
 bool entry_check_host(const struct json *v, struct err *e)
 {
-    static const char wanted[] = "a name such as 'api.example.org', '*.example.org' or "
-                                 "'http://host:8080'";
-    struct str s = json_str(v);
-    if (!entry_check_text(v, wanted, e))
+    struct egress_entry entry;
+    if (!entry_check_text(v, "a name such as 'api.example.org'", e))
         return false;
-    if (str_starts(s, "https://"))
-        s = (struct str){s.at + 8, s.n - 8};
-    else if (str_starts(s, "http://"))
-        s = (struct str){s.at + 7, s.n - 7};
-    size_t stars = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        stars += s.at[i] == '*';
-        if (strchr("/?#@ \\", s.at[i]))
-            return err_set(e, ERR_INVALID, "is '%.*s'; %s is accepted, without a path",
-                           STR_ARGS(str_cut(json_str(v), 80)), wanted);
-    }
-    if (s.n && (stars == 0 || (stars == 1 && (s.n == 1 || str_starts(s, "*.")))))
-        return true;
-    return err_set(e, ERR_INVALID, "is '%.*s'; %s is accepted",
-                   STR_ARGS(str_cut(json_str(v), 80)), wanted);
+    const char *why = egress_entry_read(json_str(v), &entry);
+    return !why || err_set(e, ERR_INVALID, "is '%.*s'; %s",
+                           STR_ARGS(str_cut(json_str(v), 80)), why);
 }
 
 bool entry_check_path(const struct json *v, struct err *e)

@@ -22,7 +22,7 @@ static void warn_grant(const struct merge *m, const struct key *k, const char *w
                 why);
 }
 
-static int64_t value_rank(const struct key *k, const struct json *v)
+int64_t key_rank(const struct key *k, const struct json *v)
 {
     if (k->kind == KEY_BOOL)
         return json_bool(v, false);
@@ -37,7 +37,7 @@ static int64_t value_rank(const struct key *k, const struct json *v)
 static const struct json *stricter(const struct merge *m, const struct key *k,
                                    const struct json *user, const struct json *vault)
 {
-    int64_t u = value_rank(k, user), v = value_rank(k, vault);
+    int64_t u = key_rank(k, user), v = key_rank(k, vault);
     if (u == v)
         return user;
     if ((k->rule == RULE_LOWER) == (v < u))
@@ -158,7 +158,7 @@ static void load_permissions(const struct merge *m, const struct key *k,
     for (; at && json_next(&it); out->n++)
         at[out->n] = (struct named_permission){
             .name = arena_copy(m->arena, it.key.at, it.key.n, m->e),
-            .permission = (enum permission)(value_rank(k, it.value) + PERMISSION_ALWAYS)};
+            .permission = (enum permission)(key_rank(k, it.value) + PERMISSION_ALWAYS)};
 }
 
 /* `which`: 0, or 1 for what a vault's adds by RULE_ALSO. */
@@ -173,10 +173,10 @@ static void load_value(const struct merge *m, const struct key *k, const struct 
     case KEY_INT:
     case KEY_WORD: {
         if (k->high > UINT32_MAX) {
-            *(uint64_t *)(void *)field = (uint64_t)value_rank(k, v);
+            *(uint64_t *)(void *)field = (uint64_t)key_rank(k, v);
             break;
         }
-        uint32_t n = (uint32_t)value_rank(k, v);
+        uint32_t n = (uint32_t)key_rank(k, v);
         memcpy(field + which * sizeof n, &n, sizeof n); /* also an enum's */
         break;
     }

@@ -32,9 +32,42 @@ static void put_values(const struct policy_state *s, struct json_writer *w)
             json_put(w, s->also[i]);
         }
         json_pair_cstr(w, "summary", k->summary);
+        json_pair_bool(w, "vaultMay", k->rule != RULE_USER);
         json_close(w);
     }
     json_close(w);
+}
+
+/* The members of a file's object at `prefix` ("network."); as deep as our own table is. */
+static void put_shown(const struct key_table *t, const char *prefix,
+                      const struct json *object, struct json_writer *w)
+{
+    struct json_iter it = json_iter(object);
+    json_open_object(w);
+    while (json_next(&it)) {
+        char path[128];
+        int n = snprintf(path, sizeof path, "%s%.*s", prefix, STR_ARGS(it.key));
+        bool fits = n > 0 && (size_t)n < sizeof path;
+        int key = fits ? key_find(t, str_of(path)) : -1;
+        json_key_str(w, it.key);
+        if (key >= 0) {
+            key_put(t->keys[key], it.value, w);
+        } else if (fits && (size_t)n + 1 < sizeof path &&
+                   json_is(it.value, JSON_OBJECT) && key_is_group(t, str_of(path))) {
+            path[n] = '.';
+            path[n + 1] = '\0';
+            put_shown(t, path, it.value, w);
+        } else {
+            json_put(w, it.value);
+        }
+    }
+    json_close(w);
+}
+
+void policy_put_shown(const struct key_table *keys, const struct json *file,
+                      struct json_writer *w)
+{
+    put_shown(keys, "", file, w);
 }
 
 void policy_put_unusual(const struct policy_state *s, struct json_writer *w)

@@ -95,9 +95,23 @@ static const char schema[] =
     " text TEXT NOT NULL,"
     " text_key TEXT NOT NULL," /* fold_put() of it */
     " PRIMARY KEY(note, position)) WITHOUT ROWID;"
-    "CREATE INDEX aliases_by_text ON aliases(text_key);";
+    "CREATE INDEX aliases_by_text ON aliases(text_key);"
+    "CREATE TABLE tasks("
+    " note INTEGER NOT NULL,"
+    " number INTEGER NOT NULL," /* in the order of the text */
+    " line INTEGER NOT NULL,"
+    " status INTEGER NOT NULL," /* enum task_status */
+    " mark TEXT NOT NULL,"
+    " text TEXT NOT NULL,"
+    " tags TEXT NOT NULL," /* JSON */
+    " due TEXT,"
+    " scheduled TEXT,"
+    " start TEXT,"
+    " finished TEXT,"
+    " priority INTEGER NOT NULL,"
+    " PRIMARY KEY(note, number)) WITHOUT ROWID;";
 static const struct db_options options = {
-    .schema = schema, .version = 6, .large_pages = true};
+    .schema = schema, .version = 7, .large_pages = true};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
@@ -382,7 +396,7 @@ static void start_watch(struct index *x)
 static bool forget_all(struct db *db, struct err *e)
 {
     return db_exec(db,
-                   "DELETE FROM texts; DELETE FROM notes;"
+                   "DELETE FROM texts; DELETE FROM notes; DELETE FROM tasks;"
                    "UPDATE state SET version = version + 1",
                    e);
 }

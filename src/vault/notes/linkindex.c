@@ -5,6 +5,7 @@
 
 #include "notes/aliases.h"
 #include "notes/fold.h"
+#include "notes/frontlinks.h"
 #include "notes/linkname.h"
 #include "notes/linkquery.h"
 #include "notes/name.h"
@@ -188,6 +189,11 @@ static void write_link(void *arg, const struct link *link)
     (void)linker_run(q, w->e);
 }
 
+static void write_frontlink(void *arg, const struct frontlink *l)
+{
+    write_link(arg, &l->link);
+}
+
 /* ---- subnotes ----------------------------------------------------------- */
 
 static bool write_subnote(struct linker *l, int64_t parent, int64_t position,
@@ -320,6 +326,10 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n,
     buf_init(&w.text, PATH_MAX);
     buf_init(&w.other, PATH_MAX);
     buf_init(&w.domain, BUF_LINE);
+    if (frontlinks_may(&n->front)) {
+        scoped(arena_free) struct arena *names = arena_new(YML_JSON_MAX);
+        (void)frontlinks_read(&n->front, names, write_frontlink, &w, e);
+    }
     if (!links)
         markdown_links(n->front.body, write_link, &w);
     for (size_t k = 0; links && k < links->count; k++)

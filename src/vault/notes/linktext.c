@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "notes/frontlinks.h"
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
 #include "json/json.h"
@@ -180,6 +181,23 @@ static void add_link(void *arg, const struct link *l)
         s->number = r->number++;
 }
 
+/* The index has them before those of the text. */
+static void add_frontlink(void *arg, const struct frontlink *l)
+{
+    struct reading *r = arg;
+    struct linkslot *s = r->e->code ? NULL : add_slot(r->t, r->e);
+    if (!s)
+        return;
+    s->target = l->link.target;
+    s->at = (uint32_t)(l->at - r->t->bytes.at);
+    s->length = (uint32_t)l->length;
+    s->kind = (uint8_t)l->link.kind;
+    s->quote = l->quote;
+    linkslot_name(s, r->path, &r->t->set->text, &r->t->set->other);
+    if (r->t->set->text.n)
+        s->number = r->number++;
+}
+
 static bool add_subnotes(struct linktext *t, const struct json *list, struct err *e)
 {
     struct linktexts *x = t->set;
@@ -217,6 +235,9 @@ static bool read_slots(struct linktext *t, struct err *e)
     t->body = (size_t)(note.front.body.at - t->bytes.at);
     struct reading r = {.t = t, .path = note.path, .e = e};
     if (!add_subnotes(t, json_get(note.front.yml.all, SUBNOTES_KEY), e))
+        return false;
+    /* The arena of the change keeps names that are written with escapes. */
+    if (!frontlinks_read(&note.front, t->set->c->arena, add_frontlink, &r, e))
         return false;
     markdown_targets(note.front.body, add_link, &r);
     for (size_t i = 0; i < t->count && !e->code; i++)
@@ -312,43 +333,54 @@ bool linkslot_replace(struct linkslot *s, struct str part, struct str fresh,
             !keep_target(x, s->target.at[-1], buf_view(&whole), &s->target, e))
             return false;
     }
-    s->text->pending = true;
+    s->text->pending = s->replaced = true;
     entry_touch(x->c, s->text->note);
     return enlist(s, e);
 }
 
 /* ---- writing ------------------------------------------------------------- */
 
-static bool linktext_put_head(struct linktext *t, const struct note *n, struct buf *out,
-                              struct err *e)
+/* The bytes [from, to) of the note with what was replaced in them. */
+static void put_replaced(const struct linktext *t, size_t from, size_t to,
+                         struct buf *out)
 {
-    if (!t->pending_subnotes)
-        return buf_str(out, n->front.head) || buf_check(out, "the note", e);
-    scoped_buf struct buf text = buf_of(YML_JSON_MAX * 2);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct linkslot *s = &t->slots[i];
+        if (s->subnote || !s->replaced || s->at < from || s->at >= to)
+            continue;
+        buf_put(out, t->bytes.at + from, s->at - from);
+        if (s->quote)
+            frontlinks_put(out, s->quote, s->target);
+        else
+            buf_str(out, s->target);
+        from = s->at + s->length;
+    }
+    buf_put(out, t->bytes.at + from, to - from);
+}
+
+static bool linktext_put_head(struct linktext *t, struct buf *out, struct err *e)
+{
+    scoped_buf struct buf head = buf_of(NOTE_SIZE_MAX), text = buf_of(YML_JSON_MAX * 2);
+    if (!t->pending_subnotes) {
+        put_replaced(t, 0, t->body, out);
+        return buf_check(out, "the note", e);
+    }
+    struct arena *a = t->set->c->arena;
+    struct frontmatter front;
+    put_replaced(t, 0, t->body, &head);
+    const char *copy =
+        buf_check(&head, "the note", e) ? arena_copy(a, buf_cz(&head), head.n, e) : NULL;
+    if (!copy || !frontmatter_read((struct str){copy, head.n}, a, &front, e))
+        return false;
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
     for (size_t i = 0; i < t->subnote_count; i++)
         json_put(&w, t->subnotes[i]);
     json_close(&w);
-    struct arena *a = t->set->c->arena;
     const struct json *list =
         buf_check(&text, "the subnotes", e) ? json_read(buf_view(&text), a, e) : NULL;
     struct frontmatter_change change = {STR(SUBNOTES_KEY), list};
-    return list && frontmatter_edit(&n->front, &change, 1, a, out, e);
-}
-
-static void linktext_put_body(const struct linktext *t, struct buf *out)
-{
-    size_t done = t->body;
-    for (size_t i = 0; i < t->count; i++) {
-        const struct linkslot *s = &t->slots[i];
-        if (s->subnote || s->target.at == t->bytes.at + s->at)
-            continue;
-        buf_put(out, t->bytes.at + done, s->at - done);
-        buf_str(out, s->target);
-        done = s->at + s->length;
-    }
-    buf_put(out, t->bytes.at + done, t->bytes.n - done);
+    return list && frontmatter_edit(&front, &change, 1, a, out, e);
 }
 
 bool linktext_write(struct linktext *t, struct err *e)
@@ -358,10 +390,9 @@ bool linktext_write(struct linktext *t, struct err *e)
     if (!t->pending)
         return true;
     scoped_buf struct buf out = buf_of(NOTE_SIZE_MAX);
-    const struct note *note = entry_parse(x->c, n, e);
-    if (!note || !linktext_put_head(t, note, &out, e))
+    if (!linktext_put_head(t, &out, e))
         return false;
-    linktext_put_body(t, &out);
+    put_replaced(t, t->body, t->bytes.n, &out);
     return buf_check(&out, "a note with rewritten links", e) &&
            entry_set(x->c, n, buf_view(&out), e); /* closes it */
 }

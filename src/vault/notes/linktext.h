@@ -14,7 +14,7 @@
 #define LINKSLOTS_MAX 8000000u /* of all notes of a set; ERR_LIMIT above */
 #define LINKSLOT_NONE UINT32_MAX
 
-/* A link, an image, or an entry of the list of subnotes. */
+/* A link, an image, or an entry of the list of subnotes; those of the frontmatter first. */
 struct linkslot {
     struct str target; /* as it is now; a subnote's is what the entry names */
     struct linktext *text;
@@ -24,7 +24,8 @@ struct linkslot {
     uint32_t name;                  /* among the set's names; LINKSLOT_NONE: not kept */
     uint32_t number; /* of its row in the index; LINKSLOT_NONE: it has none */
     uint8_t kind;    /* enum link_kind */
-    bool image, subnote;
+    char quote;      /* of a link in the frontmatter: see frontlinks.h; else '\0' */
+    bool image, subnote, replaced;
 };
 
 struct linktext {

@@ -464,6 +464,17 @@ void markdown_tags(struct str text, void (*each)(void *arg, struct str tag), voi
     free(f);
 }
 
+bool markdown_is_tag(struct str name)
+{
+    bool letter = false;
+    for (size_t i = 0, n; i < name.n; i += n) {
+        if (!(n = tag_character(name, i)))
+            return false;
+        letter = letter || !char_is_digit(name.at[i]);
+    }
+    return letter && name.at[0] != '/' && name.at[name.n - 1] != '/';
+}
+
 bool markdown_may_have_tags(struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {

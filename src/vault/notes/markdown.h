@@ -43,6 +43,8 @@ void markdown_targets(struct str text, void (*each)(void *arg, const struct link
  * white space or at the head of a run; letters, digits, - _ / and what is not ASCII, one of
  * them no digit. */
 void markdown_tags(struct str text, void (*each)(void *arg, struct str tag), void *arg);
+/* May a #tag have that name? */
+bool markdown_is_tag(struct str name);
 /* May the text have one? Quick, and never wrong where it says no. */
 bool markdown_may_have_tags(struct str text);
 

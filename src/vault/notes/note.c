@@ -1,5 +1,6 @@
 /* Reading single notes. */
 #include "notes/aliases.h"
+#include "notes/frontlinks.h"
 #include "notes/history.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
@@ -16,6 +17,11 @@ static void note_put_link(void *arg, const struct link *l)
     json_pair_cstr(w, "kind", link_kind_name(l->kind));
     json_pair_int(w, "line", (int64_t)l->line);
     json_close(w);
+}
+
+static void note_put_frontlink(void *arg, const struct frontlink *l)
+{
+    note_put_link(arg, &l->link);
 }
 
 static void note_put(struct vault *v, const struct note *n, struct arena *properties,
@@ -35,6 +41,11 @@ static void note_put(struct vault *v, const struct note *n, struct arena *proper
     json_pair_cstr(w, "content_hash", n->hash);
     json_key(w, "links");
     json_open_array(w);
+    if (frontlinks_may(&n->front)) {
+        struct err none = {0};
+        scoped(arena_free) struct arena *names = arena_new(YML_JSON_MAX);
+        (void)frontlinks_read(&n->front, names, note_put_frontlink, w, &none);
+    }
     markdown_links(n->front.body, note_put_link, w);
     json_close(w);
     json_pair_str(w, "type", name_type(n->path));

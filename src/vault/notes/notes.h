@@ -118,6 +118,14 @@ vault_call notes_get_sections;
  * occurrence?, a hash or force, dry_run?} -> {id, updated, heading, timestamp,
  * content_hash}. ERR_INVALID: another heading would not be found again. */
 vault_call notes_update_section;
+/* {status?, type?, folder?, tag?, query?, due_before?, due_after?, limit?} -> [{note_id, path,
+ * line, status, mark, text, tags, due?, scheduled?, start?, finished?, priority?}], the one due
+ * first first; those without a date last, by path and line. */
+vault_call notes_tasks;
+/* {tag, new_tag, dry_run?} -> {tag, new_tag, notes, replaced, timestamp}: the tag and those
+ * beneath it ("a" and "a/b") have the new name, in frontmatter and text of every note.
+ * ERR_NOT_FOUND: no note has it; ERR_INVALID: no tag, or it cannot be replaced safely. */
+vault_call notes_rename_tag;
 vault_call notes_batch; /* {changes: [{action, ...}], dry_run?} -> {success, results} */
 
 /* ---- what notes held before ---------------------------------------------- */

@@ -52,6 +52,13 @@ static const struct sql_view views[] = {
               " FROM @.subnotes s JOIN @.names m ON m.key = s.name"
               " JOIN @.notes c ON c.key = m.note JOIN @.notes p ON p.key = s.parent"
               " WHERE s.state = 1"},
+    {"tasks",
+     "SELECT " ID_OF(
+         "n") " AS note_id, t.line AS line, CASE t.status WHEN 1 THEN 'done' WHEN"
+              " 2 THEN 'cancelled' ELSE 'open' END AS status, t.mark AS mark,"
+              " t.text AS text, t.tags AS tags, t.due AS due, t.scheduled AS"
+              " scheduled, t.start AS start, t.finished AS finished, t.priority AS"
+              " priority FROM @.tasks t JOIN @.notes n ON n.key = t.note"},
     {"types", "SELECT n.type AS name, count(*) AS note_count, " TIME_OF(
                   "max(n.updated)") " AS updated FROM @.notes n GROUP BY n.type"},
 };
@@ -101,7 +108,7 @@ static bool read_asking(const struct json *o, struct asking *a, struct err *e)
     return str_trim(a->sql).n > 0 ||
            err_set(e, ERR_INVALID,
                    "query must be a SELECT over the views notes, tags, "
-                   "metadata, links, hierarchy and types");
+                   "metadata, links, hierarchy, tasks and types");
 }
 
 static bool query_ask(struct asking *s, struct err *e)

@@ -9,6 +9,7 @@
 #include "notes/index.h"
 #include "notes/linkindex.h"
 #include "notes/name.h"
+#include "notes/taskindex.h"
 
 #define RACY_NS 2000000000 /* a file changed twice within this may look the same */
 #define BATCH_FILES 10000  /* of one transaction */
@@ -131,6 +132,7 @@ static bool drop_row(struct sync *s, int64_t key, struct err *e)
     s->changed = true;
     return touch_known(s, key, e) && linker_drop(&s->linker, key, e) &&
            index_run_with_key(s->db, "DELETE FROM texts WHERE rowid = ?", key, e) &&
+           index_run_with_key(s->db, "DELETE FROM tasks WHERE note = ?", key, e) &&
            index_run_with_key(s->db, "DELETE FROM notes WHERE key = ?", key, e);
 }
 
@@ -217,8 +219,9 @@ static bool write_text(struct sync *s, const struct reading *reading, const stru
     query_bind_str(q, 2, n->title);
     query_bind_str(q, 3, n->front.body);
     query_bind_str(q, 4, buf_view(&reading->tag_words));
-    return query_run(q, e) && linker_write(&s->linker, r->key, n, &reading->links,
-                                           buf_view(&reading->tags), e);
+    return query_run(q, e) && taskindex_write(s->db, r->key, n, !is_new, e) &&
+           linker_write(&s->linker, r->key, n, &reading->links, buf_view(&reading->tags),
+                        e);
 }
 
 /* ---- one note ----------------------------------------------------------- */

@@ -8,6 +8,7 @@ import { today, trouble, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Empty, Failure, Icon, Skeleton, Strange } from "../../parts/parts";
 import { Rows } from "../../parts/rows";
+import { Graph } from "./graph";
 import { Broken, Trash } from "./mend";
 import { NotePane } from "./note";
 
@@ -140,12 +141,13 @@ export function NotesView() {
         {found && !found.length && <p class="quiet pad">{t.notesView.noMatch}</p>}
         {all && all.length > 0 && <Rows items={lines} height={found ? 46 : 32} id={(line) => line.id} row={row} label={t.notesView.title} selected={lines.findIndex((line) => line.id === id)} version={`${id} ${found ? words : ""} ${[...shut].join()}`} />}
         <nav class="notes-foot" aria-label={t.notesView.care}>
-          <a href="/notes?show=broken" aria-current={show === "broken" ? "page" : undefined}>{t.notesView.broken}</a><a href="/notes?show=trash" aria-current={show === "trash" ? "page" : undefined}>{t.notesView.trash}</a>
+          <a href="/notes?show=graph" aria-current={show === "graph" ? "page" : undefined}>{t.notesView.graph}</a><a href="/notes?show=broken" aria-current={show === "broken" ? "page" : undefined}>{t.notesView.broken}</a><a href="/notes?show=trash" aria-current={show === "trash" ? "page" : undefined}>{t.notesView.trash}</a>
         </nav>
       </div>
       <div class="notes-pane">
         {(id || show || making !== null) && <button type="button" class="ghost close" aria-label={t.close} onClick={() => go("/notes")}><Icon name="close" size={16} /></button>}
         {making !== null ? <NewForm key={making} vault={vault} title={making} classes={[...new Set((all ?? []).map((one) => one.class))]} close={() => go("/notes")} />
+          : show === "graph" ? <Graph vault={vault} changes={changes} words={words.trim()} />
           : show === "broken" ? <Broken vault={vault} all={all ?? []} changes={changes} />
           : show === "trash" ? <Trash vault={vault} changes={changes} />
           : id ? <NotePane key={`${vault} ${id}`} vault={vault} id={id} changes={changes} />

@@ -1,7 +1,8 @@
 // What waits for a person's word: what is asked for, what would be after, and the answer.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { decide } from "../../core/api";
 import { useKeys } from "../../core/keys";
+import { askToNotify, notifying } from "../../core/notify";
 import { go, place } from "../../core/router";
 import { approvals, lookApprovals, toast, trouble, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -63,12 +64,13 @@ function Answer({ a }: { a: Approval }) {
   const calm = useCalm(a.id);
   const [busy, setBusy] = useState(false);
   const [asked, setAsked] = useState<Confirmation | null>(null);
+  const [reason, setReason] = useState<string | null>(null);
   const has = (memory: string) => a.choices.includes(memory);
-  const say = async (allow: boolean, memory: string, confirm?: string) => {
+  const say = async (allow: boolean, memory: string, confirm?: string, why = "") => {
     if (!calm || busy) return;
     setBusy(true);
     try {
-      const more = await decide(a.id, allow, memory, confirm);
+      const more = await decide(a.id, allow, memory, confirm, why);
       setAsked(more);
       if (!more) toast(allow ? t.review.allowed[memory] : t.review.denied);
     } catch (e) {
@@ -80,13 +82,22 @@ function Answer({ a }: { a: Approval }) {
   useKeys({
     a: () => void say(true, "call"), d: () => void say(false, "call"),
     s: () => { if (has("session")) void say(true, "session"); },
-    ...(asked && { Escape: () => setAsked(null) }),
+    r: () => setReason(""),
+    ...(asked && { Escape: () => setAsked(null) }), ...(reason !== null && { Escape: () => setReason(null) }),
   });
   const off = !calm || busy;
   if (asked) return <Confirm wider sentence={asked.sentence} yes={t.review.confirm} off={off} onYes={() => void say(true, "always", asked.confirm)} onNo={() => setAsked(null)} />;
+  if (reason !== null) return (
+    <form class="answer reason" onSubmit={(e) => { e.preventDefault(); void say(false, "call", undefined, reason.trim()); }}>
+      <label class="wide"><span class="visually-hidden">{t.review.reason}</span><input type="text" ref={(field) => field?.focus()} value={reason} maxLength={300} placeholder={t.review.reasonHint} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+      <button type="button" onClick={() => setReason(null)}>{t.cancel}</button>
+      <button type="submit" class="primary" disabled={off || !reason.trim()}>{t.review.denyWith}</button>
+    </form>
+  );
   return (
     <footer class="answer">
       <button type="button" disabled={off} onClick={() => void say(false, "call")}>{t.review.deny}<Key of="D" /></button>
+      <button type="button" disabled={off} onClick={() => setReason("")}>{t.review.reason}…<Key of="R" /></button>
       <span class="gap" />
       {has("always") && <button type="button" disabled={off} onClick={() => void say(true, "always")}>{t.review.always}…</button>}
       {has("session") && <button type="button" disabled={off} onClick={() => void say(true, "session")}>{t.review.session}<Key of="S" /></button>}
@@ -127,16 +138,10 @@ function seen(a: Approval): number {
 // ---- notifications -------------------------------------------------------------------
 
 function Notify() {
-  const [state, setState] = useState(() => ("Notification" in window ? Notification.permission : "denied"));
-  const known = useRef(new Set((approvals.value ?? []).map((a) => a.id)));
-  useEffect(() => {
-    const fresh = (approvals.value ?? []).filter((a) => !known.current.has(a.id));
-    for (const a of fresh) known.current.add(a.id);
-    if (fresh.length && state === "granted" && document.hidden) new Notification(t.name, { body: t.review.notification(fresh.length), tag: "cloche", icon: "/assets/icon.svg" });
-  }, [approvals.value, state]);
+  const state = notifying.value;
   if (state === "granted") return <span class="quiet notify"><Icon name="bell" size={15} />{t.review.notifyOn}</span>;
   if (state === "denied") return null;
-  return <button type="button" class="ghost" onClick={() => void Notification.requestPermission().then(setState)}><Icon name="bell" size={15} />{t.review.notify}</button>;
+  return <button type="button" class="ghost" onClick={askToNotify}><Icon name="bell" size={15} />{t.review.notify}</button>;
 }
 
 // ---- the view ------------------------------------------------------------------------

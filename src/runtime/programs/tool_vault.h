@@ -1,13 +1,14 @@
-/* tools_api/tool_vault.h - the vault as command-line tools see it: mounted at /vault, as
- * far as manifest, policy and the caller's credential allow.
+/* programs/tool_vault.h - the vault as programs see it: command-line tools, and commands of
+ * Linux machines. It is mounted at /vault, as far as the program's manifest or the call, the
+ * policy and the caller's credential allow.
  *
  * A tool that may write changes an overlay in memory; when it has ended, the difference
  * is written to the vault as one change set, or not at all. A tool that is stopped has
- * changed nothing.
- *
- * Private to the room. */
+ * changed nothing. Threads: one at a time. */
 #pragma once
 #include "catalogue/catalogue.h"
+
+#define TOOL_VAULT "/vault" /* the mount point */
 
 struct notes_file;
 struct tool_call;

@@ -1,13 +1,20 @@
-#include "tools_api/tool_vault.h"
+#include "programs/tool_vault.h"
 
 #include <errno.h>
 #include <time.h>
 
+#include "calls/calls.h"
+#include "crypto/crypto.h"
+#include "effect/effect.h"
+#include "evaluation/evaluation.h"
+#include "guard/guard.h"
 #include "notes/copies.h"
 #include "os/os.h"
-#include "tools_api/tooling.h"
-#include "tools_api/tools_api.h"
+#include "permits/permits.h"
+#include "place/place.h"
+#include "programs/programs.h"
 #include "vfs/vfs.h"
+#include "json/json.h"
 
 #define KEPT_MAX ((size_t)256 << 10)
 #define PATHS_NAMED_MAX 200u /* paths named in the answer */

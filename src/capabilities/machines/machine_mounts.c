@@ -1,0 +1,267 @@
+/* Mounts of a command: the policy's folders and the vault. */
+#include "machines/machine_mounts.h"
+
+#include <stdio.h>
+
+#include "guard/guard.h"
+#include "machines/internal.h"
+#include "os/os.h"
+#include "place/place.h"
+#include "policy/policy.h"
+#include "vfs/vfs.h"
+
+#define AT "/mount" /* of the tree of a folder, which has nothing else */
+
+/* Of each mount. Contents in memory are those of overlays. */
+static const struct vfs_quota quota = {.bytes = (uint64_t)256 << 20,
+                                       .files = 200000,
+                                       .open = 2048,
+                                       .written = (uint64_t)8 << 30};
+
+/* ---- the option ------------------------------------------------------------------ */
+
+static bool read_mode(struct str word, enum machine_mount_mode *out, struct err *e)
+{
+    static const char *const words[] = {"", "ro", "rw", "overlay"};
+    for (size_t i = 1; i < LENGTH(words); i++)
+        if (str_is(word, words[i])) {
+            *out = (enum machine_mount_mode)i;
+            return true;
+        }
+    return err_set(
+        e, ERR_INVALID,
+        "mounts has the mode '%.*s'; 'ro', 'rw' or 'overlay' is accepted, nothing "
+        "ran",
+        STR_ARGS(str_cut(word, 40)));
+}
+
+static bool read_object(struct machine_mount *m, const struct json *v, struct str *at,
+                        struct err *e)
+{
+    struct json_iter it = json_iter(v);
+    while (json_next(&it)) {
+        struct str text = json_str(it.value);
+        if (!json_is(it.value, JSON_STRING))
+            return err_set(
+                e, ERR_INVALID, "mounts: %.*s is %s; a string is accepted, nothing ran",
+                STR_ARGS(str_cut(it.key, 40)), json_type_name(json_type(it.value)));
+        if (str_is(it.key, "mount"))
+            m->of = text;
+        else if (str_is(it.key, "at"))
+            *at = text;
+        else if (!str_is(it.key, "mode"))
+            return err_set(
+                e, ERR_INVALID,
+                "mounts does not accept '%.*s'; mount, at and mode are accepted, "
+                "nothing ran",
+                STR_ARGS(str_cut(it.key, 40)));
+        else if (!read_mode(text, &m->mode, e))
+            return false;
+    }
+    return true;
+}
+
+static bool read_one(struct machine_mounts *all, const struct json *v, struct arena *a,
+                     struct err *e)
+{
+    struct str at = {0};
+    if (all->count == MACHINE_MOUNTS_MAX)
+        return err_set(e, ERR_LIMIT, "mounts has more than %u entries; nothing ran",
+                       MACHINE_MOUNTS_MAX);
+    struct machine_mount *m = &all->all[all->count];
+    *m = (struct machine_mount){0};
+    if (json_is(v, JSON_STRING))
+        m->of = json_str(v);
+    else if (!json_is(v, JSON_OBJECT))
+        return err_set(
+            e, ERR_INVALID,
+            "mounts has %s; paths such as '/data', and objects such as {mount: "
+            "'/data', at: '/work', mode: 'ro'}, are accepted; nothing ran",
+            json_type_name(json_type(v)));
+    else if (!read_object(m, v, &at, e))
+        return false;
+    if (!m->of.n)
+        return err_set(e, ERR_INVALID, "an entry of mounts names no mount; nothing ran");
+    m->at = str_cz(at.n ? at : m->of, a, e);
+    all->count += m->at != NULL;
+    return m->at != NULL;
+}
+
+bool machine_mounts_read(struct machine_mounts *m, const struct json *v, struct arena *a,
+                         struct err *e)
+{
+    if (!json_is(v, JSON_ARRAY))
+        return err_set(e, ERR_INVALID,
+                       "mounts is %s; a list such as ['/data'] is accepted, nothing ran",
+                       json_type_name(json_type(v)));
+    struct json_iter it = json_iter(v);
+    while (json_next(&it))
+        if (!read_one(m, it.value, a, e))
+            return false;
+    return true;
+}
+
+/* ---- the policy's folders ---------------------------------------------------------- */
+
+static bool find_folder(const struct tool_call *c, const struct machine_mount *m,
+                        struct policy_mount *out, struct err *e)
+{
+    const struct policy *policy = c->place->permit.policy;
+    const struct files_policy *files = policy_values(policy, &files_policy);
+    struct json_iter it = json_iter(policy_mounts(policy));
+    if (!files->file_system)
+        return err_set(e, ERR_DENIED,
+                       "the policy shows no files (fileSystem is false); nothing ran");
+    while (json_next(&it)) {
+        *out = policy_mount(it.value);
+        if (str_is(m->of, out->guest))
+            return true;
+    }
+    return err_set(
+        e, ERR_NOT_FOUND,
+        "the policy has no mount '%.*s'; a person adds folders to the policy's "
+        "mounts, '" TOOL_VAULT "' is the vault; nothing ran",
+        STR_ARGS(str_cut(m->of, 100)));
+}
+
+/* The tree is the machine's from here on, or freed. */
+static bool show(struct machine_mount *m, struct vm *in, const struct vfs_mount *how,
+                 const char *label, struct err *e)
+{
+    scoped(vfs_free) struct vfs *tree = vfs_new(&quota);
+    struct vm_mount what = {.tree = tree,
+                            .at = how->at,
+                            .place = m->at,
+                            .writable = how->writable,
+                            .label = label};
+    if (!vfs_mount(tree, how, e) || !vm_mount(in, &what, e))
+        return err_wrap(e, "the mount %.*s", STR_ARGS(str_cut(m->of, 100)));
+    (void)take(tree);
+    return m->mounted = true;
+}
+
+static bool open_folder(struct machine_mount *m, const struct tool_call *c, struct vm *in,
+                        bool stays, struct err *e)
+{
+    struct policy_mount of;
+    struct vfs_mount how;
+    if (!find_folder(c, m, &of, e) || !mount_open(c->actions, c->place, &of, &how, e))
+        return false;
+    scoped_fd int dir = how.dir;
+    if (m->mode == MOUNT_RW && !how.writable)
+        return err_set(e, ERR_DENIED,
+                       "the mount %.100s is read-only by the policy; nothing ran",
+                       of.guest);
+    how.at = AT;
+    how.overlay = m->mode == MOUNT_OVERLAY;
+    how.writable = how.overlay || (how.writable && m->mode != MOUNT_RO);
+    scoped(free) char *label = NULL;
+    must(asprintf(&label, "%s %s %s", how.writable && !how.overlay ? "rw" : "ro",
+                  of.guest, of.host) > 0);
+    return show(m, in, &how, stays ? label : NULL, e);
+}
+
+/* ---- the vault ------------------------------------------------------------------------ */
+
+static bool open_vault(struct machine_mounts *all, struct machine_mount *m,
+                       const struct tool_call *c, struct vm *in, struct err *e)
+{
+    struct vfs_mount how[1];
+    size_t count = 0;
+    bool writes = m->mode == MOUNT_RW;
+    if (all->has_vault)
+        return err_set(e, ERR_INVALID, "the vault is mounted once; nothing ran");
+    all->has_vault = true;
+    if (!tool_vault_open(&all->vault, c, writes ? TOOL_READWRITE : TOOL_READ, how, &count,
+                         e))
+        return false;
+    if (!count)
+        return err_set(e, ERR_DENIED,
+                       "the vault's notes may not be read here; nothing ran");
+    scoped_fd int dir = how->dir;
+    if (writes && !how->writable)
+        return err_set(e, ERR_DENIED,
+                       "the vault's notes may not be changed here; nothing ran");
+    if (m->mode == MOUNT_OVERLAY)
+        how->overlay = how->writable = true;
+    tool_vault_begin(&all->vault);
+    return show(m, in, how, NULL, e);
+}
+
+bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
+                         struct vm *in, struct err *e)
+{
+    bool ok = true;
+    struct err none = {0};
+    for (size_t i = 0; ok && i < m->count; i++)
+        ok = str_is(m->all[i].of, TOOL_VAULT) ? open_vault(m, &m->all[i], c, in, e)
+                                              : open_folder(&m->all[i], c, in, false, e);
+    if (!ok)
+        (void)machine_mounts_close(m, in, false, &none);
+    return ok;
+}
+
+bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
+                         struct vm *in, struct err *e)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (str_is(m->all[i].of, TOOL_VAULT))
+            return err_set(
+                e, ERR_INVALID,
+                "the vault is mounted by a command (vm.exec), not by vm.start");
+        else if (!open_folder(&m->all[i], c, in, true, e))
+            return false;
+    return true;
+}
+
+/* Does the policy still mount it, as far as it is mounted? */
+static bool is_given(void *arg, const char *place, const char *label, bool writable)
+{
+    const struct permit *p = arg;
+    struct json_iter it = json_iter(policy_mounts(p->policy));
+    (void)place, (void)writable;
+    while (json_next(&it)) {
+        struct policy_mount own = policy_mount(it.value);
+        scoped(free) char *given = NULL;
+        must(asprintf(&given, "%s %s", own.guest, own.host) > 0);
+        if (!strcmp(label + 3, given))
+            return label[1] == 'o' || (own.writable && !p->read_only);
+    }
+    return false;
+}
+
+bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e)
+{
+    struct permit *p = (struct permit *)(uintptr_t)&c->place->permit;
+    return vm_each_mount(in, is_given, p) ||
+           err_set(
+               e, ERR_DENIED,
+               "the machine was started with a folder that the policy does not mount here; "
+               "nothing ran");
+}
+
+bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,
+                          struct err *e)
+{
+    for (size_t i = m->count; i-- > 0;) {
+        struct machine_mount *one = &m->all[i];
+        scoped(vfs_free) struct vfs *tree = one->mounted ? vm_unmount(in, one->at) : NULL;
+        one->mounted = false;
+        if (tree && keep && str_is(one->of, TOOL_VAULT))
+            tool_vault_take(&m->vault, tree);
+    }
+    return !m->has_vault || !keep || tool_vault_keep(&m->vault, e);
+}
+
+void machine_mounts_put(const struct machine_mounts *m, struct json_writer *w)
+{
+    if (!m->vault.kept.n)
+        return;
+    json_pair_bool(w, "changed", true);
+    json_pair_raw(w, "vault", buf_view(&m->vault.kept));
+}
+
+void machine_mounts_free(struct machine_mounts *m)
+{
+    tool_vault_close(&m->vault);
+}

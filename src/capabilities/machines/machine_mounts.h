@@ -1,0 +1,40 @@
+/* machines/machine_mounts.h - what a command's machine sees of the host: folders that the policy
+ * mounts, and the vault, for as long as the command runs. Private to the room. */
+#pragma once
+#include "programs/tool_vault.h"
+#include "vm/mounts.h"
+
+#define MACHINE_MOUNTS_MAX 16u /* of a command */
+
+struct machine_mounts {
+    size_t count;
+    struct machine_mount {
+        struct str of;  /* the policy's guest path, or TOOL_VAULT */
+        const char *at; /* in the machine */
+        enum machine_mount_mode { MOUNT_USUAL, MOUNT_RO, MOUNT_RW, MOUNT_OVERLAY } mode;
+        bool mounted;
+    } all[MACHINE_MOUNTS_MAX];
+    struct tool_vault vault;
+    bool has_vault;
+};
+
+/* Reads the option `mounts`: a list of paths, and of {mount, at, mode}. false and ERR_INVALID. */
+bool machine_mounts_read(struct machine_mounts *m, const struct json *v, struct arena *a,
+                         struct err *e);
+/* Mounts them. false and *e, and none is: ERR_NOT_FOUND (the policy mounts nothing of that
+ * name), ERR_DENIED, or as vm_mount(). */
+bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
+                         struct vm *in, struct err *e);
+/* The same for as long as the machine is there; the vault is no such mount (ERR_INVALID). */
+bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
+                         struct vm *in, struct err *e);
+/* May the call see what stays mounted in the machine? false and ERR_DENIED: the policy of its
+ * vault does not mount all of it. */
+bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e);
+/* Takes them away; `keep`: what the command changed in the vault is written to it. false and
+ * *e: it was not, and the vault is as it was. */
+bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,
+                          struct err *e);
+/* Members of an open object that say what was changed in the vault. */
+void machine_mounts_put(const struct machine_mounts *m, struct json_writer *w);
+void machine_mounts_free(struct machine_mounts *m);

@@ -1,0 +1,26 @@
+/* vm/follow.h - the requests of a connection of HTTP/1, one after the other: each names its server by
+ * Host, and what belongs to its body is known. Private to the room vm. Threads: safe. */
+#pragma once
+#include "vm/peek.h"
+
+/* Of zeros: the first request begins. */
+struct follow {
+    enum {
+        FOLLOW_HEAD,
+        FOLLOW_BODY,
+        FOLLOW_SIZE, /* of a chunk: a line */
+        FOLLOW_CHUNK,
+        FOLLOW_CHUNK_END,
+        FOLLOW_TRAILER, /* a line behind the last chunk */
+    } state;
+    uint64_t left; /* bytes of a body, or a chunk */
+};
+
+/* So many bytes come that belong to a body, whatever they are. 0: a part comes. */
+uint64_t follow_body(const struct follow *f);
+void follow_passed(struct follow *f, uint64_t n); /* so many of them have come */
+/* `bytes` are all so far of a part that is read as a whole, at most PEEK_MAX: a head, or a line.
+ * PEEK_FOUND: it has *used bytes, and of a head `name` is the Host, without its port, and any bytes
+ * but NUL; else "". PEEK_NOTHING: *why (a constant) says why it cannot be followed. */
+enum peek follow_part(struct follow *f, struct str bytes, size_t *used,
+                      char name[static PEEK_NAME], const char **why);

@@ -1,0 +1,18 @@
+"""axe-core over what a browser shows: no finding of the impact serious or critical."""
+from test_page import PACKAGES
+
+RUN = """async (theme) => {
+  const said = await axe.run(document, {resultTypes: ['violations'], rules: {'color-contrast': {enabled: true}}});
+  return said.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .map((v) => `${v.id}: ${v.nodes.slice(0, 4).map((n) => n.target.join(' ') + ' ' + n.html.slice(0, 160)).join(' | ')}`);
+}"""
+
+
+def assert_accessible(browser):
+    """In both themes."""
+    script = (PACKAGES / "axe-core/axe.min.js").read_text()
+    browser.do("await page.evaluate(given)", script)
+    for theme in ("light", "dark"):
+        browser.do("await page.emulateMedia({colorScheme: given, reducedMotion: 'reduce'})", theme)
+        found = browser.do(f"return page.evaluate({RUN}, given)", theme)
+        assert found == [], f"{theme}: {found}"

@@ -1,0 +1,198 @@
+"""Folders of this computer in a machine: cloche vm --mount, and mounts of the policy and the vault."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+from machine_doors import needs_image
+
+pytestmark = needs_image
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
+
+CLOCHE = str(ROOT / "build" / "cloche")
+
+
+def run(command, *mounts, code=0, **more):
+    words = [CLOCHE, "vm", "exec"]
+    for m in mounts:
+        words += ["--mount", m]
+    done = subprocess.run([*words, command], capture_output=True, text=True, stdin=subprocess.DEVNULL, **more)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def test_a_folder_is_read_and_written(folder):
+    (folder / "a").write_text("from the host")
+    out = run("cat /work/a; echo from the machine > /work/b; mkdir /work/d; mv /work/b /work/d/c; ls /work",
+              f"{folder}:/work")
+    assert out == "from the hosta\nd\n"
+    assert (folder / "d" / "c").read_text() == "from the machine\n"
+
+
+def test_several_are_mounted_each_as_it_says(folder):
+    for name in ("ro", "rw", "over"):
+        (folder / name).mkdir()
+        (folder / name / "f").write_text(name)
+    out = run("""for d in ro rw over; do echo "new" > /m/$d/f 2>/dev/null; cat /m/$d/f; echo; done; touch /m/ro/x 2>&1;
+                 rm /m/over/f; ls /m/over | wc -l""",
+              f"{folder}/ro:/m/ro:ro", f"{folder}/rw:/m/rw", f"{folder}/over:/m/over:overlay")
+    assert out == "ro\nnew\n\nnew\n\ntouch: cannot touch '/m/ro/x': Read-only file system\n0\n"
+    assert [(folder / n / "f").read_text() for n in ("ro", "rw", "over")] == ["ro", "new\n", "over"]
+
+
+def test_a_link_leads_nowhere_outside(folder):
+    (folder / "in").mkdir()
+    (folder / "secret").write_text("secret")
+    (folder / "in" / "up").symlink_to("../secret")
+    (folder / "in" / "absolute").symlink_to(folder / "secret")
+    (folder / "in" / "host").symlink_to("/proc/self/root/etc/hostname")
+    out = run("cd /work; cat up absolute 2>&1; cat host | head -c 6; ln -s x y 2>&1; mkfifo p 2>&1; mknod n c 1 3 2>&1;"
+              "chmod 4755 . 2>&1; cat ../secret /work/../secret 2>&1; ls -A /work/.. | grep -c secret",
+              f"{folder}/in:/work", code=1)
+    assert "secret\n" not in out.replace("No such file", "") or "No such file or directory" in out
+    assert out.count("No such file or directory") == 4
+    assert out.count("Operation not permitted") == 4
+    assert "cloche" in out and out.endswith("0\n")
+
+
+def test_what_is_no_mount_is_said(folder):
+    for wrong in (str(folder), f"{folder}:relative", f"{folder}/none:/work", f"{folder}:/proc", f"{folder}:/"):
+        done = subprocess.run([CLOCHE, "vm", "exec", "--mount", wrong, "--", "true"], capture_output=True, text=True)
+        assert done.returncode != 0 and "--mount" in done.stderr or "nothing is mounted" in done.stderr, wrong
+
+
+def test_files_of_all_kinds_of_names_sizes_and_times(folder):
+    out = run(r"""cd /work; python3 - <<'E'
+import os, mmap
+for n in (b'\xff\xfe', 'é'.encode(), b'x' * 255, b' ', b'a\nb', b'-rf'):
+    open(n, 'wb').write(b'1')
+os.utime('é', ns=(1_123_456_789, 2_987_654_321))
+assert os.stat('é').st_mtime_ns == 2_987_654_321
+with open('sparse', 'wb') as f:
+    f.truncate(4 << 30); f.seek((4 << 30) - 1); f.write(b'!')
+s = os.stat('sparse'); assert s.st_size == 4 << 30 and s.st_blocks < 1000, s
+f = os.open('gone', os.O_RDWR | os.O_CREAT); os.unlink('gone'); os.write(f, b'abc'); os.fsync(f)
+assert os.fstat(f).st_size == 3 and os.pread(f, 9, 1) == b'bc'
+with open('map', 'w+b') as f:
+    f.truncate(10000)
+    m = mmap.mmap(f.fileno(), 10000); m[5000:5005] = b'hello'; m.flush(); m.close()
+try: os.setxattr('map', 'user.x', b'1'); print('xattr')
+except OSError as e: print(e.errno)
+f = os.open('direct', os.O_RDWR | os.O_CREAT | os.O_DIRECT)
+b = mmap.mmap(-1, 8192); b[:] = b'd' * 8192; assert os.writev(f, [b]) == 8192
+print(os.statvfs('.').f_bsize, len(os.listdir(b'.')))
+E""", f"{folder}:/work")
+    assert out == "95\n4096 9\n"
+    assert (folder / "map").read_bytes()[5000:5005] == b"hello"
+    assert (folder / "direct").read_bytes() == b"d" * 8192
+    assert os.path.exists(os.path.join(os.fsencode(folder), b"\xff\xfe"))
+
+
+def test_git_tar_and_sqlite_work_in_a_mount(folder):
+    out = run("""cd /work && git init -q . && for i in $(seq 50); do echo $i > f$i; done && git add . &&
+        git -c user.name=x -c user.email=x@example.org commit -qm one && git status --porcelain && git clone -q . copy &&
+        tar cf /tmp/t.tar .git && mkdir out && tar xf /tmp/t.tar -C out && diff -r .git out/.git && python3 - <<'E'
+import sqlite3
+db = sqlite3.connect('db', isolation_level=None)
+print(db.execute('pragma journal_mode=wal').fetchone()[0])
+db.execute('create table t (n)'); db.executemany('insert into t values (?)', [(i,) for i in range(1000)])
+print(db.execute('select count(*) from t').fetchone()[0], db.execute('pragma integrity_check').fetchone()[0])
+E""", f"{folder}:/work")
+    assert out == "wal\n1000 ok\n"
+    assert len(os.listdir(folder / "copy")) == 51
+
+
+# ---- agents ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(tmp_path):
+    """cloche eval over a vault, with a policy that mounts two folders."""
+    vault, data, config = tmp_path / "vault", tmp_path / "shown", tmp_path / "config"
+    for folder in (vault, data, config / "cloche"):
+        folder.mkdir(parents=True)
+    (vault / "one.md").write_text("# One\n")
+    (data / "f").write_text("data")
+    policy = {"mounts": [{"guest": "/data", "host": str(data), "mode": "rw"},
+                         {"guest": "/fixed", "host": str(data)}], "vm": {"permission": "always"}}
+    (config / "cloche" / "policy.json").write_text(json.dumps(policy))
+    (config / "cloche" / "policy.json").chmod(0o600)
+    env = {**os.environ, "XDG_CONFIG_HOME": str(config), "XDG_STATE_HOME": str(tmp_path / "state")}
+
+    def evaluate(code):
+        done = subprocess.run([CLOCHE, "eval", "--vault", str(vault), "--timeout", "30000", "-e", code], env=env,
+                              capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    evaluate.vault, evaluate.data = vault, data
+    return evaluate
+
+
+def test_code_mounts_what_the_policy_names(server):
+    got = server("""const r = await vm.exec('cat /data/f; echo more >> /data/f; cat /in/f; touch /in/x 2>&1; touch /o/x; ls /o',
+        {mounts: ['/data', {mount: '/fixed', at: '/in'}, {mount: '/data', at: '/o', mode: 'overlay'}]});
+        const after = await vm.exec('ls /data /in /o');
+        return [r.stdout, after.stdout, after.stderr];""")["result"]
+    assert got[0] == "datadatamore\ntouch: cannot touch '/in/x': Read-only file system\nf\nx\n"
+    assert "f" not in got[1].split()
+    assert (server.data / "f").read_text() == "datamore\n" and os.listdir(server.data) == ["f"]
+
+
+@pytest.mark.parametrize("mounts, part", [
+    ("['/etc']", "no mount '/etc'"), ("['/home']", "no mount"), ("[{mount: '/fixed', mode: 'rw'}]", "read-only by the policy"),
+    ("[{mount: '/data', at: '/proc/x'}]", "nothing is mounted at"), ("[{mount: '/data', at: '../x'}]", "nothing is mounted at"),
+    ("[{mount: '/data', host: '/etc'}]", "does not accept 'host'"), ("'/data'", "a list"), ("[7]", "mounts has"),
+    ("['/data', '/data']", "mounted already"), ("[{mount: '/data', mode: 'x'}]", "the mode 'x'")],
+    ids=["etc", "home", "rw", "place", "relative", "host", "text", "number", "twice", "mode"])
+def test_what_the_policy_does_not_name_is_refused(server, mounts, part):
+    got = server(f"try {{ await vm.exec('true', {{mounts: {mounts}}}); return 'ran'; }} catch (e) {{ return e.message; }}")
+    assert part in got["result"]
+
+
+def test_a_mounted_vault_changes_as_one_and_at_once(server):
+    got = server("""const r = await vm.exec('cat one.md; echo "# Two" > two.md; echo more >> one.md; ls -A',
+            {cwd: '/vault', mounts: [{mount: '/vault', mode: 'rw'}]});
+        return [r, await notes.search('Two'), (await notes.get('one')).content];""")["result"]
+    r = got[0]
+    assert r["stdout"] == "# One\none.md\ntwo.md\n" and r["changed"] is True
+    assert r["vault"] == {"created": ["two.md"], "changed": ["one.md"]}
+    assert "two" in json.dumps(got[1]) and got[2].endswith("more\n")
+    assert (server.vault / "two.md").read_text() == "# Two\n"
+
+
+def test_a_vault_is_read_only_unless_it_is_said(server):
+    got = server("return (await vm.exec('echo x > /vault/new.md', {mounts: ['/vault']})).stderr;")["result"]
+    assert "Read-only file system" in got
+    assert os.path.exists(server.vault / "new.md") is False
+
+
+def test_a_command_that_is_stopped_changes_no_note(server):
+    got = server("""const r = await vm.exec('echo x > /vault/new.md; sleep 100', {timeoutMs: 3000,
+        mounts: [{mount: '/vault', mode: 'rw'}]}); return [r.timedOut, r.changed];""")["result"]
+    assert got[0] is True and len(got) == 2 and not got[1]
+    assert not os.path.exists(server.vault / "new.md")
+
+
+def test_a_machine_may_have_mounts_for_as_long_as_it_is_there(server):
+    got = server("""const m = await vm.start({ramMB: 512, mounts: ['/data', {mount: '/fixed', at: '/in'}]});
+        const at = {machine: m.machine};
+        const one = await vm.exec('echo x > /data/g; cat /in/g', at), two = await vm.exec('rm /data/g; ls /in', at);
+        let refused; try { await vm.start({mounts: ['/vault']}); } catch (e) { refused = e.message; }
+        return [one.stdout, two.stdout, refused];""")["result"]
+    assert got[:2] == ["x\n", "f\n"] and "by a command" in got[2]
+
+
+def test_a_machine_is_not_used_where_its_mounts_are_not_given(server):
+    (server.vault / ".cloche").mkdir(exist_ok=True)
+    code = """const m = await vm.start({mounts: ['/data']});
+        return (await vm.exec('ls /data', {machine: m.machine})).stdout;"""
+    assert server(code)["result"] == "f\n"
+    (server.vault / ".cloche" / "policy.json").write_text('{"mounts": [{"guest": "/fixed", "host": "/x"}]}')
+    assert "no mount '/data'" in json.dumps(server(code))

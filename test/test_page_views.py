@@ -1,0 +1,324 @@
+"""The page's views for who may do what, for custom functions, and for how calls went, in a browser."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from axe import assert_accessible
+from wire import Server, Stdio, call
+
+from test_page import browser, come, show_all, write_code
+from test_permissions import hello, run
+
+assert browser
+
+
+@pytest.fixture
+def server(cloche, vault):
+    with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"],
+                stderr=subprocess.PIPE) as server:
+        yield server
+        server.process.stderr.close()
+
+
+@pytest.fixture
+def client(cloche, vault):
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        client.ask(hello())
+        yield client
+
+
+def refusals(browser):
+    """What Chromium tells of: answers that were refusals; nothing else."""
+    said = [re.search(r"status of (\d+)", e) for e in browser.errors()]
+    assert all(said), browser.errors()
+    return [s[1] for s in said]
+
+
+def key_row(key):
+    return f".key-row:has(code:text-is('{key}'))"
+
+
+def test_the_policy_is_tightened_and_taken_back(cloche, server, client, browser):
+    come(browser, server)
+    browser.do("await page.keyboard.press('g'); await page.keyboard.press('s')")
+    browser.see(key_row("level"), "how far any caller is trusted")
+    show_all(browser, "policy")
+    assert_accessible(browser)
+
+    # A restriction needs no second word; the file is shown as it will be.
+    browser.click(key_row("readOnly"), "Edit")
+    browser.do("await page.locator('#key-readOnly').selectOption('true')")
+    told = browser.see(".pending", "The file as it will be")
+    browser.see(".pending .diff", '"readOnly": true')
+    assert "more rights" not in told
+    show_all(browser, "policy-edit")
+    assert_accessible(browser)
+    browser.click(".pending", "Save")
+    browser.see(".toast", "The policy is changed")
+    browser.see(key_row("readOnly"), "your policy")
+    code = {"code": "return (await notes.create({type: 'a', title: 'b', content: 'c'})).id"}
+    assert "readOnly" in json.dumps(client.ask(call("evaluate_note_code", code, id=5)))
+
+    # Its undo widens rights, so it is said twice.
+    browser.click(".toast", "Undo")
+    browser.see(".pending .wider", "readOnly")
+    browser.click(".pending", "Save")
+    browser.click(".pending .confirm", "Save")
+    browser.see(key_row("readOnly"), "default")
+    assert "readOnly" not in json.dumps(client.ask(call("evaluate_note_code", code, id=6)))
+
+    # What is wrong is said while it is typed, and cannot be saved.
+    browser.click(key_row("limits.hostCalls"), "Edit")
+    browser.do("await page.locator('#key-limits-hostCalls').fill('0')")
+    browser.see(".key-edit .bad", "0")
+    assert browser.do("return page.locator('.pending .primary').isDisabled()")
+    browser.click(".pending", "Discard")
+
+    # A secret is written, and never shown.
+    browser.click(".secrets", "Add a secret")
+    browser.do("await page.getByLabel('Name', {exact: true}).fill('TEA'); await page.locator('.secret-form input[type=password]').fill('hunter2');"
+               " await page.getByLabel('Hosts').fill('api.example.org'); await page.getByLabel('Header').fill('Authorization')")
+    browser.click(".secret-form", "Add")
+    browser.see(".pending .diff", "TEA")
+    browser.click(".pending", "Save")
+    browser.see(".pending .confirm", "more rights")
+    browser.click(".pending .confirm", "Save")
+    browser.see(".secrets li", "TEA")
+    assert "hunter2" not in browser.do("return page.content()")
+    assert "hunter2" not in run(cloche, "policy", "show")
+    assert set(refusals(browser)) == {"428"}
+
+
+def test_may_it_is_answered_as_the_guard_does(cloche, server, client, browser):
+    come(browser, server)
+    run(cloche, "policy", "set", "deniedAPIs", "notes.delete")
+    browser.do("await page.goto(given)", f"{server.url}/settings/access")
+    browser.do("await page.locator('.question input').fill('notes.delete')")
+    told = browser.see(".may.no", "deniedAPIs")
+    show_all(browser, "access")
+    assert_accessible(browser)
+    answer = json.dumps(client.ask(call("evaluate_note_code", {"code": "await notes.delete('a')"}, id=5)))
+    assert "is among the deniedAPIs of the policy" in told and "is among the deniedAPIs of the policy" in answer
+    # The view is live.
+    run(cloche, "policy", "unset", "deniedAPIs")
+    browser.see(".may.yes", "notes.delete")
+    assert browser.errors() == []
+
+
+def test_a_token_is_made_shown_once_and_revoked(server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/settings/tokens")
+    browser.see(".empty", "No tokens")
+    browser.click(".tokens", "New token")
+    browser.do("await page.getByLabel('Name').fill('ci'); await page.getByLabel('run code').uncheck()")
+    show_all(browser, "token-new")
+    assert_accessible(browser)
+    browser.click(".token-form", "Create")
+    browser.click(".token-form .confirm", "Create")
+    token = browser.see(".made code", "cloche_")
+    show_all(browser, "token-made")
+    assert_accessible(browser)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert server.http.get("/workspaces", headers=headers).status_code == 200
+    browser.do("await page.reload()")
+    browser.see(".token", "ci")
+    assert token not in browser.do("return page.content()")
+    browser.click(".token", "Revoke ci")
+    browser.click(".token .confirm", "Revoke")
+    browser.see(".toast", "ci is revoked")
+    assert server.http.get("/workspaces", headers=headers).status_code == 401
+    assert refusals(browser) == ["428"]
+
+
+def checked(browser):
+    """Nothing is wrong, as far as is checked here (without the type checker that is a warning)."""
+    browser.do("await page.locator('.fn-code .run-foot').filter({hasText: /No problems found|types were not checked/}).waitFor()")
+
+
+FUNCTION = {"name": "pour", "description": "Pours tea <b>twice</b>", "tags": ["tea"],
+            "parameters": {"cups": {"type": "number", "description": "how many"},
+                           "kind": {"type": "'green' | 'black'", "optional": True}},
+            "returnType": "Promise<number>",
+            "code": "async function pour(cups: number, kind?: 'green' | 'black'): Promise<number> {\n  return cups * 2;\n}"}
+
+
+def test_a_function_is_written_tried_changed_and_brought_back(cloche, vault, server, client, browser):
+    come(browser, server)
+    browser.do("await page.keyboard.press('g'); await page.keyboard.press('f')")
+    browser.see(".empty", "No custom functions")
+    show_all(browser, "functions-empty")
+    assert_accessible(browser)
+
+    # One of an agent appears at once.
+    client.ask(call("register_custom_function", FUNCTION, id=4))
+    browser.see(".fn-row", "pour")
+    browser.do("await page.keyboard.press('j')")
+    browser.see(".fn .signature", "cups: number")
+    browser.see(".fn header", "made by an agent")
+    show_all(browser, "function")
+    assert_accessible(browser)
+
+    # It is tried, with what is typed checked as it is typed, and kept as an example.
+    browser.click(".try", "Run Ctrl")
+    browser.see(".field .bad", "A value is needed")
+    browser.do("await page.locator('#arg-cups').fill('3')")
+    browser.click(".try", "Run Ctrl")
+    browser.see(".tester .done .tree", "6")
+    browser.click(".tester", "Save as example")
+    browser.see(".toast >> nth=-1", "1 example")
+    browser.click(".try", "Run its 1 example")
+    browser.see(".tester .done", "passed")
+    show_all(browser, "function-tried")
+
+    # A change that breaks the example is refused with what is wrong, then made a right one.
+    browser.do("await page.keyboard.press('e')")
+    browser.see(".fn-edit .cm-content", "cups * 2")
+    write_code(browser, FUNCTION["code"].replace("cups * 2", "cups * ;"))
+    browser.see(".fn-code .bad", "1 problem: 2:")
+    show_all(browser, "function-edit")
+    assert_accessible(browser)
+    write_code(browser, FUNCTION["code"].replace("cups * 2", "cups * 1 * 2"))
+    checked(browser)
+    browser.click(".fn-edit header", "Save")
+    browser.see(".toast >> nth=-1", "pour is saved")
+    browser.do("await page.getByRole('tab', {name: 'Versions'}).click()")
+    browser.see(".fn-past .diff", "cups * 1 * 2")
+    show_all(browser, "function-versions")
+    assert_accessible(browser)
+    browser.do("await page.locator('.fn-past').getByRole('button', {name: /^Go back/}).click()")
+    browser.see(".toast >> nth=-1", "pour is as in version")
+
+    # A breaking change names its callers.
+    client.ask(call("register_custom_function", {
+        "name": "tea", "description": "Calls pour", "parameters": {}, "returnType": "Promise<number>",
+        "code": "async function tea(): Promise<number> { return await customFunctions.pour(1); }"}, id=6))
+    browser.do("await page.keyboard.press('e')")
+    browser.see(".fn-edit .cm-content", "cups * 2")
+    browser.do("await page.getByLabel('Remove kind').click(); await page.getByLabel('Type of cups').fill('string')")
+    write_code(browser, "async function pour(cups: string): Promise<number> {\n  return cups.length;\n}")
+    browser.click(".fn-edit header", "Save")
+    browser.see(".breaks", "tea")
+    show_all(browser, "function-breaks")
+    assert_accessible(browser)
+    browser.click(".breaks", "Go on editing")
+    browser.click(".fn-edit header", "Cancel")
+
+    # Used, listed by use, deleted and brought back.
+    client.ask(call("evaluate_note_code", {"code": "return await customFunctions.pour(2)"}, id=7))
+    browser.do("await page.getByRole('tab', {name: 'Usage'}).click()")
+    browser.see(".fn-use .figure", "Calls")
+    show_all(browser, "function-usage")
+    assert_accessible(browser)
+    browser.do("await page.keyboard.press('Escape'); await page.getByLabel('Usage').selectOption('never')")
+    browser.do("await page.locator('.fn-row').filter({hasText: 'Pours tea'}).waitFor({state: 'detached'})")
+    browser.see(".fn-row", "tea")
+    browser.do("await page.getByLabel('Usage').selectOption(''); await page.locator('.fn-row a').filter({hasText: 'Calls pour'}).click()")
+    browser.see(".fn h2", "tea")
+    browser.click(".fn > .deeds", "Delete")
+    browser.see(".toast >> nth=-1", "tea deleted")
+    assert "tea" not in run(cloche, "fn", "list", "--vault", str(vault)).replace("Pours tea", "").replace("tea\n", "")
+    browser.click(".toast >> nth=-1", "Undo")
+    browser.see(".fn-row", "Calls pour")
+    assert all(code in ("400", "409", "412", "422") for code in refusals(browser))
+
+
+def test_functions_come_from_a_file_and_a_form(server, browser, tmp_path):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/functions")
+    browser.see(".empty", "No custom functions")
+    browser.click(".fn-list header", "Import")
+    file = {"version": 1, "functions": [FUNCTION, {**FUNCTION, "name": "bad name"}]}
+    give = ("await page.setInputFiles('#fn-file', {name: given[0], mimeType: 'application/json',"
+            " buffer: Buffer.from(given[1])})")
+    browser.do(give, ["bad.json", json.dumps(file)])
+    browser.see(".fn-import .bad", "name")
+    show_all(browser, "functions-import")
+    assert_accessible(browser)
+    browser.do(give, ["good.json", json.dumps({"version": 1, "functions": [FUNCTION]})])
+    browser.click(".fn-import", "Import 1 function")
+    browser.see(".fn-row", "pour")
+
+    # A new one, by its form: a template, then parameters of its own.
+    browser.do("await page.keyboard.press('Escape'); await page.goto(given)", f"{server.url}/functions?new")
+    browser.do("await page.getByLabel('Name').fill('sum'); await page.getByLabel('What it does').fill('Adds');"
+               " await page.getByLabel('Returns').fill('number'); await page.getByRole('button', {name: 'Add a parameter'}).click();"
+               " await page.getByLabel('name', {exact: true}).fill('all'); await page.getByLabel('Type of all').fill('number[]')")
+    write_code(browser, "function sum(all: number[]): number {\n  return all.reduce((a, b) => a + b, 0);\n}")
+    checked(browser)
+    browser.do("await page.locator('#arg-all').fill('[1, 2, 4]')")
+    browser.click(".fn-side .try", "Run Ctrl")
+    browser.see(".fn-side .done .tree", "7")
+    show_all(browser, "function-new")
+    assert_accessible(browser)
+    browser.click(".fn-edit header", "Save")
+    browser.see(".fn h2", "sum")
+    assert all(code in ("400", "404") for code in refusals(browser))
+
+
+def test_how_calls_went_is_seen_live(server, client, browser):
+    come(browser, server)
+    browser.do("await page.keyboard.press('g'); await page.keyboard.press('p')")
+    browser.see(".empty", "no calls")
+    show_all(browser, "performance-empty")
+    assert_accessible(browser)
+    client.ask(call("evaluate_note_code", {"code": "for (let i = 0; i < 30; i++) await notes.list(); return 1"}, id=5))
+    client.ask(call("evaluate_note_code", {"code": "throw new Error('x')"}, id=6))
+    browser.see(".trend-table", "evaluate_note_code")
+    browser.see(".slowest", "host calls")
+    browser.do("await page.keyboard.press('1')")
+    browser.see(".trend-table", "notes.list")
+    show_all(browser, "performance")
+    assert_accessible(browser)
+    browser.do("await page.locator('.trend-table').filter({hasText: 'By tool'}).getByRole('button', {name: 'evaluate_note_code'}).click()")
+    browser.see(".only", "evaluate_note_code")
+    browser.do("await page.keyboard.press('Escape'); await page.locator('.slowest a').first().click()")
+    browser.see(".drawer", "notes.list")
+    assert browser.errors() == []
+
+
+def test_strangers_words_stay_words_in_functions_and_figures(vault, server, client, browser):
+    (vault / ".cloche").mkdir(exist_ok=True)
+    (vault / ".cloche/custom-functions.json").write_text(json.dumps({"version": 1, "functions": [
+        {**FUNCTION, "description": "<script>alert(1)</script> <img src=x onerror=alert(1)> {{7*7}} javascript:alert(1) </bdi></p><h1>Allowed</h1> " + "a" * 900}]}))
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/functions/pour")
+    told = browser.see(".fn", "</script>")
+    assert "</h1>" in told
+    for path in ("functions/pour", "performance"):
+        browser.do("await page.goto(given)", f"{server.url}/{path}")
+        browser.see("main h1", "")
+        for selector in ("main img", "main script", "main [onerror]"):
+            assert browser.do("return page.locator(given).count()", selector) == 0, (path, selector)
+    show_all(browser, "functions-hostile")
+    assert browser.errors() == []
+
+
+def test_the_graph_shows_notes_and_their_links(vault, server, browser):
+    (vault / "plan").mkdir()
+    for i in range(300):
+        (vault / f"plan/n{i}.md").write_text(f"# n{i}\n\n[[plan/n{i // 7}]] [[plan/n{i // 3}]]\n")
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/notes")
+    browser.see(".note-group", "plan")
+    browser.do("await page.getByRole('link', {name: 'Graph'}).click()")
+    browser.see(".graph [role=status]", " notes, ")
+    show_all(browser, "graph")
+    assert_accessible(browser)
+    # By keys alone, and what is searched for is found in it.
+    browser.do("await page.locator('.graph canvas').focus(); for (const key of ['+', '-', 'ArrowLeft', 'ArrowDown']) await page.keyboard.press(key);"
+               " await page.locator('.notes-list input').fill('n12')")
+    browser.see(".note-row", "n12")
+    # A click leads to the note that is there.
+    browser.do("await page.locator('.notes-list input').fill('')")
+    found = browser.do("""
+      const box = await page.locator('.graph canvas').boundingBox();
+      for (let y = 20; y < box.height; y += 9) for (let x = 20; x < box.width; x += 9) {
+        await page.mouse.move(box.x + x, box.y + y);
+        const said = await page.locator('.graph [role=status]').innerText();
+        if (!said.includes('links')) { await page.mouse.down(); await page.mouse.up(); return said; }
+      }""")
+    browser.do("await page.waitForFunction((id) => decodeURIComponent(location.pathname) === '/notes/' + id, given)", found)
+    browser.see(".note h2", "")
+    assert browser.errors() == []

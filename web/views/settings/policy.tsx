@@ -1,0 +1,229 @@
+// The policy: every key with a sentence, its value and where that comes from; several changes are tried as they are
+// typed, shown as the file that they would make, and saved together.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { hear } from "../../core/events";
+import { useKeys } from "../../core/keys";
+import { changePolicy, getPolicy, kindOf, schemaOf, tryPolicy, type Edit, type KeyValue, type PolicyAnswer, type Problem, type Schema, type Tried } from "../../core/rights";
+import { toast, today, wordsOf } from "../../core/store";
+import { t } from "../../core/texts";
+import type { Confirmation } from "../../core/types";
+import { Diff } from "../../parts/diff";
+import { Confirm, Empty, Failure, Icon, Skeleton, spell, Strange } from "../../parts/parts";
+import { Secrets } from "./secrets";
+
+const CALM_MS = 250; // after the last key: then it is tried
+const SECRETS = "network.secrets";
+
+/** Where a key stands: the first part of its name, in the order of t.settings.groups. */
+function groupOf(key: string): string {
+  const first = key.split(".")[0];
+  return Object.keys(t.settings.groups).find((g) => t.settings.groups[g].keys.includes(first)) ?? "other";
+}
+
+/** A value in a few words. */
+function brief(value: unknown): string {
+  if (value === null) return t.settings.all;
+  if (typeof value === "boolean") return value ? t.settings.on : t.settings.off;
+  if (typeof value === "number") return value.toLocaleString();
+  if (Array.isArray(value)) return value.length ? value.map((v) => (typeof v === "string" ? v : JSON.stringify(v))).join(", ") : t.settings.none;
+  if (typeof value === "object") return Object.keys(value as object).length ? Object.entries(value as object).map(([k, v]) => (typeof v === "string" ? `${k}: ${v}` : k)).join(", ") : t.settings.none;
+  return String(value);
+}
+
+// ---- a field -------------------------------------------------------------------------
+
+const textOf = (value: unknown, lines: boolean): string =>
+  lines ? (Array.isArray(value) ? value.join("\n") : "") : typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value, null, 2);
+
+interface FieldProps { id: string; schema: Schema; value: unknown; onValue: (value: unknown) => void; onBad: (why: string) => void }
+
+function Field({ id, schema, value, onValue, onBad }: FieldProps) {
+  const kind = kindOf(schema);
+  const [text, setText] = useState(() => textOf(value, kind === "lines"));
+  if (kind === "switch") return <select id={id} value={String(value)} onChange={(e) => onValue(e.currentTarget.value === "true")}><option value="true">{t.settings.on}</option><option value="false">{t.settings.off}</option></select>;
+  if (kind === "word") return <select id={id} value={String(value)} onChange={(e) => onValue(e.currentTarget.value)}>{schema.enum!.map((word) => <option key={word} value={word}>{word}</option>)}</select>;
+  if (kind === "number") return <input id={id} type="number" min={schema.minimum} max={schema.maximum} value={String(value)} onInput={(e) => { const n = e.currentTarget.valueAsNumber; if (Number.isNaN(n)) onBad(t.settings.noNumber); else onValue(n); }} />;
+  const read = (now: string) => {
+    setText(now);
+    if (kind === "lines") {
+      const lines = now.split("\n").map((line) => line.trim()).filter(Boolean);
+      onValue(!lines.length && schema.default === null ? null : lines);
+    } else if (kind === "url") onValue(now.trim() || null);
+    else {
+      try {
+        onValue(JSON.parse(now));
+      } catch (e) {
+        onBad(t.settings.noJson((e as Error).message));
+      }
+    }
+  };
+  if (kind === "url") return <input id={id} type="text" value={text} spellcheck={false} onInput={(e) => read(e.currentTarget.value)} />;
+  return (
+    <>
+      <textarea id={id} rows={Math.min(Math.max(text.split("\n").length + 1, 3), 14)} value={text} spellcheck={false} onInput={(e) => read(e.currentTarget.value)} />
+      <p class="quiet">{kind === "lines" ? (schema.default === null ? t.settings.linesAll : t.settings.lines) : t.settings.json}</p>
+    </>
+  );
+}
+
+// ---- a key ---------------------------------------------------------------------------
+
+interface RowProps {
+  one: KeyValue; schema: Schema; scope: string; edit: Edit | undefined; bad: string; problem: Problem | undefined;
+  onEdit: (edit: Edit | null) => void; onBad: (why: string) => void;
+}
+
+function Row({ one, schema, scope, edit, bad, problem, onEdit, onBad }: RowProps) {
+  const [open, setOpen] = useState(false);
+  const id = `key-${one.key.replaceAll(".", "-")}`;
+  const fixed = Boolean(scope) && !one.vaultMay;
+  const own = one.from === (scope ? "vault" : "user") || (Boolean(scope) && one.and !== undefined);
+  const said = bad || problem?.message || "";
+  const begun = edit && "value" in edit ? edit.value : scope && one.and !== undefined ? one.and : one.value;
+  return (
+    <li class={`key-row${open ? " open" : ""}${edit ? " edited" : ""}`}>
+      <div class="key-line">
+        <div class="key-name"><code>{one.key}</code><p class="quiet">{one.summary}</p></div>
+        <div class="key-value"><Strange text={brief(one.value)} />{one.and !== undefined && one.and !== null && <span class="quiet"> {t.settings.andVault} <Strange text={brief(one.and)} /></span>}</div>
+        <span class={`tag${one.from === "default" ? "" : " good"}`}>{t.settings.from[one.and !== undefined ? "vault" : one.from]}</span>
+        <button type="button" class="ghost" aria-expanded={open} aria-controls={`${id}-box`} disabled={fixed} title={fixed ? t.settings.userOnly : ""} onClick={() => setOpen(!open)}>{t.settings.edit}<span class="visually-hidden"> {one.key}</span></button>
+      </div>
+      {open && (
+        <div class="key-edit" id={`${id}-box`}>
+          <label for={id} class="visually-hidden">{one.key}</label>
+          <Field id={id} schema={schema} value={begun} onValue={(value) => { onBad(""); onEdit({ key: one.key, value }); }} onBad={onBad} />
+          <div class="deeds">
+            {own && <button type="button" onClick={() => { onBad(""); onEdit({ key: one.key }); setOpen(false); }}>{t.settings.unset}</button>}
+            {edit && <button type="button" onClick={() => { onBad(""); onEdit(null); setOpen(false); }}>{t.settings.leave}</button>}
+            {schema.minimum !== undefined && <span class="quiet">{t.settings.range(schema.minimum, schema.maximum!)}</span>}
+          </div>
+          {said && <p class="bad" role="alert"><Strange text={said} /></p>}
+        </div>
+      )}
+      {edit && !open && <p class="key-pending">{t.settings.pending} {"value" in edit ? <Strange text={brief(edit.value)} /> : t.settings.usual}{said && <span class="bad"> <Strange text={said} /></span>}</p>}
+    </li>
+  );
+}
+
+// ---- what is changed -----------------------------------------------------------------
+
+interface PendingProps { tried: Tried | null; before: string; count: number; busy: boolean; asked: Confirmation | null; blocked: boolean; save: (confirm?: string) => void; drop: () => void; onNo: () => void }
+
+function Pending({ tried, before, count, busy, asked, blocked, save, drop, onNo }: PendingProps) {
+  const errors = tried?.problems.filter((p) => p.severity === "error") ?? [];
+  const wider = tried?.changes?.filter((c) => c.wider).map((c) => c.key) ?? [];
+  return (
+    <section class="pending card" aria-label={t.settings.changes}>
+      <header><h2>{t.settings.changed(count)}</h2>
+        {!asked && <><button type="button" onClick={drop}>{t.settings.discard}</button>
+          <button type="button" class="primary" disabled={busy || blocked || !tried?.ok} onClick={() => save()}>{t.settings.save}</button></>}
+      </header>
+      {wider.length > 0 && <p class="wider"><Icon name="warn" size={16} /><span>{t.wider}: {wider.map((k) => <code key={k}>{k}</code>)}</span></p>}
+      {errors.map((p, i) => <p class="bad" role="alert" key={i}>{p.key && <code>{p.key}</code>} <Strange text={p.message} /></p>)}
+      {tried?.problems.filter((p) => p.severity === "warning").map((p, i) => <p class="quiet" key={i}><Strange text={p.message} /></p>)}
+      {tried && <><h3>{t.settings.fileAfter}</h3><Diff before={before} after={tried.text} /></>}
+      {asked && <Confirm wider sentence={asked.sentence} yes={t.settings.save} off={busy} onYes={() => save(asked.confirm)} onNo={onNo} />}
+    </section>
+  );
+}
+
+/** What takes the edits back: the values of the file as it was. null: it holds a secret, whose value is not known here. */
+function reverse(edits: Edit[], before: string): Edit[] | null {
+  if (edits.some((e) => e.key.startsWith(SECRETS))) return null;
+  const file = JSON.parse(before || "{}") as Record<string, unknown>;
+  return edits.map(({ key }) => {
+    const value = key.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], file);
+    return value === undefined ? { key } : { key, value };
+  });
+}
+
+// ---- the view ------------------------------------------------------------------------
+
+export function PolicyView() {
+  const vault = today.value?.vault ?? "";
+  const [inVault, setInVault] = useState(false);
+  const scope = inVault ? vault : "";
+  const [policy, setPolicy] = useState<PolicyAnswer | null>(null);
+  const [failed, setFailed] = useState("");
+  const [words, setWords] = useState("");
+  const [unusual, setUnusual] = useState(false);
+  const [edits, setEdits] = useState<Edit[]>([]);
+  const [bad, setBad] = useState<Record<string, string>>({});
+  const [tried, setTried] = useState<Tried | null>(null);
+  const [before, setBefore] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [asked, setAsked] = useState<Confirmation | null>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const look = () => {
+    getPolicy(scope).then((p) => { setPolicy(p); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+    tryPolicy(scope, []).then((p) => setBefore(p.text), () => setBefore(""));
+  };
+  useEffect(() => { setEdits([]); setBad({}); setAsked(null); look(); }, [scope]);
+  useEffect(() => hear("settings", look), [scope]);
+  useEffect(() => {
+    setAsked(null);
+    if (!edits.length) { setTried(null); return; }
+    const mine = new AbortController();
+    const timer = setTimeout(() => tryPolicy(scope, edits, mine.signal).then(setTried, (e) => { if (!mine.signal.aborted) toast(wordsOf(e), undefined, "bad"); }), CALM_MS);
+    return () => { clearTimeout(timer); mine.abort(); };
+  }, [edits, scope]);
+  useKeys({ "/": () => search.current?.focus(), Escape: () => setAsked(null) });
+  const edit = (key: string, now: Edit | null) => setEdits((all) => { const rest = all.filter((e) => e.key !== key); return now ? [...rest, now] : rest; });
+  const make = async (which: Edit[], confirm: string | undefined, isUndo: boolean): Promise<void> => {
+    setBusy(true);
+    try {
+      const more = await changePolicy(scope, which, confirm);
+      setAsked(more);
+      if (more && isUndo) setEdits(which); // it widens: the person sees it as a change of its own
+      if (!more) {
+        const back = reverse(which, before);
+        toast(isUndo ? t.settings.takenBack : t.settings.saved, !isUndo && back ? { text: t.undo, run: () => void make(back, undefined, true) } : undefined);
+        setEdits([]);
+        setBad({});
+        look();
+      }
+    } catch (e) {
+      toast(wordsOf(e), undefined, "bad");
+    }
+    setBusy(false);
+  };
+  const groups = useMemo(() => {
+    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+    const all = (policy?.shown?.values ?? []).filter((v) => v.key !== SECRETS && (!unusual || v.from !== "default" || v.and !== undefined)
+      && wanted.every((w) => `${v.key} ${v.summary}`.toLowerCase().includes(w)));
+    return Object.keys(t.settings.groups).map((g) => ({ g, rows: all.filter((v) => groupOf(v.key) === g) })).filter(({ rows }) => rows.length);
+  }, [policy, words, unusual]);
+  if (failed) return <Failure text={failed} retry={look} />;
+  if (!policy) return <Skeleton lines={10} />;
+  const problems = policy.shown?.problems ?? policy.check?.problems ?? [];
+  const secrets = policy.shown?.values.find((v) => v.key === SECRETS);
+  const shows = !words && !unusual;
+  const blocked = Object.values(bad).some(Boolean);
+  return (
+    <div class={`policy${edits.length ? " has-pending" : ""}`}>
+      <div class="policy-main">
+        <div class="line-row">
+          <input ref={search} type="search" value={words} placeholder={t.settings.search} aria-label={t.settings.search} onInput={(e) => setWords(e.currentTarget.value)} />
+          <label class="inline">{t.settings.scope}<select value={inVault ? "vault" : ""} onChange={(e) => setInVault(e.currentTarget.value === "vault")}>
+            <option value="">{t.settings.scopes.user}</option><option value="vault" disabled={!vault}>{t.settings.scopes.vault}</option></select></label>
+          <label class="inline"><input type="checkbox" checked={unusual} onChange={(e) => setUnusual(e.currentTarget.checked)} />{t.settings.unusual}</label>
+        </div>
+        <p class="quiet">{inVault ? t.settings.leadVault : t.settings.lead}</p>
+        {!policy.shown && <Failure text={policy.why ?? ""} retry={look} />}
+        {problems.map((p, i) => <p class={p.severity === "error" ? "failure" : "note-line"} key={i}><Strange text={`${p.file}:${p.line}:${p.column}: ${p.message}`} /></p>)}
+        {shows && secrets && !inVault && <Secrets value={secrets.value as Record<string, never>} onEdit={(name, now) => edit(`${SECRETS}.${name}`, now)} pending={edits.filter((e) => e.key.startsWith(`${SECRETS}.`))} />}
+        {policy.shown && !groups.length && <Empty icon="search" title={unusual && !words ? t.settings.allUsual : t.settings.noMatch}><button type="button" onClick={() => { setWords(""); setUnusual(false); }}>{t.settings.showAll}</button></Empty>}
+        {groups.map(({ g, rows }) => (
+          <section key={g} aria-label={t.settings.groups[g].title}><h2>{t.settings.groups[g].title}</h2>
+            <ul class="card keys-list">{rows.map((v) => (
+              <Row key={`${scope} ${v.key}`} one={v} schema={schemaOf(policy.schema, v.key)} scope={scope} edit={edits.find((e) => e.key === v.key)} bad={bad[v.key] ?? ""}
+                problem={tried?.problems.find((p) => p.key === v.key)} onEdit={(now) => edit(v.key, now)} onBad={(why) => setBad((all) => (all[v.key] === why ? all : { ...all, [v.key]: why }))} />
+            ))}</ul>
+          </section>
+        ))}
+        {policy.shown && <p class="quiet files-line">{policy.shown.files.map((f) => <span key={f.from}>{t.settings.fileOf[f.from]} <code>{spell(f.file)}</code>{!f.there && ` (${t.settings.notThere})`}</span>)}</p>}
+      </div>
+      {edits.length > 0 && <Pending tried={tried} before={before} count={edits.length} busy={busy} asked={asked} blocked={blocked} save={(confirm) => void make(edits, confirm, false)} drop={() => { setEdits([]); setBad({}); }} onNo={() => setAsked(null)} />}
+    </div>
+  );
+}

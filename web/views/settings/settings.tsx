@@ -1,0 +1,29 @@
+// What agents may do: the policy, the guard's answer to a question, and tokens for programs.
+import { go, place } from "../../core/router";
+import { useKeys } from "../../core/keys";
+import { t } from "../../core/texts";
+import { AccessView } from "./access";
+import { PolicyView } from "./policy";
+import { TokensView } from "./tokens";
+
+const PARTS = { policy: PolicyView, access: AccessView, tokens: TokensView };
+type Part = keyof typeof PARTS;
+const pathOf = (part: Part): string => (part === "policy" ? "/settings" : `/settings/${part}`);
+
+export function SettingsView() {
+  const named = place.value.parts[1] as Part;
+  const part: Part = named in PARTS ? named : "policy";
+  useKeys({ 1: () => go(pathOf("policy")), 2: () => go(pathOf("access")), 3: () => go(pathOf("tokens")) });
+  const View = PARTS[part];
+  return (
+    <div class="view settings">
+      <header class="settings-head">
+        <h1>{t.settings.title}</h1>
+        <nav class="tabs" aria-label={t.settings.title}>{(Object.keys(PARTS) as Part[]).map((p) => (
+          <a key={p} href={pathOf(p)} aria-current={p === part ? "page" : undefined}>{t.settings.parts[p]}</a>
+        ))}</nav>
+      </header>
+      <View />
+    </div>
+  );
+}
