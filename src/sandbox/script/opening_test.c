@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <wasmtime.h>
 
 #include "base/home_test.h"
+#include "engine/assemble_test.h"
 #include "engine/engine.h"
 #include "engine/traps_test.h"
 #include "script/script.h"
@@ -72,12 +72,11 @@ static void write_guest(const char *name, const char *install)
             ? " (import \"host\" \"wait\" (func $wait (param i32 i32 i32 f64) (result i32)))"
             : "",
         install);
-    wasm_byte_vec_t bytes;
-    assert_null(wasmtime_wat2wasm(buf_cz(&text), text.n, &bytes));
-    write_part(name, ".bare.wasm", bytes.data, bytes.size);
+    scoped_buf struct buf wasm;
+    assemble(buf_cz(&text), &wasm);
+    write_part(name, ".bare.wasm", wasm.at, wasm.n);
     write_part(name, ".img", zeros, sizeof zeros);
     write_part(name, ".id", "", 0);
-    wasm_byte_vec_delete(&bytes);
 }
 
 static void assert_refused(const char *install)
@@ -140,9 +139,9 @@ static void a_trap_at_the_opening_is_an_error(void **state)
 {
     (void)state;
     struct err e = {0};
-    static const char *const installs[] = {
-        "(unreachable)", "(i32.store (i32.const -8) (i32.const 1))",
-        "(drop (i32.load (i32.const 0x7fffffff)))"};
+    static const char *const installs[] = {"(unreachable)",
+                                           "(i32.store (i32.const -8) (i32.const 1))",
+                                           "(drop (i32.load (i32.const 0x7fffffff)))"};
     for (size_t i = 0; i < LENGTH(installs); i++) {
         write_guest("python", installs[i]);
         e = (struct err){0};
