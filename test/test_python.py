@@ -338,7 +338,8 @@ def test_what_crashes_an_interpreter_ends_as_a_named_error(run, n):
 
 
 def test_a_session_keeps_variables_functions_and_classes(run):
-    run("import json\nclass P:\n    def __init__(self, x): self.x = x\ndef twice(n): return 2 * n\np = P(4)", session="py1")
+    answer = run("import json\nclass P:\n    def __init__(self, x): self.x = x\ndef twice(n): return 2 * n\np = P(4)", session="py1")
+    assert answer["success"] and answer["session"]["kept"], answer
     assert result(run("[twice(p.x), json.dumps([1]), type(p).__name__]", session="py1")) == [8, "[1]", "P"]
     answer = run("p.x += 1\n1/0", session="py1")
     assert answer["session"]["kept"] is True
