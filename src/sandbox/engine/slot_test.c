@@ -8,7 +8,7 @@
 #include "engine/fixture_test.h"
 #include "engine/slot.c"
 
-#define IMAGE_PAGES 512u /* 2 MiB */
+#define IMAGE_PAGES 2048u /* 8 MiB */
 #define IMAGE_SIZE (IMAGE_PAGES * PAGE)
 #define SECRET 0xa5
 
@@ -295,7 +295,7 @@ static void many_written_pages_are_mapped_afresh(void **state)
     (void)state;
     static const struct {
         size_t first, pages, step;
-    } ways[] = {{0, RESET_PAGES_MAX + 1, 1}, {0, IMAGE_PAGES, 1}, {0, 170, 3}};
+    } ways[] = {{0, RESET_PAGES_MAX + 1, 1}, {0, IMAGE_PAGES, 1}, {0, REGIONS_MAX + 10, 3}};
     for (size_t i = 0; i < LENGTH(ways); i++) {
         struct slot *s = take_fresh_slot();
         struct module_counts before = counts_now();
