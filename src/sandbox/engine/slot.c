@@ -36,7 +36,7 @@
 #include "os/os.h"
 
 #define RESET_PAGES_MAX 1024u /* beyond it, new page faults cost less than copies */
-#define FREE_SLOTS_MAX 64u   /* kept for each image; the rest is unmapped */
+#define FREE_SLOTS_MAX 64u    /* kept for each image; the rest is unmapped */
 #define VERIFY_EVERY 1000u
 #define STAYS_MAPPED_MAX ((size_t)8 << 20) /* of an image whose slot was compared */
 
