@@ -114,3 +114,19 @@ def test_tasks_of_all_notes_are_listed(keep):
     assert keep("tasks", "--tag", "garden") == keep("tasks", "dig") == keep("tasks", "--due-before", "2026-12-02")
     assert len(json.loads(keep("tasks", "--all", "--json"))) == 3
     assert "2026-12-01" in keep("tasks", "--due-before", "May", code=2)
+
+
+def test_git_keeps_what_is_a_persons_own_and_nothing_else(keep):
+    def git(*words):
+        return subprocess.run(["git", "-C", keep.vault, *words], check=True, capture_output=True, text=True).stdout
+    git("init", "-q")
+    keep("new", "Beans")
+    (keep.vault / ".cloche" / "types").mkdir()
+    (keep.vault / ".cloche" / "types" / "plan.md").write_text("# plan\n")
+    (keep.vault / ".cloche" / "settings.json").write_text("{}")
+    untracked = git("ls-files", "--others", "--exclude-standard", ".cloche").split()
+    assert untracked == [".cloche/.gitignore", ".cloche/settings.json", ".cloche/types/plan.md"]
+    # Whoever removes it is rid of it.
+    (keep.vault / ".cloche" / ".gitignore").unlink()
+    keep("new", "Peas")
+    assert not (keep.vault / ".cloche" / ".gitignore").exists()

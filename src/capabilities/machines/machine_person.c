@@ -51,7 +51,7 @@ static void put_all(struct vms *all, struct json_writer *w)
 {
     json_key(w, "machines");
     json_open_array(w);
-    vm_list(all, STR(""), put_one, w);
+    vm_list(all, VM_ANYBODY, put_one, w);
     json_close(w);
 }
 
@@ -76,8 +76,8 @@ static struct vm *machine_of(struct vms *all, const struct json *request)
     struct err none = {0};
     struct named n = {.id = json_cstr(json_get(request, "machine"))};
     if (*n.id)
-        vm_list(all, STR(""), find_one, &n);
-    return *n.handle ? vm_find(all, STR(""), str_of(n.handle), NULL, &none) : NULL;
+        vm_list(all, VM_ANYBODY, find_one, &n);
+    return *n.handle ? vm_find(all, VM_ANYBODY, str_of(n.handle), NULL, &none) : NULL;
 }
 
 static uint16_t port_of(const struct json *request, const char *key)

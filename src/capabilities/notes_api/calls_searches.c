@@ -67,7 +67,7 @@ static const struct host_call rows[] = {
      .summary = "tasks of all notes ('- [ ] call Ann'), those that are due first",
      .call = call_tasks, .level = LEVEL_FULL, .filter = FILTER_OPTIONS, STEADY_QUESTION,
      .details =
-         "status is open by default. tag is one of the task's own line, or one beneath it. due_before and due_after are days and exclude themselves. Dates and priorities are read in the signs of Obsidian's Tasks, in inline fields ([due:: 2026-12-01]) and as Logseq writes them (TODO, DEADLINE). Those without a date come last, by path and line. limit is 1,000 by default.",
+         "status is open by default. tag is one of the task's own line, or one beneath it. due_before and due_after are days and exclude themselves. Dates and priorities are read in the signs of Obsidian's Tasks, in inline fields ([due:: 2026-12-01]) and as Logseq writes them (TODO, DEADLINE). Those without a date come last, by path and line. limit is 1,000 by default, at most 10,000.",
      .errors = "InvalidInput: names the option and what it accepts.",
      .example = "const late = await notes.tasks({due_before: '2026-12-01'});\n"
                 "return late.map((task) => `${task.note_id}: ${task.text}`)",

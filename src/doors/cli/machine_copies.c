@@ -57,10 +57,19 @@ bool machine_copy_save(struct vms *all, struct vm *m, const char *name, struct e
 /* ---- commands ------------------------------------------------------------------------ */
 
 /* The same command with these words in the place of the name, argv[2]. */
-static int run_with(int (*run)(int, char **), const char *option, int argc, char **argv)
+static int run_with(int (*run)(int, char **), const char *option, const char *usage,
+                    int argc, char **argv)
 {
     static char *words[WORDS_MAX];
     struct err e = {0};
+    bool help = false;
+    int exit;
+    const struct option_row rows[] = {OPTION_FLAG("--help", &help, "this list")};
+    struct option_use use = {.usage = usage, OPTION_ROWS(rows, &help)};
+    bool asks = argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h") ||
+                              options_describes(argc, argv));
+    if (asks && !options_begin(&use, argc, argv, &exit))
+        return exit;
     if (argc < 3 || argv[2][0] == '-' || argc + 1 >= WORDS_MAX) {
         err_set(&e, ERR_INVALID, "the snapshot's name comes first; see cloche vm --help");
         return cli_fail(&e);
@@ -78,7 +87,12 @@ static int run_with(int (*run)(int, char **), const char *option, int argc, char
 
 int machine_snapshot(int argc, char **argv)
 {
-    return run_with(machine_exec, "--save", argc, argv);
+    return run_with(
+        machine_exec, "--save",
+        "cloche vm snapshot NAME [OPTIONS] -- COMMAND [WORDS...]\n\nRuns a "
+        "command in a machine and saves the machine under NAME, if the command "
+        "ends\nwith 0. The other options are those of cloche vm exec.",
+        argc, argv);
 }
 
 int machine_restore(int argc, char **argv)
@@ -86,7 +100,12 @@ int machine_restore(int argc, char **argv)
     bool command = false;
     for (int i = 3; i < argc; i++)
         command |= !strcmp(argv[i], "--");
-    return run_with(command ? machine_exec : machine_shell, "--from", argc, argv);
+    return run_with(
+        command ? machine_exec : machine_shell, "--from",
+        "cloche vm restore NAME [OPTIONS] [-- COMMAND [WORDS...]]\n\nRuns a "
+        "command, or a terminal, in a machine that begins as NAME was saved. The "
+        "other\noptions are those of cloche vm exec.",
+        argc, argv);
 }
 
 /* Copies a snapshot under another name. */

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include "mcp/wire_test.h"
+#include "os/os.h"
 
 /* ---- a client that reads events ----------------------------------------- */
 

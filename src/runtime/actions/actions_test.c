@@ -285,7 +285,7 @@ static void wrong_arguments_are_refused_with_what_would_be_right(void **state)
         {"{\"code\":\"1\",\"timeout\":99999999999999999999}", "timeout"},
         {"{\"code\":\"1\",\"memoryLimit\":1}", "at least 8"},
         {"{\"code\":\"1\",\"memoryLimit\":257}", "8 to 256"},
-        {"{\"code\":\"1\",\"language\":\"python\"}", "\"javascript\", \"typescript\""},
+        {"{\"code\":\"1\",\"language\":\"ruby\"}", "\"javascript\", \"typescript\""},
         {"{\"code\":\"1\",\"allowedAPIs\":[\"notes.gett\"]}", "no 'notes.gett'"},
         {"{\"code\":\"1\",\"allowedAPIs\":\"notes\"}", "must be array"},
         {"{\"code\":\"1\",\"context\":[1]}", "must be object"},

@@ -174,7 +174,7 @@ bool vms_ready(struct vms *s, struct err *e)
 static struct vm *find_handle(struct vms *s, struct str owner, struct str handle)
 {
     struct vm *m = s->first;
-    while (m && !((!owner.n || table_owns(m, owner)) && str_is(handle, m->handle) &&
+    while (m && !((!owner.at || table_owns(m, owner)) && str_is(handle, m->handle) &&
                   !m->starting))
         m = m->next;
     return m;
@@ -305,7 +305,7 @@ void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg)
     struct vm_info info;
     pthread_mutex_lock(&s->lock);
     for (struct vm *m = s->first; m; m = m->next) {
-        if ((owner.n && !table_owns(m, owner)) || m->starting)
+        if ((owner.at && !table_owns(m, owner)) || m->starting)
             continue;
         vm_get_info(m, &info);
         each(arg, &info);

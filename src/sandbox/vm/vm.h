@@ -185,10 +185,13 @@ struct vm;
  * up), ERR_IO. */
 struct vm *vm_start(struct vms *s, struct str owner, const struct vm_options *o,
                     struct err *e);
+/* In an owner's place, for the person alone; an empty text is an owner that has nothing. */
+#define VM_ANYBODY ((struct str){NULL, 0})
+
 /* The owner's machine of that handle, held for the caller. Empty: the owner's default
  * machine, started with `o` (NULL: the defaults) if none runs; callers meanwhile wait for
  * it. NULL and ERR_NOT_FOUND (none, another owner's, or ended: the message says how), or
- * as vm_start(). An empty owner finds a handle of anyone's: it is for a person. */
+ * as vm_start(). VM_ANYBODY finds a handle of anyone's. */
 struct vm *vm_find(struct vms *s, struct str owner, struct str handle,
                    const struct vm_options *o, struct err *e);
 /* Releases the hold; the machine goes on. NULL is fine. */
@@ -230,7 +233,7 @@ struct vm_info {
 };
 void vm_get_info(struct vm *m, struct vm_info *out);
 /* Calls `each` for the owner's machines, recently ended ones included, in the order of
- * their starts. `each` must not call into this room. An empty owner: all owners' machines. */
+ * their starts; VM_ANYBODY: all owners'. `each` must not call into this room. */
 typedef void vm_info_fn(void *arg, const struct vm_info *info);
 void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg);
 

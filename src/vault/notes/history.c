@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "notes/apply.h"
+#include "notes/own.h"
 
 #define LOCK_NAME OWN_DIR "/notes.lock"
 #define LOCK_WAIT_MS 15000u
@@ -132,7 +133,7 @@ static bool open_store(struct history *h, struct err *e)
     h->frozen = false;
     if (damaged && h->lock >= 0 && !history_put_aside(h, e))
         return false;
-    if (!os_make_dirs(h->vault->dir, HISTORY_DIR, e))
+    if (!own_make(h->vault->dir, e) || !os_make_dirs(h->vault->dir, HISTORY_DIR, e))
         return false;
     h->folder = os_open_beneath(h->vault->dir, HISTORY_DIR,
                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);

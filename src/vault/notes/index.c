@@ -10,6 +10,7 @@
 
 #include "crypto/crypto.h"
 #include "notes/history.h"
+#include "notes/own.h"
 
 /* Names of links: see linkindex.h; sections as properties: see outline.h. */
 static const char schema[] =
@@ -206,10 +207,10 @@ static int open_place(struct index *x, struct err *e)
             err_set(e, ERR_DENIED, "the vault lies on another machine's disk");
             return -1;
         }
-        if (!os_make_dirs(x->vault->dir, OWN_DIR, e))
-            return -1;
-        return os_open_beneath(x->vault->dir, OWN_DIR,
-                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
+        return own_make(x->vault->dir, e)
+                   ? os_open_beneath(x->vault->dir, OWN_DIR,
+                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e)
+                   : -1;
     }
     /* The name is of the folder that is a vault, wherever it is mounted. */
     struct os_stat st;
