@@ -13,6 +13,7 @@ SESSION, TRACE, CHECK = 1, 2, 4
 def install(text):
     """The table of host calls. What follows is the memory that all worlds begin with."""
     api.install(text)
+    warm()  # the names that are there now make earlier specialisations void
     settle()
 
 

@@ -5,6 +5,7 @@ stands where something else may await it (run.py marks those places) begins, and
 Pending until it is done, so that asyncio.gather() has several under way at a time.
 """
 import asyncio
+import concurrent.futures.thread
 import sys
 import time
 
@@ -284,10 +285,27 @@ def future_of(value, loop=None):
     return loop.create_task(coroutine_of(value))
 
 
+class Executor(concurrent.futures.Executor):
+    """What is submitted runs at once."""
+
+    def __init__(self, *ignored, **options):
+        pass
+
+    def submit(self, function, /, *args, **options):
+        future = concurrent.futures.Future()
+        try:
+            future.set_result(function(*args, **options))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
 def prepare():
     """asyncio over the host's wait; its functions take answers, too."""
     asyncio.set_event_loop_policy(Policy())
     time.sleep = sleep
+    concurrent.futures.ThreadPoolExecutor = concurrent.futures.thread.ThreadPoolExecutor = Executor
+    concurrent.futures.ProcessPoolExecutor = Executor
     gather, wait_for, wait, as_completed = asyncio.gather, asyncio.wait_for, asyncio.wait, asyncio.as_completed
 
     def our_gather(*all, **options):

@@ -6,6 +6,7 @@ enableFileSystem each of these functions fails with PermissionDenied.
 import base64
 import builtins
 import errno
+import glob
 import io
 import os
 import posixpath
@@ -352,5 +353,7 @@ def prepare():
         setattr(os, name, set())
     os.supports_follow_symlinks = {os.stat}
     shutil._use_fd_functions = False
+    glob._StringGlobber.scandir = staticmethod(os.scandir)
+    glob._StringGlobber.lstat = staticmethod(os.lstat)
     tempfile.tempdir = "/"
     tempfile.NamedTemporaryFile = tempfile.TemporaryFile = temporary_file

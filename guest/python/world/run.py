@@ -12,6 +12,7 @@ import asyncio
 import builtins
 import inspect
 import linecache
+import re
 import sys
 import traceback
 
@@ -175,11 +176,37 @@ def keep_last(body):
 class Code:
     """Compiled code."""
 
+    value = False  # the code is one expression
+
     def __init__(self, source, names):
-        # What the code's own `return` leaves to compile(), and what its main() is.
+        # Most code has none of these words: then nothing looks for what they would mean, which
+        # spares a world much memory to write.
+        is_plain = not any(word in source for word in ("return", "main", "await", "async"))
+        self.returns = self.declares_main = self.calls_main = False
+        if is_plain and "\n" not in source and self.is_expression(source):
+            return
         tree = ast.parse(source, FILE)
+        flags = 0
+        if not is_plain:
+            tree, flags = self.marked(tree, names)
+        else:
+            keep_last(tree.body)
+        self.code = compile(tree, FILE, "exec", flags, dont_inherit=True)
+
+    def is_expression(self, source):
+        """Is the code a single expression? Its value is what the code comes to."""
+        try:
+            self.code = compile(source, FILE, "eval", dont_inherit=True)
+        except SyntaxError:
+            return False
+        self.value = True
+        return True
+
+    def marked(self, tree, names):
+        """The tree as it is compiled, and the compiler's flags."""
         body = tree.body
         nodes = list(own_nodes(body))
+        # What the code's own `return` leaves to compile(), and what its main() is.
         self.returns = any(isinstance(n, ast.Return) for n in nodes)
         self.declares_main = any(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == "main"
                                  for n in body)
@@ -187,17 +214,14 @@ class Code:
                               for n in nodes)
         is_async = awaits(body)
         bound = names_bound(body)
-        marks = Marks(names - bound)
+        marks = Marks(set(names) - bound)
         marks.within_async = is_async
         tree = marks.visit(tree)
         keep_last(tree.body)
-        flags = 0
         if self.returns:
             tree = self.function(tree.body, is_async, bound)
-        elif is_async:
-            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         ast.fix_missing_locations(tree)
-        self.code = compile(tree, FILE, "exec", flags, dont_inherit=True)
+        return tree, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if is_async and not self.returns else 0
 
     @staticmethod
     def function(body, is_async, bound):
@@ -212,6 +236,9 @@ class Code:
 
     def run(self, scope):
         """What the code comes to: a value, or what is to be awaited for it."""
+        if self.value:
+            scope[LAST] = eval(self.code, scope)
+            return None
         if not self.returns:
             value = eval(self.code, scope)
             return wait(value) if inspect.iscoroutine(value) else None
@@ -249,7 +276,7 @@ def finish_calls():
 
 
 def evaluate_code(source, scope):
-    code = Code(source, set(api.names))
+    code = Code(source, api.names)
     scope.pop(LAST, None)
     try:
         value = code.run(scope)
@@ -326,7 +353,7 @@ def column_of(code, lasti, lineno):
 def advice(error):
     """More for the message: what is there instead."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        near = api.nearest(error.name, library.known(), 0.7) if len(error.name) > 3 else None
+        near = api.nearest(error.name, library.known(), 0.7) if len(error.name) > 2 else None
         return (f". It is not part of this Python{f'; did you mean {near}?' if near else ''}: the standard library "
                 "without threads, sockets and processes is, and attrs, bs4, dateutil, frontmatter, jinja2, "
                 "markdown_it, networkx, requests, tabulate, yaml. The Linux machine has pip (vm.exec)")
@@ -372,8 +399,19 @@ def describe(error):
 
 # ---- one evaluation -------------------------------------------------------------------
 
+update_lines = linecache.updatecache
+
+
+def lines_of(filename, module_globals=None):
+    """The library's source is not here: nobody looks for it among the evaluation's files."""
+    return [] if filename == FILE or filename.startswith("/lib/") else update_lines(filename, module_globals)
+
+
+linecache.updatecache = lines_of
+
+
 def remember(source):
-    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+    linecache.cache[FILE] = (len(source), None, [f"{line}\n" for line in re.split("\r\n?|\n", source)], FILE)
 
 
 def answer(value, most):

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "engine/assemble_test.h"
 #include "engine/internal.h"
 #include "engine/traps_test.h"
 #include "os/os.h"
@@ -52,21 +53,6 @@ static inline int close_engine(void **state)
     engine_close(g);
     g = NULL;
     return 0;
-}
-
-/* A module's bytes from its text form; the caller ends the buf. */
-static inline void assemble(const char *text, struct buf *out)
-{
-    wasm_byte_vec_t bytes;
-    wasmtime_error_t *error = wasmtime_wat2wasm(text, strlen(text), &bytes);
-    if (error) {
-        wasm_byte_vec_t why;
-        wasmtime_error_message(error, &why);
-        fail_msg("%.*s", (int)why.size, why.data);
-    }
-    buf_init(out, SIZE_MAX);
-    buf_put(out, bytes.data, bytes.size);
-    wasm_byte_vec_delete(&bytes);
 }
 
 static inline struct module *try_module(enum engine_kind kind, const char *text,

@@ -35,8 +35,8 @@
 #include "engine/copy.h"
 #include "os/os.h"
 
-#define RESET_PAGES_MAX 384u /* beyond it, new page faults cost less than copies */
-#define FREE_SLOTS_MAX 64u   /* kept for each image; the rest is unmapped */
+#define RESET_PAGES_MAX 1024u /* beyond it, new page faults cost less than copies */
+#define FREE_SLOTS_MAX 64u    /* kept for each image; the rest is unmapped */
 #define VERIFY_EVERY 1000u
 #define STAYS_MAPPED_MAX ((size_t)8 << 20) /* of an image whose slot was compared */
 
@@ -59,7 +59,7 @@ enum {
     PAGE_ZERO = 1 << 5,    /* only ever read */
 };
 
-#define REGIONS_MAX 128u
+#define REGIONS_MAX 512u
 
 enum finder { FIND_UNKNOWN, FIND_SCAN, FIND_BITS, FIND_NONE };
 static atomic_int finder_now = FIND_UNKNOWN;

@@ -8,7 +8,7 @@
 #include "engine/fixture_test.h"
 #include "engine/slot.c"
 
-#define IMAGE_PAGES 512u /* 2 MiB */
+#define IMAGE_PAGES 2048u /* 8 MiB */
 #define IMAGE_SIZE (IMAGE_PAGES * PAGE)
 #define SECRET 0xa5
 
@@ -295,7 +295,8 @@ static void many_written_pages_are_mapped_afresh(void **state)
     (void)state;
     static const struct {
         size_t first, pages, step;
-    } ways[] = {{0, RESET_PAGES_MAX + 1, 1}, {0, IMAGE_PAGES, 1}, {0, 170, 3}};
+    } ways[] = {
+        {0, RESET_PAGES_MAX + 1, 1}, {0, IMAGE_PAGES, 1}, {0, REGIONS_MAX + 10, 3}};
     for (size_t i = 0; i < LENGTH(ways); i++) {
         struct slot *s = take_fresh_slot();
         struct module_counts before = counts_now();
@@ -404,7 +405,7 @@ static void a_slot_in_use_keeps_its_image(void **state)
 /* fill writes the secret over all memory, or over every `step`th page. */
 static const char soiling[] =
     "(module (import \"t\" \"fail\" (func $fail)) (import \"t\" \"enter\" (func $enter))"
-    "  (memory (export \"memory\") 32)"
+    "  (memory (export \"memory\") 128)"
     "  (func $fill (param $step i32) (local $p i32) (local $i i32)"
     "    (loop $pages"
     "      (local.set $i (i32.const 0))"
@@ -585,7 +586,7 @@ static void modules_do_not_share_memory(void **state)
 {
     (void)state;
     scoped(module_close) struct module *plain =
-        module_of(ENGINE_FOREIGN, "(module (memory (export \"memory\") 32))");
+        module_of(ENGINE_FOREIGN, "(module (memory (export \"memory\") 128))");
     scoped(module_close) struct module *m = soiling_module(ENGINE_FOREIGN);
     for (int i = 0; i < 3; i++) {
         live_and_end(m, &ends[0], 0);

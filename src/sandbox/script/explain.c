@@ -215,12 +215,28 @@ static bool is_identifier(struct str s)
     return s.n > 0;
 }
 
+/* Is `key` this name with "_" before each capital, which it has as a small letter? */
+static bool is_snake_of(struct str key, struct str name)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < name.n; i++) {
+        bool capital = name.at[i] >= 'A' && name.at[i] <= 'Z';
+        if (capital && (at == key.n || key.at[at++] != '_'))
+            return false;
+        if (at == key.n ||
+            key.at[at++] != (capital ? name.at[i] - 'A' + 'a' : name.at[i]))
+            return false;
+    }
+    return at == key.n;
+}
+
 static bool hides_a_call(const struct script *s, struct str key)
 {
     for (size_t i = 0; i < s->row_count; i++) {
         const char *dot = strchr(s->rows[i].name, '.');
         size_t n = dot ? (size_t)(dot - s->rows[i].name) : strlen(s->rows[i].name);
-        if (str_eq(key, (struct str){s->rows[i].name, n}))
+        struct str name = {s->rows[i].name, n};
+        if (str_eq(key, name) || (s->language->snake_case && is_snake_of(key, name)))
             return true;
     }
     return false;

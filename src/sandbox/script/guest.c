@@ -10,12 +10,19 @@
 
 /* ---- imports ------------------------------------------------------------ */
 
+bool guest_is_asked(const struct run *r, struct err *e)
+{
+    return r->q || err_set(e, ERR_GUEST, "the guest asks the host before it is asked");
+}
+
 /* call(row, at, n) -> size, or ~size for an error */
 bool import_call(struct world *w, uint64_t *cells, struct err *e)
 {
     struct run *r = world_data(w);
     uint32_t row = (uint32_t)cells[0], n = (uint32_t)cells[2];
     const char *at = world_slice(w, (uint32_t)cells[1], n);
+    if (!guest_is_asked(r, e))
+        return false;
     if (!at)
         return err_set(e, ERR_GUEST, "a host call's arguments lie outside the memory");
     buf_clear(&r->sync_answer);
@@ -74,6 +81,8 @@ bool import_random(struct world *w, uint64_t *cells, struct err *e)
 bool import_stop(struct world *w, uint64_t *cells, struct err *e)
 {
     struct run *r = world_data(w);
+    if (!guest_is_asked(r, e))
+        return false;
     if ((uint32_t)cells[0] == SCRIPT_STOP_CALLS)
         return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
                        r->q->calls_max);

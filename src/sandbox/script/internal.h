@@ -201,6 +201,9 @@ void explain_frame(struct str code, uint32_t line, uint32_t column, struct buf *
 /* Fills in `missing` where the code used what is not there, and names it in the message. */
 void explain_missing(const struct script_request *q, struct script_outcome *out);
 
+/* Is there a request? While a first world takes the table, there is none, and no limits: a
+ * guest that calls, waits or gives up then is stopped. */
+bool guest_is_asked(const struct run *r, struct err *e);
 /* The imports of both guests. */
 engine_import_fn import_call, import_take, import_random, import_stop, import_clock;
 engine_import_fn import_wait;

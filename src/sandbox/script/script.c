@@ -270,8 +270,8 @@ bool import_wait(struct world *w, uint64_t *cells, struct err *e)
                               .calls_size = (uint32_t)cells[1],
                               .has_timer = (uint32_t)cells[2]};
     memcpy(&a.timer_ms, &cells[3], sizeof a.timer_ms);
-    if (!r->q)
-        return err_set(e, ERR_GUEST, "waits before there is anything to wait for");
+    if (!guest_is_asked(r, e))
+        return false;
     world_pause(w);
     uint64_t cpu = os_thread_cpu_ns();
     r->in_call = true;

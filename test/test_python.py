@@ -1,0 +1,434 @@
+"""Python code in a world of its own: results, the API, errors, limits, isolation."""
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, policy_in, sample_vault
+from needs import installed
+from wire import Stdio, call
+
+pytestmark = installed(ROOT / "build/guest/python.bare.wasm", by="make python")
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    return sample_vault(tmp_path_factory.mktemp("python"))
+
+
+@pytest.fixture(scope="module")
+def client(cloche, vault):
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as c:
+        yield c
+
+
+@pytest.fixture
+def run(client):
+    """Evaluates Python in one long-lived server; returns the whole answer."""
+
+    def evaluate(code, **arguments):
+        reply = client.ask(call("evaluate_note_code", {"code": code, "language": "python", **arguments}))
+        return reply["result"]["structuredContent"]
+
+    return evaluate
+
+
+def result(answer):
+    assert answer["success"], answer.get("errorDetails")
+    return answer["result"]
+
+
+def details(answer):
+    assert not answer["success"], answer["result"]
+    return answer["errorDetails"]
+
+
+# ---- results ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code, value", [
+    ("1+1", 2),
+    ("", None),
+    ("# nothing", None),
+    ("x = 5", None),
+    ("x = 5\nx", 5),
+    ("'a' 'b'", "ab"),
+    ("return 1", 1),
+    ("x: int = 1\nreturn x", 1),
+    ("if True:\n    return {'a': (1, 2)}\nreturn 0", {"a": [1, 2]}),
+    ("if __name__ == '__main__':\n    7", 7),
+    ("def main():\n    return 3", 3),
+    ("async def main():\n    return 4", 4),
+    ("def main():\n    return 3\nmain()\n5", 5),
+    ("async def f():\n    return 6\nf()", 6),
+    ("async def f():\n    return 6\nawait f()", 6),
+    ("import asyncio\nasync def f():\n    return 6\nasyncio.run(f())", 6),
+    ("import sys\nsys.exit()", None),
+    ("import sys\nsys.exit(0)", None),
+    ("[i for i in range(3)]", [0, 1, 2]),
+    ("with open.__class__ and __import__('contextlib').nullcontext(2) as n:\n    n", 2),
+    ("try:\n    1/0\nexcept ZeroDivisionError:\n    'caught'", "caught"),
+    ("2**70", 2**70),
+    ("'\\ud800'", "\ufffd"),
+])
+def test_the_result_is_a_return_the_value_of_main_or_the_last_expression(run, code, value):
+    assert result(run(code)) == value
+
+
+@pytest.mark.parametrize("value, written", [
+    ("datetime.date(2026, 1, 2)", "2026-01-02"),
+    ("datetime.datetime(2026, 1, 2, 3, 4)", "2026-01-02T03:04:00"),
+    ("datetime.timedelta(minutes=2)", 120),
+    ("decimal.Decimal('1.50')", "1.50"),
+    ("pathlib.Path('/a') / 'b'", "/a/b"),
+    ("{3, 1, 2}", [1, 2, 3]),
+    ("b'abc'", "YWJj"),
+    ("P(1, P(2, None))", {"x": 1, "y": {"x": 2, "y": None}}),
+    ("Colour.RED", "red"),
+    ("{1: 2, (3, 4): 5}", {"1": 2, "3, 4": 5}),
+    ("range(3)", [0, 1, 2]),
+    ("(i for i in 'ab')", ["a", "b"]),
+    ("ValueError('no')", {"name": "ValueError", "message": "no"}),
+    ("collections.OrderedDict(a=1)", {"a": 1}),
+    ("Own()", {"a": 1}),
+])
+def test_other_values_become_json_by_the_stated_rules(run, value, written):
+    code = ("import datetime, decimal, pathlib, collections, enum\nfrom dataclasses import dataclass\n"
+            "@dataclass\nclass P:\n    x: int\n    y: object\n"
+            "class Colour(enum.Enum):\n    RED = 'red'\n"
+            "class Own:\n    def __init__(self):\n        self.a, self._b = 1, 2\n")
+    assert result(run(code + value)) == written
+
+
+def test_what_json_has_no_word_for_is_told(run):
+    answer = run("{'n': float('nan'), 'f': len}")
+    assert result(answer) == {"n": None, "f": None}
+    assert "lost-value" in json.dumps(answer)
+
+
+def test_a_value_that_contains_itself_is_an_error(run):
+    assert "contains itself" in details(run("a = []\na.append(a)\na"))["message"]
+
+
+def test_print_logging_and_warnings_are_the_logs(run):
+    answer = run("import logging, sys, warnings\nprint('a', 1)\nprint('b', end='')\nprint('c')\nlogging.info('i')\n"
+                 "logging.warning('w %d', 2)\nlogging.error('e')\nwarnings.warn('careful')\nprint('x', file=sys.stderr)")
+    assert [(e["level"], e["message"]) for e in answer["logs"]] == [
+        ("log", "a 1"), ("log", "bc"), ("info", "i"), ("warn", "w 2"), ("error", "e"),
+        ("warn", "UserWarning: careful (line 8)"), ("error", "x")]
+
+
+def test_values_of_the_context_are_variables(run):
+    assert result(run("[n + 1, o.a, context['n']]", context={"n": 1, "o": {"a": 2}})) == [2, 2, 1]
+
+
+@pytest.mark.parametrize("key", ["notes", "class", "print", "note_types", "two words"])
+def test_a_value_of_the_context_hides_nothing(run, key):
+    assert details(run("1", context={key: 1}))["code"] == "INVALID"
+
+
+# ---- the API ----------------------------------------------------------------
+
+
+def test_notes_are_read_with_and_without_await(run):
+    code = "n = {0}notes.list(limit=1)\nm = {0}notes.get(n[0].id)\n[m.title == n[0]['title'], m['id'] == n[0].id]"
+    assert result(run(code.format(""))) == [True, True]
+    assert result(run(code.format("await "))) == [True, True]
+
+
+def test_names_are_those_of_python_and_those_of_the_api(run):
+    assert result(run("notes.search_by_text == notes.searchByText and note_types == noteTypes")) is True
+
+
+def test_keywords_are_options(run):
+    assert result(run("a = notes.list(type_name='daily', limit=2)\nb = notes.list({'typeName': 'daily', 'limit': 2})\n"
+                      "c = notes.list('daily', limit=2)\n[a == b, b == c, len(a)]")) == [True, True, 2]
+
+
+def test_an_unknown_keyword_is_told_with_what_was_meant(run):
+    assert "did you mean limit" in details(run("notes.list(limitt=1)"))["message"]
+
+
+def test_a_missing_note_is_none(run):
+    assert result(run("notes.get('note/Nothing of this name') is None")) is True
+
+
+def test_a_failed_call_is_an_exception_of_its_kind(run):
+    code = "try:\n    {}\nexcept NotFound as e:\n    return [e.name, isinstance(e, LookupError), bool(e.message)]"
+    assert result(run(code.format("notes.delete('note/Nothing of this name')"))) == ["NotFound", True, True]
+    told = details(run("notes.delete('note/Nothing of this name')"))
+    assert (told["type"], told["line"]) == ("NotFound", 1)
+
+
+def test_a_note_is_created_changed_and_removed(run):
+    code = ("made = notes.create(type='note', title='By Python', content='one')\n"
+            "notes.update(made.id, content='two', metadata={'tags': ['x']})\n"
+            "now = notes.get(made.id)\nnotes.delete(made.id, confirm=True)\n"
+            "[now.content.strip(), now.metadata.tags, notes.get(made.id)]")
+    assert result(run(code)) == ["two", ["x"], None]
+
+
+def test_gather_has_its_calls_under_way_at_the_same_time(run):
+    code = ("import asyncio\nrows = notes.list(limit=5)\n"
+            "got = await asyncio.gather(*[notes.get(r.id) for r in rows])\n"
+            "[g.id for g in got] == [r.id for r in rows]")
+    answer = run(code, trace=True)
+    assert result(answer) is True
+    assert answer["stats"]["host_calls"] == 6
+
+
+def test_tasks_timeouts_and_queues_work(run):
+    code = ("import asyncio\nasync def one(i):\n    await asyncio.sleep(0)\n    return (await notes.get(i)).id\n"
+            "ids = [r.id for r in notes.list(limit=3)]\n"
+            "async with asyncio.TaskGroup() as g:\n    tasks = [g.create_task(one(i)) for i in ids]\n"
+            "late = False\ntry:\n    await asyncio.wait_for(asyncio.Event().wait(), 0.001)\n"
+            "except TimeoutError:\n    late = True\n[[t.result() for t in tasks] == ids, late]")
+    assert result(run(code)) == [True, True]
+
+
+def test_allowed_apis_and_levels_hold(run):
+    told = details(run("notes.list()", allowedAPIs=["links"]))
+    assert told["type"] == "PermissionDenied"
+
+
+def test_utils_need_no_host(run):
+    code = ("[utils.parse_links('[[a]] [[b|c]]'), utils.format_date('2026-02-03', 'YYYY/MM'), "
+            "utils.sanitize_title('What? now!'), len(utils.generate_id())]")
+    assert result(run(code)) == [["a", "b|c"], "2026/02", "What now", 10]
+
+
+def test_a_dry_run_keeps_nothing(run):
+    answer = run("notes.create(type='note', title='Never there', content='x').id", dryRun=True)
+    assert result(answer) and answer["changeCount"] == 1
+    assert result(run("notes.get('note/Never there')")) is None
+
+
+def test_the_cache_answers_again(run):
+    code = "import random\n[n.id for n in notes.list(limit=2)]"
+    run(code, cache=True)
+    assert run(code, cache=True).get("cached") is True
+
+
+# ---- errors -----------------------------------------------------------------
+
+
+def test_an_error_has_line_column_frame_and_stack_of_the_code(run):
+    told = details(run("def f(x):\n    return x / 0\n\nf(1)"))
+    assert (told["name"], told["line"], told["column"]) == ("ZeroDivisionError", 2, 12)
+    assert "> " in told["frame"] and "^" in told["frame"]
+    assert 'line 4, in <module>' in told["stack"] and "/lib/" not in told["stack"]
+
+
+def test_chained_exceptions_are_told(run):
+    told = details(run("try:\n    {}['a']\nexcept KeyError as e:\n    raise ValueError('no a') from e"))
+    assert "direct cause" in told["stack"] and "KeyError" in told["stack"]
+
+
+@pytest.mark.parametrize("code, meant", [
+    ("notes.lst()", "notes.list"),
+    ("lenght = 1\nlenhgt", "lenght"),
+    ("notes.list(limit=1)[0].titel", "title"),
+    ("import jsn", "json"),
+    ("import json\njson.dump5({})", "dump"),
+])
+def test_a_wrong_name_is_answered_with_the_right_one(run, code, meant):
+    assert meant in details(run(code))["message"]
+
+
+def test_a_module_that_is_not_there_is_told_with_what_is(run):
+    message = details(run("import numpy"))["message"]
+    assert "numpy" in message and "standard library" in message
+
+
+@pytest.mark.parametrize("code, line", [("x = (1,", 1), ("a = 1\nif a\n    b", 2), ("print 'x'", 1)])
+def test_a_syntax_error_has_its_place(run, code, line):
+    told = details(run(code))
+    assert (told["type"], told["line"]) == ("SyntaxError", line)
+
+
+# ---- limits -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code, kind", [
+    ("while True: pass", "Timeout"),
+    ("while True:\n    try:\n        while True: pass\n    except BaseException: pass", "Timeout"),
+    ("import re\nre.match('(a*)*b', 'a' * 60)", "Timeout"),
+    ("import time\ntime.sleep(60)", "Timeout"),
+    ("import asyncio\nawait asyncio.sleep(60)", "Timeout"),
+    ("a = []\nwhile True: a.append('x' * 1000000 + str(len(a)))", "MemoryExceeded"),
+    ("b = bytearray(1 << 30)", "MemoryExceeded"),
+    ("def f(): return f()\nf()", "StackOverflow"),
+    ("for i in range(10**9): notes.list(limit=1)", "TooManyHostCalls|Timeout"),
+    ("'x' * 20000000", "OutputTooLarge"),
+    ("import asyncio\nawait asyncio.Future()", "ExecutionError"),
+])
+def test_a_limit_is_a_named_error(run, code, kind):
+    told = details(run(code, timeout=1000))
+    print(told)
+    assert any(k in (told["type"], told.get("name")) for k in kind.split("|"))
+
+
+# ---- isolation --------------------------------------------------------------
+
+
+def test_no_world_sees_another(run):
+    run("import builtins, sys, json\nbuiltins.leaked = 'secret-9271'\nsys.modules['leak'] = 'secret-9271'\n"
+        "json.leaked = 'secret-9271'\nnotes.__dict__['leak'] = 1\nkept = ['secret-9271'] * 1000")
+    code = ("import gc, sys, json, builtins\n"
+            "[hasattr(builtins, 'leaked'), 'leak' in sys.modules, hasattr(json, 'leaked'), 'leak' in notes.__dict__,"
+            " any(isinstance(o, list) and o and isinstance(o[0], str) and o[0] == 'secret-' + '9271'"
+            " for o in gc.get_objects())]")
+    assert result(run(code)) == [False] * 5
+
+
+def test_worlds_have_their_own_randomness(run):
+    code = "import random, uuid, secrets\n[random.random(), str(uuid.uuid4()), secrets.token_hex(8)]"
+    first, second = result(run(code)), result(run(code))
+    assert not set(first) & set(second)
+
+
+@pytest.mark.parametrize("code", [
+    "import ctypes", "import subprocess\nsubprocess.run(['ls'])", "import socket\nsocket.socket()",
+    "import os\nos.fork()", "import os\nos.system('ls')", "import threading\nthreading.Thread(target=print).start()",
+    "open('/etc/passwd').read()", "import os\nos.listdir('/')", "import mmap",
+])
+def test_there_is_no_way_out(run, code):
+    details(run(code))
+
+
+CRASHERS = [
+    "import types\nf = lambda: 0\nc = f.__code__.replace(co_code=bytes([100, 255, 83, 0] * 4))\nexec(c)",
+    "import marshal\nmarshal.loads(b'\\xe3' + b'\\xff' * 200)",
+    "import marshal\nexec(marshal.loads(b'c' + b'\\x00' * 100))",
+    "x = None\nfor i in range(200000): x = (x,)\nhash(x)",
+    "x = []\nfor i in range(200000): x = [x]\nrepr(x)",
+    "import gc\n[o.clear() for o in gc.get_objects() if isinstance(o, dict)]",
+    "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
+    "class A:\n    def __del__(self): A()\nA()",
+    "import os\nos._exit(3)", "import os\nos.abort()",
+    "import sys\nsys.modules.clear()\nimport json\njson.dumps(1)",
+    "import builtins\nbuiltins.__dict__.clear()",
+    "import _cloche\n_cloche.wait(-1.0)", "import _cloche\n_cloche.call(4000000, '[]')",
+    "import _cloche\n_cloche.begin(1, 4000000, 0, '[]')\n_cloche.wait(-1.0)",
+    "f = lambda: None\nf.__code__ = compile('(yield)', 'x', 'exec')\nf()",
+    "'%1000000000d' % 1", "10 ** 10 ** 10", "(lambda x: x(x))(lambda x: x(x))",
+    "import re\nre.compile('(' * 100000)", "eval('(' * 100000)", "compile('-' * 1000000 + '1', 'x', 'eval')",
+    "import ast\nast.literal_eval('[' * 100000)",
+    "class M(type):\n    def mro(cls): return []\nclass X(metaclass=M): pass\nX()",
+    "import weakref, gc\nclass A: pass\na = A(); a.a = a\nr = weakref.ref(a, lambda _: 1/0)\ndel a\ngc.collect()\n1/0",
+    "import sys\nsys._getframe().f_builtins.clear()\nprint(1)",
+    "def g():\n    yield from x\nx = g()\nnext(x)",
+    "import struct\nstruct.pack('1000000000s', b'')", "bytearray(1 << 62)", "[0] * (1 << 29)",
+    "import json\njson.loads('[' * 1000000)", "import pickle\npickle.loads(b'\\x80\\x04' + b'(' * 100000 + b'.')",
+    "import decimal\ndecimal.Decimal('1e999999999') ** 999999999",
+    "import zlib\nzlib.decompress(zlib.compress(bytes(200000000)))",
+    "import itertools\nx = itertools.repeat(1)\nfor i in range(200000): x = itertools.chain(x)\nnext(x)\ndel x\n1/0",
+]
+
+
+@pytest.mark.parametrize("n", range(len(CRASHERS)))
+def test_what_crashes_an_interpreter_ends_as_a_named_error(run, n):
+    answer = run(CRASHERS[n], timeout=2000, memoryLimit=128)
+    assert answer["success"] or answer["errorDetails"]["type"]
+    assert result(run("6*7")) == 42
+
+
+# ---- sessions, files, packages ------------------------------------------------
+
+
+def test_a_session_keeps_variables_functions_and_classes(run):
+    answer = run("import json\nclass P:\n    def __init__(self, x): self.x = x\ndef twice(n): return 2 * n\np = P(4)", session="py1")
+    assert answer["success"] and answer["session"]["kept"], answer
+    assert result(run("[twice(p.x), json.dumps([1]), type(p).__name__]", session="py1")) == [8, "[1]", "P"]
+    answer = run("p.x += 1\n1/0", session="py1")
+    assert answer["session"]["kept"] is True
+    assert result(run("return p.x", session="py1")) == 5
+
+
+@pytest.fixture
+def files_policy(tmp_path):
+    policy_in(tmp_path, {"fileSystem": True})
+
+
+def test_files_are_python_files(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"fileSystem": True})
+    code = ("import os, pathlib, shutil, json, csv\n"
+            "pathlib.Path('/d/e').mkdir(parents=True)\n"
+            "with open('/d/a.txt', 'w') as f:\n    f.write('one\\ntwo\\n')\n"
+            "with open('/d/a.txt', 'a') as f:\n    print('three', file=f)\n"
+            "lines = [l.strip() for l in open('/d/a.txt')]\n"
+            "p = pathlib.Path('/d/e/b.json')\np.write_text(json.dumps({'a': 1}))\n"
+            "shutil.copy('/d/a.txt', '/d/e/c.txt')\n"
+            "with open('/d/a.txt', 'r+b') as f:\n    f.seek(1)\n    f.write(b'XY')\n"
+            "walked = [sorted(x[2]) for x in os.walk('/d')]\n"
+            "missing = None\ntry:\n    open('/none')\nexcept FileNotFoundError as e:\n    missing = e.filename\n"
+            "fs.write_file('/x', 'text')\n"
+            "[lines, json.loads(p.read_text()), walked, pathlib.Path('/d/a.txt').read_text()[:3], missing, "
+            "os.path.getsize('/x'), sorted(q.name for q in pathlib.Path('/d').glob('**/*')), fs.read_file('/x', 'utf8')]")
+    done = subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "python", "--files", "-e", code],
+                          capture_output=True, text=True)
+    assert json.loads(done.stdout)["result"] == [
+        ["one", "two", "three"], {"a": 1}, [["a.txt"], ["b.json", "c.txt"]], "oXY", "/none", 4,
+        ["a.txt", "b.json", "c.txt", "e"], "text"], done.stdout
+
+
+PROGRAMS = [
+    ("import yaml\nyaml.safe_load('a: [1, 2]')", {"a": [1, 2]}),
+    ("import yaml\nyaml.safe_dump({'b': 1})", "b: 1\n"),
+    ("from markdown_it import MarkdownIt\nMarkdownIt().render('# T')", "<h1>T</h1>\n"),
+    ("from dateutil import parser\nparser.parse('3 May 2024').date()", "2024-05-03"),
+    ("from dateutil.relativedelta import relativedelta\nimport datetime\ndatetime.date(2024, 1, 31) + relativedelta(months=1)",
+     "2024-02-29"),
+    ("import jinja2\njinja2.Template('a {{ b }}').render(b=1)", "a 1"),
+    ("from bs4 import BeautifulSoup\nBeautifulSoup('<p>x <b>y</b></p>', 'html.parser').b.text", "y"),
+    ("from tabulate import tabulate\ntabulate([[1, 2]], headers=['a', 'b'], tablefmt='pipe').splitlines()[0]", "|   a |   b |"),
+    ("import networkx as nx\nnx.shortest_path(nx.path_graph(4), 0, 3)", [0, 1, 2, 3]),
+    ("import frontmatter\nfrontmatter.loads('---\\na: 1\\n---\\nbody').metadata", {"a": 1}),
+    ("import attrs\n@attrs.define\nclass A:\n    x: int = 1\nA()", {"x": 1}),
+    ("import zoneinfo, datetime\nstr(datetime.datetime(2026, 7, 1, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin')).utcoffset())",
+     "2:00:00"),
+    ("import sqlite3\nc = sqlite3.connect(':memory:')\nc.execute('create table t(a)')\nc.execute('insert into t values(3)')\n"
+     "c.execute('select a from t').fetchall()", [[3]]),
+    ("import zlib, bz2, lzma\n[zlib.decompress(zlib.compress(b'a' * 100)), bz2.decompress(bz2.compress(b'a' * 100)), "
+     "lzma.decompress(lzma.compress(b'a' * 100, preset=0))] == [b'a' * 100] * 3", True),
+    ("import hashlib\n[hashlib.sha256(b'').hexdigest()[:6], hashlib.sha3_256(b'').hexdigest()[:6], "
+     "hashlib.blake2b(b'').hexdigest()[:6], hashlib.md5(b'').hexdigest()[:6]]", ["e3b0c4", "a7ffc6", "786a02", "d41d8c"]),
+    ("import xml.etree.ElementTree as e\ne.fromstring('<a><b>x</b></a>').find('b').text", "x"),
+    ("import csv, io\nlist(csv.DictReader(io.StringIO('a,b\\n1,2')))", [{"a": "1", "b": "2"}]),
+    ("import statistics, fractions\n[statistics.median([1, 3, 2]), fractions.Fraction(1, 3)]", [2, "1/3"]),
+    ("import math\n[math.log2(8), math.acosh(2) > 1.3, math.log10(1000)]", [3, True, 3]),
+    ("import tomllib\ntomllib.loads('a = 1')", {"a": 1}),
+    ("import unicodedata\nunicodedata.name('é')", "LATIN SMALL LETTER E WITH ACUTE"),
+    ("from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as e:\n    r = list(e.map(abs, [-1, 2]))\nr",
+     [1, 2]),
+    ("import tarfile, io, zipfile\nb = io.BytesIO()\nz = zipfile.ZipFile(b, 'w')\nz.writestr('a', 'x')\nz.namelist()", ["a"]),
+]
+
+
+@pytest.mark.parametrize("n", range(len(PROGRAMS)))
+def test_the_library_and_the_packages_work(run, n):
+    code, value = PROGRAMS[n]
+    assert result(run(code)) == value
+
+
+# ---- doors ------------------------------------------------------------------
+
+
+def test_the_command_line_runs_python(cloche, vault, tmp_path):
+    def ran(*args):
+        done = subprocess.run([cloche, "eval", "--vault", str(vault), *args], capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    file = tmp_path / "code.py"
+    file.write_text("len(notes.list(limit=2))\n")
+    assert ran(str(file))["result"] == 2
+    assert ran("--lang", "py", "-e", "sum(range(4))")["result"] == 6
+    assert ran("--lang", "python", "-e", "x.y")["errorDetails"]["name"] == "NameError"
+
+
+def test_the_record_has_the_code_by_its_hash(cloche, vault):
+    subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "py", "-e", "'in the record'"], check=True,
+                   capture_output=True)
+    told = subprocess.run([cloche, "audit", "--vault", str(vault), "--json"], capture_output=True, text=True)
+    assert "evaluate_note_code" in told.stdout
