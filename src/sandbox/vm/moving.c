@@ -84,7 +84,7 @@ static int32_t keep_back(struct socket *s, struct str bytes)
 {
     size_t most = PEEK_MAX - s->first.n;
     bytes.n = bytes.n < most ? bytes.n : most;
-    if (!s->first.n)
+    if (!s->first.at) /* it may be empty, and kept from the request before */
         buf_init(&s->first, PEEK_MAX);
     return buf_str(&s->first, bytes) ? (int32_t)bytes.n : VM_NET_GONE;
 }

@@ -170,6 +170,8 @@ void tasks_read(struct str text, void (*each)(void *arg, const struct task *t), 
 
 bool tasks_may(struct str text)
 {
+    if (!text.n)
+        return false;
     if (memmem(text.at, text.n, "] ", 2) || str_ends(text, "]") ||
         memmem(text.at, text.n, "]\n", 2) || memmem(text.at, text.n, "]\r", 2))
         return true;
