@@ -278,12 +278,15 @@ struct inode *inode_new(struct fuse *f, struct mount *m, const struct vfs_stat *
 
 bool inode_place(struct fuse *f, struct inode *n, struct inode *folder, struct str name)
 {
-    char *copy = folder ? strndup(name.at, name.n) : NULL;
+    char *copy = folder ? malloc(name.n + 1) : NULL;
     struct inode *before = n->parent;
     if (folder && !copy)
         return false;
-    if (folder)
+    if (folder) {
+        memcpy(copy, name.at, name.n);
+        copy[name.n] = '\0';
         folder->children++;
+    }
     free(n->name);
     n->name = copy;
     n->parent = folder;
