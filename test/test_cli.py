@@ -64,7 +64,7 @@ def test_eval_injects_the_context(cloche):
         (["eval", "-e", "1", "--memory", "257"], "256"),
         (["eval", "-e", "1", "--level", "zero", "--timeout", "3000"], "2000"),
         (["eval", "-e", "1", "--level", "boss"], "full, limited and zero"),
-        (["eval", "-e", "1", "--lang", "cobol"], "js and ts"),
+        (["eval", "-e", "1", "--lang", "cobol"], "js, ts and py"),
         (["eval", "-e", "1", "--context", "[1"], "--context"),
         (["eval", "-e", "1", "--context", '{"1x": 1}'], "identifier"),
         (["eval", "-e", "1", "--context", '{"notes": 1}'], "hide"),

@@ -80,7 +80,7 @@ def test_options_are_for_the_command(cloche):
     (["exec", "--timeout", "0", "--", "true"], b"--timeout"),
     (["exec", "--nope", "true"], b"--nope"),
     (["shell"], b"not a terminal"),
-    (["restart"], b"exec, shell"),
+    (["quux"], b"exec, shell"),
 ])
 def test_what_is_wrong_with_the_call_is_told(cloche, words, says):
     done = vm(cloche, *words)

@@ -42,6 +42,7 @@ static void live_send(struct machine_live *l, unsigned which, struct str bytes)
     }
     json_close(&w);
     l->offset[which] += bytes.n;
+    l->left -= 1;
     if (!data.failed && !coded.failed)
         client_log(l->call->who->client, CLIENT_INFO, "vm", buf_view(&data));
 }
@@ -58,17 +59,15 @@ static void flush(struct machine_live *l, unsigned which)
     waits->n = kept;
 }
 
-/* May one more message be sent? Fewer than the carrier lets pass. */
+/* May a message be sent? Those that are sent count, so that they are fewer than the carrier
+ * lets pass, also where both streams wait. */
 static bool allowance(struct machine_live *l)
 {
     uint64_t now_ns = os_mono_ns();
     double more = l->since_ns ? (double)(now_ns - l->since_ns) / 1e9 * RATE : BURST;
     l->since_ns = now_ns;
     l->left = l->left + more > BURST ? BURST : l->left + more;
-    if (l->left < 1)
-        return false;
-    l->left -= 1;
-    return true;
+    return l->left >= 1;
 }
 
 /* What comes too often waits, and is sent with what comes later. */

@@ -211,8 +211,8 @@ static const struct host_call rows[] = {
      .errors =
          "NotFound: no note has it. InvalidInput: new_tag is no tag. Conflict: a note "
          "changed meanwhile; nothing was written.",
-     .example = "const {notes: count} = await notes.renameTag({tag: 'todo', new_tag: "
-                "'task', dry_run: true})",
+     .example = "const trial = await notes.renameTag({tag: 'todo', new_tag: 'task', "
+                "dry_run: true})",
      .words = "tags retag rename replace label keyword merge"},
     {CALL(.name = "notes.batch", .writes = true, .slow = true),
      .signature = NOTES_BATCH_SIGNATURE,
