@@ -169,7 +169,7 @@ def test_an_option_is_taken_or_refused_by_name(option):
     try:
         vm.start()
     except ClocheError as error:
-        assert error.name in ("NotSupported", "PermissionDenied") and len(str(error)) > 20
+        assert error.name in ("NotFound", "NotSupported", "PermissionDenied") and len(str(error)) > 20
     else:
         vm.stop()
 

@@ -71,7 +71,7 @@ export interface MachineOptions {
   mac?: string;
   /** A network, as far as the policy allows it. Nothing is asked for where it is left out. */
   network?: boolean;
-  /** Folders of this computer by their place in the machine. */
+  /** Mounts of the policy ('/vault' is the vault), by their place in the machine. */
   mounts?: Record<string, string>;
   ramMB?: number;
   diskMB?: number;

@@ -181,7 +181,7 @@ export class AgentVM extends EventEmitter {
     try {
       const args = { ramMB, diskMB, cpuSeconds, ...(await this.#newer(cloche, signal)) };
       const { answer } = await cloche.call('vm_start', args, { signal }).catch((error) => {
-        throw error.name === 'NotFound' ? new ClocheError('ImageNotFound', error.message) : error;
+        throw error.name === 'NotFound' && !args.mounts ? new ClocheError('ImageNotFound', error.message) : error;
       });
       this.#machine = answer.machine;
       this.#cloche = cloche;
@@ -195,7 +195,7 @@ export class AgentVM extends EventEmitter {
   async #newer(cloche, signal) {
     const { mounts = {}, network, mac } = this.#options;
     const wanted = {};
-    if (Object.keys(mounts).length) wanted.mounts = mounts;
+    if (Object.keys(mounts).length) wanted.mounts = Object.entries(mounts).map(([at, mount]) => ({ mount, at }));
     if (network) wanted.network = true;
     if (mac !== undefined) wanted.mac = mac;
     if (!Object.keys(wanted).length) return wanted;

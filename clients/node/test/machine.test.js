@@ -263,7 +263,7 @@ for (const [name, value] of Object.entries({ mounts: { '/mnt/data': '/tmp' }, ma
     const vm = new AgentVM({ wasmPath: IMAGE, [name]: value });
     await vm.start().then(
       () => vm.stop(),
-      (error) => assert.ok(['NotSupported', 'PermissionDenied'].includes(error.name) && error.message.length > 20, error),
+      (error) => assert.ok(['NotFound', 'NotSupported', 'PermissionDenied'].includes(error.name) && error.message.length > 20, error),
     );
   });
 

@@ -106,7 +106,7 @@ class _State:
 
     def newer(self) -> Operation[Dict[str, Any]]:
         """Options that not every version of Cloche has: passed on where it has them, refused where not."""
-        mounts = {inside: os.fspath(path) for inside, path in self.mounts.items()}
+        mounts = [{"mount": os.fspath(mount), "at": at} for at, mount in self.mounts.items()]
         wanted: Dict[str, Any] = {"mounts": mounts or None, "network": self.network or None, "mac": self.mac}
         wanted = {name: value for name, value in wanted.items() if value is not None}
         if not wanted:
@@ -127,7 +127,7 @@ class _State:
         try:
             answer, _, _ = yield from ops.call("vm_start", args)
         except ClocheError as error:
-            raise ImageNotFound(str(error)) if error.name == "NotFound" else error from None
+            raise ImageNotFound(str(error)) if error.name == "NotFound" and not self.mounts else error from None
         self.handle = answer["machine"]
 
     def stop(self) -> Operation[None]:
