@@ -194,6 +194,6 @@ def test_bytes_pass_from_the_machine_through_a_tool_and_back(cloche, vault, tmp_
         got = guest(client, """
             seq 1000 | python3 -c 'import json, sys; print(json.dumps([int(l) for l in sys.stdin]))' |
                 cloche-guest -r tools.run jq args:='["add"]' stdin=@- | cat -A
-            echo '{' | cloche-guest -r tools.run jq stdin=@-; echo $?
+            echo '{' | cloche-guest -r tools.run jq args:='["."]' stdin=@-; echo $?
             """)
         assert got["stdout"] == "500500$\n1\n" and "exit code" in got["stderr"], got

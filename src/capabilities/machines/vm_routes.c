@@ -205,26 +205,6 @@ static const struct route rows[] = {
      .run = route_exec, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE | ROUTE_EVENTS,
      .body = "MachineCommand", .answer = "MachineResult",
      .parameters = MACHINE_PARAMETERS},
-    {ROUTE("DELETE", MACHINES "/{machine}"), .operation = "stopMachine",
-     .summary =
-         "Stops a Linux machine, with all that is in it; \"default\" is the one that "
-         "commands use by themselves",
-     TELLS("What runs in it ends, and its files are gone."), .run = route_stop_machine,
-     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .answer = "StoppedMachine",
-     .parameters = MACHINE_PARAMETERS},
-    {ROUTE("POST", MACHINES "/{machine}/ports"), .operation = "exposePort",
-     .summary =
-         "Exposes a port of a Linux machine on a loopback address of this computer",
-     TELLS("What listens at 0.0.0.0 in the machine at that port is at the url of the "
-           "answer, until the machine ends. The policy, or a person, has to allow it."),
-     .run = route_expose, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
-     .body = "PortOptions", .answer = "ExposedPort", .parameters = MACHINE_PARAMETERS},
-    {ROUTE("POST", MACHINES "/{machine}/fork"), .operation = "forkMachine",
-     .summary = "Copies a running Linux machine, in milliseconds",
-     TELLS("Both go on from here, and neither sees what the other writes. Commands that "
-           "run are ended in the copy."),
-     .run = route_fork, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
-     .body = "CopyOptions", .answer = "Machine", .parameters = MACHINE_PARAMETERS},
     {ROUTE("GET", MACHINES "/snapshots"), .operation = "listMachineSnapshots",
      .summary = "The caller's saved Linux machines",
      TELLS("Snapshots, and machines that are kept, as they were last frozen."),
@@ -248,6 +228,26 @@ static const struct route rows[] = {
            "under it and does not run."),
      .run = route_remove_snapshot, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
      .answer = "RemovedSnapshot", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("DELETE", MACHINES "/{machine}"), .operation = "stopMachine",
+     .summary =
+         "Stops a Linux machine, with all that is in it; \"default\" is the one that "
+         "commands use by themselves",
+     TELLS("What runs in it ends, and its files are gone."), .run = route_stop_machine,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .answer = "StoppedMachine",
+     .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/{machine}/ports"), .operation = "exposePort",
+     .summary =
+         "Exposes a port of a Linux machine on a loopback address of this computer",
+     TELLS("What listens at 0.0.0.0 in the machine at that port is at the url of the "
+           "answer, until the machine ends. The policy, or a person, has to allow it."),
+     .run = route_expose, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
+     .body = "PortOptions", .answer = "ExposedPort", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/{machine}/fork"), .operation = "forkMachine",
+     .summary = "Copies a running Linux machine, in milliseconds",
+     TELLS("Both go on from here, and neither sees what the other writes. Commands that "
+           "run are ended in the copy."),
+     .run = route_fork, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
+     .body = "CopyOptions", .answer = "Machine", .parameters = MACHINE_PARAMETERS},
     {ROUTE("DELETE", MACHINES "/{machine}/ports/{port}"), .operation = "closePort",
      .summary = "Exposes it no more",
      TELLS("Connections that are open stay until they end."), .run = route_unexpose,
