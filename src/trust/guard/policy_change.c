@@ -82,14 +82,14 @@ struct change {
     struct ward *ward;
     const char *name_of_key; /* as it was given: `key`, or something in it */
     const char *by;
-    bool in_vault;
-    int dir;
     const char *name; /* of the file, beneath `dir` */
     char *path;       /* of the file, for people */
     const struct key *key;
-    bool is_permission;       /* that of one name in it */
     struct str entry;         /* the name of an entry of KEY_OBJECTS; empty: all of it */
     const struct json *value; /* NULL: it is taken out */
+    int dir;
+    bool in_vault;
+    bool is_permission; /* that of one name in it */
 };
 
 /* The number of the key with permissions of which the path names one, by what that is for;
