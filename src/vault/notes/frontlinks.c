@@ -137,17 +137,3 @@ bool frontlinks_read(const struct frontmatter *f, struct arena *a,
     }
     return e->code == ERR_NONE;
 }
-
-/* May it stand in a plain scalar between brackets? */
-static bool is_plain(struct str t)
-{
-    for (size_t i = 0; i < t.n; i++)
-        if (strchr(",[]{}\"'`:#&*!|>%@\\", t.at[i]) || (unsigned char)t.at[i] < ' ')
-            return false;
-    return true;
-}
-
-void frontlinks_put(struct buf *out, char quote, struct str target)
-{
-    ymltext_put(out, quote, is_plain(target), target);
-}

@@ -16,7 +16,7 @@ struct frontlink {
     struct link link; /* LINK_WIKI, line 0; a byte always stands before its target */
     const char *at;   /* of the target in the YAML text as it stands there */
     size_t length;    /* bytes of it there, which may have escapes */
-    char quote;       /* '"', '\'', or ' ' where the scalar is plain */
+    char quote;       /* of the scalar, as ymltext.h has it */
 };
 
 /* Calls `each` for the links in the order in which they stand; none where the frontmatter is
@@ -28,6 +28,3 @@ bool frontlinks_read(const struct frontmatter *f, struct arena *a,
 
 /* May there be one? Quick, and never wrong where it says no. */
 bool frontlinks_may(const struct frontmatter *f);
-
-/* Appends the target as it is written in such a scalar. */
-void frontlinks_put(struct buf *out, char quote, struct str target);

@@ -5,6 +5,7 @@
 #include "notes/frontlinks.h"
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
+#include "notes/ymltext.h"
 #include "json/json.h"
 
 #define NAMES_BYTES ((size_t)512 << 20)
@@ -350,7 +351,7 @@ static void put_replaced(const struct linktext *t, size_t from, size_t to,
             continue;
         buf_put(out, t->bytes.at + from, s->at - from);
         if (s->quote)
-            frontlinks_put(out, s->quote, s->target);
+            ymltext_put(out, s->quote, s->target);
         else
             buf_str(out, s->target);
         from = s->at + s->length;

@@ -24,7 +24,7 @@ struct linkslot {
     uint32_t name;                  /* among the set's names; LINKSLOT_NONE: not kept */
     uint32_t number; /* of its row in the index; LINKSLOT_NONE: it has none */
     uint8_t kind;    /* enum link_kind */
-    char quote;      /* of a link in the frontmatter: see frontlinks.h; else '\0' */
+    char quote;      /* of a link in the frontmatter: see ymltext.h; else '\0' */
     bool image, subnote, replaced;
 };
 

@@ -54,16 +54,8 @@ static bool add_path(struct retag *r, struct str path, struct err *e)
 {
     if (r->count && str_is(path, r->paths[r->count - 1]))
         return true;
-    if (r->count == r->capacity) {
-        size_t more = r->capacity ? 2 * r->capacity : 64;
-        const char **grown = arena_get(r->arena, more * sizeof *grown, e);
-        if (!grown)
-            return false;
-        if (r->count)
-            memcpy(grown, r->paths, r->count * sizeof *grown);
-        r->paths = grown;
-        r->capacity = more;
-    }
+    if (!array_fit(r->paths, r->capacity, r->count, e))
+        return false;
     r->paths[r->count] = arena_copy(r->arena, path.at, path.n, e);
     return r->paths[r->count++] != NULL;
 }
@@ -175,17 +167,6 @@ static bool is_tagged(const struct retag *r, const struct note *n, struct arena 
     return tags != NULL;
 }
 
-/* May it stand in YAML without quotes, and be a text? */
-static bool is_plain_tag(struct str tag)
-{
-    static const char *const words[] = {"null", "true", "false", "yes",
-                                        "no",   "on",   "off"};
-    for (size_t i = 0; i < LENGTH(words); i++)
-        if (str_same(tag, str_of(words[i])))
-            return false;
-    return char_is_letter(tag.at[0]) || (unsigned char)tag.at[0] >= 0x80;
-}
-
 static void put_retagged(const struct spots *s, struct buf *out)
 {
     size_t done = 0;
@@ -193,7 +174,7 @@ static void put_retagged(const struct spots *s, struct buf *out)
     for (size_t i = 0; i < s->count; i++) {
         buf_put(out, s->bytes.at + done, s->all[i].at - done);
         if (s->all[i].quote)
-            ymltext_put(out, s->all[i].quote, is_plain_tag(fresh), fresh);
+            ymltext_put(out, s->all[i].quote, fresh);
         else
             buf_str(out, fresh);
         done = s->all[i].at + s->all[i].length;
@@ -316,5 +297,6 @@ bool notes_rename_tag(struct vault *v, const struct json *options,
     struct retag r = {.arena = a, .key = buf_of(FOLD_KEY_MAX)};
     bool ok = write_perform_in(v, &operation, options, &r, out, e);
     buf_done(&r.key);
+    free(r.paths);
     return ok;
 }

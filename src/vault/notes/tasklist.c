@@ -1,15 +1,12 @@
 /* notes.tasks: tasks of all notes, by their state, date, note and words. */
 #include <stdio.h>
 
-#include "notes/aliases.h"
 #include "notes/find.h"
 #include "notes/index.h"
-#include "notes/name.h"
 #include "notes/notes.api.h"
 #include "notes/tasks.h"
 
 struct tasking {
-    struct vault *v;
     struct str status, type, folder, tag, query, before, after;
     int64_t limit;
     struct buf rows;
@@ -144,7 +141,7 @@ static bool list_tasks(struct db *db, void *arg, struct err *e)
 bool notes_tasks(struct vault *v, const struct json *options, struct json_writer *out,
                  struct err *e)
 {
-    struct tasking t = {.v = v, .rows = buf_of(FIND_ANSWER_MAX)};
+    struct tasking t = {.rows = buf_of(FIND_ANSWER_MAX)};
     bool ok = read_tasking(options, &t, e) && index_use(v, list_tasks, &t, e) &&
               buf_check(&t.rows, "the tasks", e);
     if (ok)

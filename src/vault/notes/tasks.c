@@ -168,15 +168,28 @@ void tasks_read(struct str text, void (*each)(void *arg, const struct task *t), 
         blocks_scan(text, task_in, &f);
 }
 
+/* Is there, behind what may stand before an item's text, a mark or a word? */
+static bool line_may(struct str line)
+{
+    size_t i = 0;
+    while (i < line.n && strchr(" \t>-*+0123456789.)", line.at[i]))
+        i++;
+    if (!i || i == line.n)
+        return false;
+    struct task t = {0};
+    struct str rest = str_trim((struct str){line.at + i, line.n - i});
+    return read_mark(rest, &t) || read_word(rest, &t);
+}
+
 bool tasks_may(struct str text)
 {
-    if (!text.n)
-        return false;
-    if (memmem(text.at, text.n, "] ", 2) || str_ends(text, "]") ||
-        memmem(text.at, text.n, "]\n", 2) || memmem(text.at, text.n, "]\r", 2))
-        return true;
-    for (size_t i = 0; i < LENGTH(words); i++)
-        if (memmem(text.at, text.n, words[i].word, strlen(words[i].word)))
+    while (text.n) {
+        const char *end = memchr(text.at, '\n', text.n);
+        struct str line = {text.at, end ? (size_t)(end - text.at) : text.n};
+        if (line_may(line))
             return true;
+        size_t step = line.n + (end != NULL);
+        text = (struct str){text.at + step, text.n - step};
+    }
     return false;
 }

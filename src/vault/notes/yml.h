@@ -51,3 +51,5 @@ void yml_put_pair(struct buf *out, size_t column, const char *eol, struct str ke
 /* The same for a string. */
 void yml_put_string(struct buf *out, size_t column, const char *eol, const char *key,
                     struct str value);
+/* May the text stand as a value without quotes? */
+bool yml_is_plain(struct str text);

@@ -1,5 +1,7 @@
 #include "notes/ymltext.h"
 
+#include "notes/yml.h"
+
 /* May a scalar begin at `i`, so that a quote there opens one? */
 static bool heads_scalar(struct str y, size_t i)
 {
@@ -37,9 +39,9 @@ bool ymltext_next(struct ymltext *y)
     return y->at < y->text.n;
 }
 
-void ymltext_put(struct buf *out, char quote, bool plain, struct str name)
+void ymltext_put(struct buf *out, char quote, struct str name)
 {
-    bool add = quote == YMLTEXT_PLAIN && !plain;
+    bool add = quote == YMLTEXT_PLAIN && !yml_is_plain(name);
     if (add)
         buf_char(out, quote = '"');
     for (size_t i = 0; i < name.n; i++) {

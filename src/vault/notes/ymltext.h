@@ -17,6 +17,5 @@ struct ymltext {
 /* To the next byte: an escape or a comment is passed over as a whole. false: the text ends. */
 bool ymltext_next(struct ymltext *y);
 
-/* Appends a name as it is written in such a scalar; `plain`: it needs no quotes of its own
- * where none are. */
-void ymltext_put(struct buf *out, char quote, bool plain, struct str name);
+/* Appends a name as it is written in such a scalar, where none is in quotes if it needs them. */
+void ymltext_put(struct buf *out, char quote, struct str name);

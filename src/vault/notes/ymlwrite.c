@@ -38,7 +38,7 @@ static bool yml_is_date(struct str s)
     return true;
 }
 
-static bool can_be_plain(struct str s)
+bool yml_is_plain(struct str s)
 {
     if (yml_is_date(s))
         return true;
@@ -82,7 +82,7 @@ static void put_quoted(struct buf *out, struct str s)
 
 static void yml_put_text(struct buf *out, struct str s)
 {
-    if (can_be_plain(s))
+    if (yml_is_plain(s))
         buf_str(out, s);
     else
         put_quoted(out, s);
