@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from compare import case
 
 OLD = "".join(f"line {i}\n" for i in range(20))
@@ -51,6 +53,13 @@ CONTEXT = """*** old\t2024-01-01
   c
 """
 
+
+def without_reason(result):
+    """Debian's patch 2.8-2+deb13u1 says why a name is left alone; 2.8 itself does not."""
+    said = result.stdout.splitlines(keepends=True)
+    return replace(result, stdout=b"".join(x for x in said if not x.startswith(b"Ignoring ")))
+
+
 CASES = {
     "patch": [
         case("old", stdin=DIFF, files={"old": OLD}),
@@ -77,6 +86,7 @@ CASES = {
         case("--verbose", "old", stdin=DIFF, files={"old": OLD}),
         case("-l", "old", stdin=DIFF, files={"old": OLD.replace("line 4", "line   4")}),
         case("-p1", stdin=GIT, files={}),
-        case("-p0", stdin=DIFF.replace("old", "../outside").replace("new", "../outside"), files={"old": OLD}),
+        case("-d", "dir", "-p0", stdin=DIFF.replace("old", "../outside").replace("new", "../outside"),
+             files={"dir/old": OLD, "outside": OLD}, normal=without_reason),
     ],
 }

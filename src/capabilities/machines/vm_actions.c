@@ -81,7 +81,7 @@ static const struct action_row rows[] = {
     {SHOWN(.name = "vm_exec", .title = "Run in Linux",
            .description =
                "Run a command in a Linux machine (Debian: bash, python3, git), "
-               "ready at once. Shell and files stay. No notes; network: true if allowed.",
+               "ready at once. Shell and files stay. network: true if allowed.",
            VM_EXEC_SCHEMAS, .destructive = true),
      .run = action_vm_exec, .refused = action_vm_exec_refused, .shorten = streams_shorten,
      .checked = vm_checked, .needs = "vm.exec", .scope = SCOPE_EVALUATE},
