@@ -144,9 +144,8 @@ static bool action_find_tools(const struct action_call *c, struct answer *out,
 
 static const struct action_row rows[] = {
     {SHOWN(.name = "find_tools", .title = "Find tools",
-           .description =
-               "Find command-line tools (jq, ripgrep, pdftotext ...) and "
-               "rarer actions, and how to call each.",
+           .description = "Find command-line tools (jq, ripgrep, pdftotext ...) and "
+                          "rarer actions, and how to call each.",
            FIND_TOOLS_SCHEMAS, .read_only = true, .idempotent = true),
      .run = action_find_tools, .finds = true, .checked = FIND_TOOLS_CHECKED,
      .scope = SCOPE_EVALUATE},
