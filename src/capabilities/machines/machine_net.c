@@ -417,13 +417,15 @@ static void proxy_tell(void *arg, const struct egress_hop *hop)
     struct machine_net *n = arg;
     struct vm_flow f = {.name = hop->host,
                         .port = (uint16_t)hop->port,
-                        .end = hop->outcome == ERR_NONE     ? VM_FLOW_ENDED
-                               : hop->outcome == ERR_DENIED ? VM_FLOW_REFUSED
-                               : hop->outcome == ERR_LIMIT  ? VM_FLOW_LIMIT
-                                                            : VM_FLOW_FAILED,
-                        .began_ns = os_mono_ns(),
+                        .end = hop->outcome == ERR_NONE        ? VM_FLOW_ENDED
+                               : hop->outcome == ERR_DENIED    ? VM_FLOW_REFUSED
+                               : hop->outcome == ERR_LIMIT     ? VM_FLOW_LIMIT
+                               : hop->outcome == ERR_CANCELLED ? VM_FLOW_RESET
+                                                               : VM_FLOW_FAILED,
+                        .began_ns = hop->began_ns,
                         .sent_bytes = hop->sent_bytes,
                         .received_bytes = hop->received_bytes};
+    (void)snprintf(f.why, sizeof f.why, "%s", hop->why ? hop->why : "");
     pthread_mutex_lock(&n->lock);
     write_mark(n, f.mark);
     pthread_mutex_unlock(&n->lock);
