@@ -189,24 +189,6 @@ struct egress_trip *egress_begin(struct egress *g, const struct egress_request *
 bool egress_look(struct egress_trip *t);
 /* As egress_fetch(), and frees it. One that is not over is called off. */
 bool egress_end(struct egress_trip *t, struct err *e);
-/* Who takes an answer as it comes. */
-struct egress_sink {
-    int fd; /* a socket that all is sent to; a hang-up there calls the request off */
-    /* Append to `out` what is to be sent: of an answer's beginning, which has no body yet, and of
-     * some bytes of its body. Nothing is called for redirects that are followed. */
-    void (*head)(void *arg, const struct egress_response *r, struct buf *out);
-    void (*body)(void *arg, struct str bytes, struct buf *out);
-    /* Asked each second while the answer comes: the rules as they are now, which the stream frees.
-     * What they do not allow any more ends, as does one that gets NULL and *why. May be NULL. */
-    struct egress_rules *(*rules)(void *arg, struct err *why);
-    void *arg;
-};
-/* As egress_fetch(), but the body is passed on while it comes, as fast as it is taken, of any length;
- * the times of a fetch hold until it begins. *begun: something was sent, so a failure is for the
- * receiver to see by what is missing. ERR_CANCELLED: it takes no more. */
-bool egress_stream(struct egress *g, const struct egress_request *q,
-                   const struct egress_sink *sink, struct egress_response *out,
-                   bool *begun, struct err *e);
 /* Ends the fetch of this id, or the one that will come with it. */
 void egress_abort(struct egress *g, uint32_t id);
 
@@ -216,7 +198,7 @@ void egress_abort(struct egress *g, uint32_t id);
  * made as a fetch, in whose headers {{secret:NAME}} works. It goes over https where a rule names
  * the server so, else over http. A connection has requests one after the other, of egress_options'
  * sizes, and ends after 15 s without one; CONNECT is refused. Answers are passed on as they come, of
- * any length (egress_stream): one that breaks off ends the connection before its end. To HTTP/1.0
+ * any length: one that breaks off ends the connection before its end. To HTTP/1.0
  * they are sent when they are whole. Threads: safe. */
 struct egress_proxy;
 struct egress_proxy_client {

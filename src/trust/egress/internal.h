@@ -231,6 +231,24 @@ bool hop_outcome(struct hop *h, struct err *e);
 
 /* ---- a stream ----------------------------------------------------------- */
 
+/* Who takes an answer as it comes. */
+struct egress_sink {
+    int fd; /* a socket that all is sent to; a hang-up there calls the request off */
+    /* Append to `out` what is to be sent: of an answer's beginning, which has no body yet, and of
+     * some bytes of its body. Nothing is called for redirects that are followed. */
+    void (*head)(void *arg, const struct egress_response *r, struct buf *out);
+    void (*body)(void *arg, struct str bytes, struct buf *out);
+    /* Asked each second while the answer comes: the rules as they are now, which the stream frees.
+     * What they do not allow any more ends, as does one that gets NULL and *why. May be NULL. */
+    struct egress_rules *(*rules)(void *arg, struct err *why);
+    void *arg;
+};
+/* As egress_fetch(), but the body is passed on while it comes, as fast as it is taken, of any length;
+ * the times of a fetch hold until it begins. *begun: something was sent, so a failure is for the
+ * receiver to see by what is missing. ERR_CANCELLED: it takes no more. */
+bool egress_stream(struct egress *g, const struct egress_request *q,
+                   const struct egress_sink *sink, struct egress_response *out,
+                   bool *begun, struct err *e);
 /* What an answer is passed on by while it comes. Threads: one. */
 struct stream;
 struct stream *stream_new(const struct egress_sink *sink); /* `sink` outlives it */
