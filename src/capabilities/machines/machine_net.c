@@ -211,6 +211,8 @@ static void put_flow(const struct vm_flow *f, struct json_writer *w)
             json_pair_cstr(w, "address", address);
         if (f->port)
             json_pair_int(w, "port", f->port);
+        if (f->upgraded)
+            json_pair_bool(w, "upgraded", true);
         json_pair_int(w, "sent_bytes", (int64_t)f->sent_bytes);
         json_pair_int(w, "received_bytes", (int64_t)f->received_bytes);
         json_pair_number(w, "ms", (double)(os_mono_ns() - f->began_ns) / 1e6);

@@ -682,6 +682,86 @@ static void each_request_has_to_name_its_server(void **state)
     }
 }
 
+#define UPGRADE_ONE \
+    "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\nab"
+
+/* A connection whose first request asks for another protocol; the other end of it. */
+static int ask_upgrade(struct place *p)
+{
+    char heard[200];
+    open_place(p);
+    p->asked.speaks = VM_SPEAKS_HTTP;
+    assert_int_equal(connect_to(p, 0, HOST_ADDRESS, p->port), 0);
+    int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(p, 0, VM_NET_OPENED);
+    /* What comes behind it at once is not taken yet. */
+    assert_int_equal(send_text(p, UPGRADE_ONE "\x81\x01x"), strlen(UPGRADE_ONE));
+    assert_int_equal(send_text(p, "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n"), 0);
+    assert_int_equal(recv(fd, heard, sizeof heard, MSG_DONTWAIT), strlen(UPGRADE_ONE));
+    return fd;
+}
+
+static void server_says(struct place *p, int fd, const char *text)
+{
+    char bytes[200];
+    assert_int_equal(send(fd, text, strlen(text), 0), strlen(text));
+    for (size_t at = 0; at < strlen(text);) {
+        int32_t n = receive(p, 0, bytes + at, sizeof bytes - (uint32_t)at);
+        assert_true(n > 0 || n == VM_NET_NONE);
+        at += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void behind_a_101_another_protocol_passes(void **state)
+{
+    (void)state;
+    static const char other[] = "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n";
+    struct place p;
+    char heard[100];
+    int fd = ask_upgrade(&p);
+    server_says(&p, fd, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_int_equal(send_text(&p, other), 0);
+    server_says(&p, fd, "HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x01y");
+    await_event(&p, 0, VM_NET_WRITABLE);
+    assert_int_equal(send_text(&p, "\x81\x01x"), 3);
+    assert_int_equal(send_text(&p, other), strlen(other));
+    assert_int_equal(recv(fd, heard, 3 + strlen(other), MSG_WAITALL), 3 + strlen(other));
+    assert_memory_equal(heard, "\x81\x01x", 3);
+    assert_true(network_end(p.network, 0, false, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_ENDED);
+    assert_true(p.asked.flow.upgraded);
+    close(fd);
+    close_place(&p);
+}
+
+static void without_a_101_requests_are_checked_as_before(void **state)
+{
+    (void)state;
+    static const char *const last[] = {
+        "\x81\x01x\r\n", "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: websocket\r\n\r\n"};
+    static const char *const answers[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 426 Upgrade Required\r\nX: HTTP/1.1 101 \r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\nHTTP/1.1 101 Yes\r\n\r\n1234"};
+    for (size_t i = 0; i < LENGTH(last) * LENGTH(answers); i++) {
+        struct place p;
+        char heard[100];
+        int fd = ask_upgrade(&p);
+        server_says(&p, fd, answers[i / LENGTH(last)]);
+        await_event(&p, 0, VM_NET_WRITABLE);
+        assert_int_equal(send_text(&p, GET_ONE), strlen(GET_ONE));
+        assert_int_equal(recv(fd, heard, sizeof heard, 0), strlen(GET_ONE));
+        assert_int_equal(send_text(&p, last[i % LENGTH(last)]), VM_NET_GONE);
+        assert_true(network_end(p.network, 0, true, &p.e));
+        assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+        assert_false(p.asked.flow.upgraded);
+        assert_true(recv(fd, heard, sizeof heard, 0) <= 0);
+        close(fd);
+        close_place(&p);
+    }
+}
+
 static void who_ends_before_a_name_is_cut(void **state)
 {
     (void)state;
@@ -964,6 +1044,8 @@ int main(void)
         cmocka_unit_test(a_server_of_another_name_hears_nothing),
         cmocka_unit_test(a_server_name_of_tls_is_heard_however_it_is_cut),
         cmocka_unit_test(each_request_has_to_name_its_server),
+        cmocka_unit_test(behind_a_101_another_protocol_passes),
+        cmocka_unit_test(without_a_101_requests_are_checked_as_before),
         cmocka_unit_test(who_ends_before_a_name_is_cut),
         cmocka_unit_test(machines_of_a_payer_share_what_they_may),
         cmocka_unit_test(who_connects_to_an_exposed_port_is_told_to_the_machine),

@@ -110,6 +110,7 @@ enum vm_flow_end {
 struct vm_flow {
     enum vm_net_kind kind;
     bool inbound;     /* to the machine's `port`, from `address` */
+    bool upgraded;    /* from HTTP to another protocol (101) */
     const char *name; /* "": none led there */
     uint8_t address[16];
     uint16_t port;
