@@ -916,7 +916,8 @@ static void ports_are_exposed_on_loopback_once_and_within_limits(void **state)
 {
     (void)state;
     struct place p;
-    static const char *const strangers[] = {"0.0.0.0", "192.168.1.1", "::1", "localhost"};
+    static const char *const strangers[] = {"0.0.0.0", "192.168.1.1", "::1",
+                                            "localhost."};
     open_place(&p);
     for (size_t i = 0; i < LENGTH(strangers); i++) {
         struct vm_port port = {.port = 80};
@@ -942,6 +943,65 @@ static void ports_are_exposed_on_loopback_once_and_within_limits(void **state)
     assert_false(network_unexpose(p.network, 1));
     assert_int_equal(visit(&port), -1);
     assert_true(network_expose(p.network, &(struct vm_port){.port = 99}, &p.e));
+    close_place(&p);
+}
+
+static int listener_at(int family, uint16_t port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                            .sin_port = htons(port)};
+    struct sockaddr_in6 a6 = {.sin6_family = AF_INET6,
+                              .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                              .sin6_port = htons(port)};
+    bool v6 = family == AF_INET6;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, v6 ? (struct sockaddr *)&a6 : (struct sockaddr *)&a,
+             v6 ? sizeof a6 : sizeof a) == 0 &&
+        listen(fd, 1) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* Both addresses, or neither; where there is no IPv6, the one. */
+static void localhost_is_both_of_its_addresses(void **state)
+{
+    (void)state;
+    struct place p;
+    struct err e = {0};
+    open_place(&p);
+    struct vm_port port = {.port = 1, .address = "localhost"};
+    assert_true(network_expose(p.network, &port, &p.e));
+    bool v6 = listener_at(AF_INET6, port.host_port) < 0;
+    struct sockaddr_in6 a6 = {.sin6_family = AF_INET6,
+                              .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                              .sin6_port = htons(port.host_port)};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || !(ways_here() & LAN_WAY_V6))
+        v6 = false;
+    else {
+        struct vm_net_event at[4];
+        assert_true(v6);
+        assert_int_equal(connect(fd, (struct sockaddr *)&a6, sizeof a6), 0);
+        assert_int_equal(network_events(p.network, at, 4), 1);
+        assert_true(at[0].events & VM_NET_ACCEPTED);
+        assert_true(network_end(p.network, at[0].id, false, &p.e));
+        (void)close(fd);
+    }
+    assert_true(network_unexpose(p.network, 1));
+    fd = listener_at(AF_INET, port.host_port);
+    assert_true(fd >= 0); /* both are free again */
+    (void)close(fd);
+    fd = v6 ? listener_at(AF_INET6, port.host_port) : -1;
+    assert_false(v6 && network_expose(p.network, &port, &e));
+    assert_int_equal(e.code, v6 ? ERR_BUSY : ERR_NONE);
+    int other = listener_at(AF_INET, port.host_port);
+    assert_true(other >= 0); /* the other one is not listened on either */
+    (void)close(other);
+    if (v6)
+        (void)close(fd);
     close_place(&p);
 }
 
@@ -1051,6 +1111,7 @@ int main(void)
         cmocka_unit_test(who_connects_to_an_exposed_port_is_told_to_the_machine),
         cmocka_unit_test(who_may_not_be_let_in_is_reset),
         cmocka_unit_test(ports_are_exposed_on_loopback_once_and_within_limits),
+        cmocka_unit_test(localhost_is_both_of_its_addresses),
         cmocka_unit_test(an_emulator_that_breaks_rules_is_found_out),
         cmocka_unit_test(an_echo_goes_where_the_kernel_lets_it),
     };

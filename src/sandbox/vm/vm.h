@@ -156,9 +156,10 @@ struct vm_network {
 #define VM_PORT_ADDRESS 16u
 /* A port of a machine, exposed at a loopback address of this computer. */
 struct vm_port {
-    uint16_t port;                 /* the machine's */
-    uint16_t host_port;            /* 0: one that is free */
-    char address[VM_PORT_ADDRESS]; /* "": one that this machine alone uses */
+    uint16_t port;      /* the machine's */
+    uint16_t host_port; /* 0: one that is free */
+    /* "": one that this machine alone uses; "localhost": 127.0.0.1, and ::1 if there is IPv6 */
+    char address[VM_PORT_ADDRESS];
 };
 
 /* The settings of a new machine. Zero means the default. */
