@@ -539,6 +539,24 @@ static void what_nothing_goes_through_is_ended(void **state)
     close_place(&p);
 }
 
+static void of_udp_silence_has_its_own_measure(void **state)
+{
+    (void)state;
+    struct place p;
+    char byte;
+    open_place(&p);
+    p.rules.idle_udp_ns = 1000000;
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_int_equal(connect_by(&p, 1, VM_NET_UDP, HOST_ADDRESS, p.port), 0);
+    await_event(&p, 1, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 1, &byte, 1), VM_NET_GONE);
+    assert_true(network_end(p.network, 1, true, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_IDLE);
+    assert_int_equal(receive(&p, 0, &byte, 1), VM_NET_NONE); /* TCP stays */
+    close_place(&p);
+}
+
 static int32_t send_text(struct place *p, const char *text)
 {
     int32_t sent = 0;
@@ -1100,6 +1118,7 @@ int main(void)
         cmocka_unit_test(a_rate_holds_both_ways),
         cmocka_unit_test(what_the_rules_do_not_allow_any_more_is_cut),
         cmocka_unit_test(what_nothing_goes_through_is_ended),
+        cmocka_unit_test(of_udp_silence_has_its_own_measure),
         cmocka_unit_test(nothing_is_said_to_a_server_before_it_is_named),
         cmocka_unit_test(a_server_of_another_name_hears_nothing),
         cmocka_unit_test(a_server_name_of_tls_is_heard_however_it_is_cut),

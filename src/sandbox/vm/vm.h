@@ -145,11 +145,12 @@ struct vm_network {
     _Atomic unsigned connections_max; /* open */
     _Atomic uint64_t bytes_max;       /* both ways, within 24 hours */
     /* Of this machine. */
-    _Atomic uint64_t rate_max; /* bytes a second, both ways; 0: no limit */
-    unsigned per_second;       /* connections begun in a second */
-    uint64_t
-        idle_ns; /* of TCP without a byte, until it is ended; 0: an hour. UDP: a minute */
-    uint8_t mac[6]; /* zeros: 02:00:00:00:00:01 */
+    _Atomic uint64_t rate_max;   /* bytes a second, both ways; 0: no limit */
+    _Atomic unsigned per_second; /* connections begun in a second */
+    _Atomic uint64_t idle_ns; /* of TCP without a byte, until it is ended; 0: an hour */
+    _Atomic uint64_t
+        idle_udp_ns; /* the same of UDP and echoes; 0: a minute, and at most that */
+    uint8_t mac[6];  /* zeros: 02:00:00:00:00:01 */
 };
 
 #define VM_PORTS_MAX 8u /* exposed, of a machine */

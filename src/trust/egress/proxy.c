@@ -16,7 +16,9 @@
 #define CLIENT_MAX 32u   /* of one machine */
 #define ANSWER_MAX ((size_t)10 << 20)
 #define READ_S 60 /* for what belongs to a request */
-#define KEEP_S 15 /* for another request */
+#define SILENCE_MS \
+    ((uint64_t)86400000) /* whoever has the other end may be less patient */
+#define KEEP_S 15        /* for another request */
 #define LINGER_S 5
 #define LINGER_MAX ((size_t)64 << 20)
 #define MAKE_ROOM_NS ((uint64_t)200000000)
@@ -181,6 +183,7 @@ static bool proxy_fetch(struct proxied *x, struct egress_response *r, struct err
         egress_open(&(struct egress_options){.rules = rules,
                                              .own_port = x->client.own_port,
                                              .cancel = &x->in->cancel,
+                                             .silence_ms = SILENCE_MS,
                                              .tell = x->client.tell,
                                              .tell_arg = x->client.arg});
     struct err why = {0};
