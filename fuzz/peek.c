@@ -1,6 +1,7 @@
 /* What a machine says on a connection, as it comes, a byte after another. The input: a byte, odd for
  * TLS and even for HTTP, then they. A name that is found is a text with an end; of HTTP all parts
- * are read one behind the other, and none is read beyond its end. */
+ * are read one behind the other, and none is read beyond its end; the same bytes as an answer say the
+ * same whatever pieces they come in. */
 #include "driver.h"
 #include "vm/follow.h"
 
@@ -51,12 +52,27 @@ static void requests(struct str left)
     }
 }
 
+/* Of a request that asks for another protocol. */
+static void answers(struct str all)
+{
+    struct follow one = {.asks = true}, other = {.asks = true};
+    enum peek found = PEEK_MORE, whole = follow_answer(&one, all);
+    for (size_t i = 0; i < all.n && found == PEEK_MORE; i++)
+        found = follow_answer(&other, (struct str){all.at + i, 1});
+    holds(found == whole);
+    holds(one.asks == (found == PEEK_MORE) && other.asks == one.asks);
+    if (found == PEEK_FOUND)
+        holds(memmem(all.at, all.n, "HTTP/1.1 101", 12) != NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char name[PEEK_NAME];
     enum peek found = PEEK_MORE;
     size_t most = size ? size - 1 : 0;
     most = most < PEEK_MAX ? most : PEEK_MAX;
+    if (size && !(data[0] & 1))
+        answers((struct str){(const char *)data + 1, most});
     if (size && !(data[0] & 1))
         requests((struct str){(const char *)data + 1, most});
     for (size_t n = 1; size && data[0] & 1 && n <= most && found == PEEK_MORE; n++) {

@@ -137,7 +137,7 @@ build/vm/Image: $(addprefix guest/vm/image/,kernel kernel.config) deps/debian-ke
 	@echo "  linux $@"
 	@mkdir -p $(@D)
 	@dev/kept $@ $(filter-out %/kept %.ok,$^) -- guest/vm/image/kernel $@
-build/vm/root.erofs: $(addprefix guest/vm/image/,root debian.py libraries.py pip_copy.py excluded.conf rare.hints) guest/abi/plan.h build/guest/vm-init build/guest/cloche-guest \
+build/vm/root.erofs: $(addprefix guest/vm/image/,root debian.py libraries.py pip_copy.py pip excluded.conf rare.hints) guest/abi/plan.h build/guest/vm-init build/guest/cloche-guest \
                      deps/debian-root.txt dev/kept $(DEPS)/vm.ok
 	@echo "  root  $@"
 	@mkdir -p $(@D)

@@ -109,6 +109,31 @@ def test_a_command_that_asks_for_a_network_is_told_how_it_gets_one(cloche, comma
     assert option in host.split("|") and "--network" in line
 
 
+@pytest.mark.parametrize("words, first", [
+    ("install requests", "pip: the network is off"), ("install -q Requests[socks]==2.0 idna", "pip: the network is off"),
+    ("download -q requests", "pip: the network is off"),
+    # All that may not need pypi.org is pip's own.
+    ("install pip", "Requirement already satisfied: pip"), ("install --no-index requests", "ERROR: Could not find"),
+    ("install ./requests", "ERROR: Invalid requirement|ERROR: File|ERROR: requests|WARNING: Requirement"),
+    ("--version", "pip 2"), ("nonsense", "ERROR: unknown command"),
+], ids=["install", "install-version", "download", "installed", "no-index", "path", "version", "unknown"])
+def test_pip_says_at_once_that_the_network_is_off(cloche, words, first):
+    done = subprocess.run([cloche, "vm", "exec", f"pip {words} 2>&1"], capture_output=True, timeout=240, text=True)
+    lines = done.stdout.splitlines()
+    assert re.match(first, lines[0]), done.stdout
+    if "network is off" in first:
+        assert len(lines) == 1 and done.returncode == 1
+        assert "cloche policy set network.hosts pypi.org" in lines[0] and "--allow-host pypi.org" in lines[0]
+
+
+def test_where_else_pip_may_look_is_its_own_business(cloche):
+    for before in ("PIP_INDEX_URL=http://x.test/simple", "https_proxy=http://192.168.127.1:3128",
+                   "PYTHONPATH=/tmp", "mkdir -p ~/.config/pip && touch ~/.config/pip/pip.conf;"):
+        done = subprocess.run([cloche, "vm", "exec", f"{before} pip install --retries 0 requests"], capture_output=True,
+                              timeout=240, text=True)
+        assert "pip: the network is off" not in done.stderr and "No matching distribution" in done.stderr, before
+
+
 def test_a_refused_port_is_told_with_the_option_that_allows_it(cloche, server):
     """Both without a network and with another one; and the option that it names is enough."""
     script = f"exec 3<>/dev/tcp/host.cloche.internal/{server.port} && echo reached"

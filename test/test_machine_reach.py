@@ -110,6 +110,14 @@ def test_a_change_of_the_policy_holds_at_once(cloche, vault, tmp_path, server):
     assert [r["result"] for r in events(cloche, vault)][:1] == ["denied"]
 
 
+def test_so_many_connections_begin_in_a_second_as_the_policy_says(cloche, vault, tmp_path, server):
+    policy_in(tmp_path, policy_of(server, "always", newConnections=1))
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        said = vm(agent, network=True, command=f"for i in $(seq 30); do : 3<>/dev/tcp/{HOST}/{server.port}; done")
+        assert "1 connections were begun within a second" in str(said["networkRefused"])
+        assert "vm.newConnections" in str(said["networkRefused"])
+
+
 def test_a_vaults_policy_takes_it_away(cloche, vault, tmp_path, server):
     policy_in(tmp_path, policy_of(server, "always"))
     (vault / ".cloche").mkdir(exist_ok=True)

@@ -19,7 +19,8 @@ struct vm_policy {
     uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms,
         idle_minutes;
     enum permission network[2], expose[2], calls[2]; /* as `permission` */
-    uint32_t network_mb, network_kbps, connections;
+    uint32_t network_mb, network_kbps, connections, new_connections;
+    uint32_t tcp_idle_minutes, udp_idle_seconds;
     uint32_t snapshots, snapshot_mb;
 };
 extern const struct policy_group machines_policy;

@@ -15,9 +15,9 @@
 #include "place/place.h"
 #include "policy/policy.h"
 
-#define WARDS_MAX 8u /* of one machine; used for more, it has no network */
-#define PER_SECOND_MAX 64u
-#define REFUSALS_KEPT 8u /* for answers */
+#define WARDS_MAX 8u         /* of one machine; used for more, it has no network */
+#define PER_SECOND_USUAL 64u /* until a policy was read */
+#define REFUSALS_KEPT 8u     /* for answers */
 #define REPEATS_KEPT 16u
 #define REPEAT_NS ((uint64_t)60 * 1000000000)
 
@@ -25,7 +25,7 @@ struct under {
     struct ward *ward;
     char digest[17]; /* of the policy that `rules` are made of */
     struct egress_rules *rules;
-    uint32_t connections, mb, kbps;
+    uint32_t connections, mb, kbps, new_connections, tcp_idle_minutes, udp_idle_seconds;
 };
 
 struct machine_net {
@@ -69,6 +69,9 @@ static bool refresh(struct under *u, const struct policy *now, struct err *e)
     u->connections = vm->connections;
     u->mb = vm->network_mb;
     u->kbps = vm->network_kbps;
+    u->new_connections = vm->new_connections;
+    u->tcp_idle_minutes = vm->tcp_idle_minutes;
+    u->udp_idle_seconds = vm->udp_idle_seconds;
     return u->rules != NULL;
 }
 
@@ -100,16 +103,23 @@ static bool all_allow(struct machine_net *n, permission_fn *of, const char *with
                       struct err *why)
 {
     uint32_t connections = UINT32_MAX, mb = UINT32_MAX, kbps = UINT32_MAX;
+    uint32_t per_second = UINT32_MAX, minutes = UINT32_MAX, seconds = UINT32_MAX;
     for (size_t i = 0; i < n->count; i++) {
         if (!under_allows(&n->under[i], of, without, why))
             return false;
         connections = least(connections, n->under[i].connections);
         mb = least(mb, n->under[i].mb);
         kbps = least(kbps, n->under[i].kbps);
+        per_second = least(per_second, n->under[i].new_connections);
+        minutes = least(minutes, n->under[i].tcp_idle_minutes);
+        seconds = least(seconds, n->under[i].udp_idle_seconds);
     }
     n->network.connections_max = connections;
     n->network.bytes_max = (uint64_t)mb << 20;
     n->network.rate_max = (uint64_t)kbps << 10;
+    n->network.per_second = per_second;
+    n->network.idle_ns = (uint64_t)minutes * 60 * 1000000000;
+    n->network.idle_udp_ns = (uint64_t)seconds * 1000000000;
     return !n->spent || err_set(why, ERR_LIMIT,
                                 "its records have taken their share of a day "
                                 "(audit.callerMegabytes of the policy)");
@@ -211,6 +221,8 @@ static void put_flow(const struct vm_flow *f, struct json_writer *w)
             json_pair_cstr(w, "address", address);
         if (f->port)
             json_pair_int(w, "port", f->port);
+        if (f->upgraded)
+            json_pair_bool(w, "upgraded", true);
         json_pair_int(w, "sent_bytes", (int64_t)f->sent_bytes);
         json_pair_int(w, "received_bytes", (int64_t)f->received_bytes);
         json_pair_number(w, "ms", (double)(os_mono_ns() - f->began_ns) / 1e6);
@@ -269,7 +281,8 @@ static void tell(void *arg, const struct vm_flow *f)
     char to[300], address[INET6_ADDRSTRLEN];
     (void)snprintf(failed.msg, sizeof failed.msg, "%.200s%s", f->why,
                    f->end == VM_FLOW_LIMIT
-                       ? "; the policy says how many (vm.connections, vm.networkMB)"
+                       ? "; the policy says how many (vm.connections, "
+                         "vm.newConnections, vm.networkMB)"
                        : "");
     write_address(f, address);
     (void)snprintf(to, sizeof to, "%.200s %s %s:%u", f->name, protocols[f->kind], address,
@@ -417,13 +430,15 @@ static void proxy_tell(void *arg, const struct egress_hop *hop)
     struct machine_net *n = arg;
     struct vm_flow f = {.name = hop->host,
                         .port = (uint16_t)hop->port,
-                        .end = hop->outcome == ERR_NONE     ? VM_FLOW_ENDED
-                               : hop->outcome == ERR_DENIED ? VM_FLOW_REFUSED
-                               : hop->outcome == ERR_LIMIT  ? VM_FLOW_LIMIT
-                                                            : VM_FLOW_FAILED,
-                        .began_ns = os_mono_ns(),
+                        .end = hop->outcome == ERR_NONE        ? VM_FLOW_ENDED
+                               : hop->outcome == ERR_DENIED    ? VM_FLOW_REFUSED
+                               : hop->outcome == ERR_LIMIT     ? VM_FLOW_LIMIT
+                               : hop->outcome == ERR_CANCELLED ? VM_FLOW_RESET
+                                                               : VM_FLOW_FAILED,
+                        .began_ns = hop->began_ns,
                         .sent_bytes = hop->sent_bytes,
                         .received_bytes = hop->received_bytes};
+    (void)snprintf(f.why, sizeof f.why, "%s", hop->why ? hop->why : "");
     pthread_mutex_lock(&n->lock);
     write_mark(n, f.mark);
     pthread_mutex_unlock(&n->lock);
@@ -470,7 +485,7 @@ struct machine_net *machine_net_new(struct actions *a, const struct caller *who)
                                      .hold = hold,
                                      .let_go = let_go,
                                      .arg = n,
-                                     .per_second = PER_SECOND_MAX,
+                                     .per_second = PER_SECOND_USUAL,
                                      .connections_max = UINT32_MAX,
                                      .bytes_max = UINT64_MAX};
     return n;

@@ -1,6 +1,7 @@
 /* Nothing is believed that two readers could read differently: a second Host, a target with a server
- * in it, CONNECT, folded lines, two lengths of a body are refused. So is Upgrade, behind which another
- * protocol would come, and HTTP/2 among them asks for servers of its own. */
+ * in it, CONNECT, folded lines, two lengths of a body are refused. Behind Upgrade another protocol
+ * may come, if the server says so: of a connection's first request alone, whose answer is what comes
+ * first. HTTP/2 and others that ask for servers of their own are refused. */
 #include "vm/follow.h"
 
 #include <strings.h>
@@ -8,7 +9,8 @@
 #define LENGTH_MAX ((uint64_t)1 << 60)
 
 struct head {
-    bool http10, named, sized, chunked;
+    bool http10, named, sized, chunked, asks;
+    bool used; /* another was before it */
     uint64_t length;
     const char *why; /* it is refused */
 };
@@ -89,6 +91,34 @@ static const char *take_length(struct head *h, struct str value)
     return fine ? NULL : "it has two Content-Lengths, or one that is none";
 }
 
+/* Does a list of protocols have one whose requests name servers? */
+static bool names_servers(struct str list)
+{
+    static const char *const names[] = {"h2c", "h2", "http", "tls", NULL};
+    while (list.n) {
+        const char *comma = memchr(list.at, ',', list.n);
+        size_t n = comma ? (size_t)(comma - list.at) : list.n;
+        struct str one = str_trim((struct str){list.at, n});
+        const char *slash = one.n ? memchr(one.at, '/', one.n) : NULL;
+        if (slash)
+            one.n = (size_t)(slash - one.at);
+        for (size_t i = 0; names[i]; i++)
+            if (str_same(str_trim(one), str_of(names[i])))
+                return true;
+        n += comma != NULL;
+        list = (struct str){list.at + n, list.n - n};
+    }
+    return false;
+}
+
+static const char *take_upgrade(struct head *h, struct str value)
+{
+    h->asks = true;
+    return names_servers(value)
+               ? "it asks for a protocol whose requests name servers (Upgrade)"
+               : NULL;
+}
+
 static const char *take_header(struct head *h, struct str line,
                                char host[static PEEK_NAME])
 {
@@ -100,7 +130,7 @@ static const char *take_header(struct head *h, struct str line,
     if (str_same(name, STR("Content-Length")))
         return take_length(h, value);
     if (str_same(name, STR("Upgrade")))
-        return "it asks for another protocol (Upgrade)";
+        return take_upgrade(h, value);
     if (!str_same(name, STR("Transfer-Encoding")))
         return NULL;
     bool twice = h->chunked;
@@ -122,6 +152,8 @@ static enum peek read_head(struct str *left, struct head *h, char host[static PE
         h->why = "a line ends otherwise than by CR LF";
     if (got == PEEK_FOUND && !h->why && !h->named)
         h->why = "it has no Host";
+    if (got == PEEK_FOUND && !h->why && h->asks && h->used)
+        h->why = "it asks for another protocol (Upgrade) behind other requests";
     if (got == PEEK_FOUND && !h->why && h->sized && h->chunked)
         h->why = "it has a Content-Length and is chunked";
     return h->why ? PEEK_NOTHING : got;
@@ -132,6 +164,8 @@ static enum peek read_head(struct str *left, struct head *h, char host[static PE
 static void head_done(struct follow *f, const struct head *h)
 {
     f->left = h->length;
+    f->used = true;
+    f->asks = h->asks;
     f->state = h->chunked              ? FOLLOW_SIZE
                : h->sized && h->length ? FOLLOW_BODY
                                        : FOLLOW_HEAD;
@@ -192,7 +226,7 @@ enum peek follow_part(struct follow *f, struct str bytes, size_t *used,
                       char name[static PEEK_NAME], const char **why)
 {
     struct str left = bytes;
-    struct head h = {0};
+    struct head h = {.used = f->used};
     name[0] = '\0';
     *why = NULL;
     enum peek got = f->state == FOLLOW_HEAD ? read_head(&left, &h, name)
@@ -218,4 +252,35 @@ void follow_passed(struct follow *f, uint64_t n)
     f->left -= n;
     if (!f->left)
         f->state = f->state == FOLLOW_BODY ? FOLLOW_HEAD : FOLLOW_CHUNK_END;
+}
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+/* Answers before the last one (1xx) have a head alone. */
+enum peek follow_answer(struct follow *f, struct str bytes)
+{
+    static const char status[] = "HTTP/1.1 1", ends[] = "\r\n\r\n";
+    enum { STATUS = sizeof f->answer.first };
+    for (size_t i = 0; i < bytes.n; i++) {
+        char c = bytes.at[i];
+        if (f->answer.at < STATUS) {
+            f->answer.first[f->answer.at++] = c;
+            if (f->answer.at < STATUS)
+                continue;
+            bool digits = f->answer.first[10] >= '0' && f->answer.first[10] <= '9' &&
+                          f->answer.first[11] >= '0' && f->answer.first[11] <= '9';
+            bool first = !memcmp(f->answer.first, status, sizeof status - 1) && digits &&
+                         (c == ' ' || c == '\r');
+            bool changes = first && !memcmp(f->answer.first + 10, "01", 2);
+            f->asks = first && !changes;
+            if (!f->asks)
+                return changes ? PEEK_FOUND : PEEK_NOTHING;
+            f->answer.end = c == '\r';
+            continue;
+        }
+        f->answer.end = c == ends[f->answer.end] ? f->answer.end + 1 : c == '\r';
+        if (f->answer.end == sizeof ends - 1)
+            f->answer.at = f->answer.end = 0;
+    }
+    return PEEK_MORE;
 }

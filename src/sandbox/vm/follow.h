@@ -14,7 +14,19 @@ struct follow {
         FOLLOW_TRAILER, /* a line behind the last chunk */
     } state;
     uint64_t left; /* bytes of a body, or a chunk */
+    bool used;     /* there was a request */
+    /* The last request asks for another protocol (Upgrade): behind it nothing can be followed until
+     * its answer is known. */
+    bool asks;
+    struct {
+        uint8_t at, end; /* bytes of `first`; of CR LF CR LF behind it */
+        char first[13];  /* of a status line */
+    } answer;
 };
+
+/* What the server answers, from the first byte on, while the request asks. PEEK_FOUND: it speaks the
+ * other protocol from then on. PEEK_NOTHING: it does not, and requests are followed as before. */
+enum peek follow_answer(struct follow *f, struct str bytes);
 
 /* So many bytes come that belong to a body, whatever they are. 0: a part comes. */
 uint64_t follow_body(const struct follow *f);

@@ -98,6 +98,10 @@ static void what_two_could_read_differently_is_refused(void **state)
         "get / HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET / HTTP/1.1\r\nHost:\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket, h2C\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nUpgrade: H2\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: HTTP/2.0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: ,tls /1.2\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n",
@@ -144,6 +148,58 @@ static void a_body_that_is_not_chunked_as_it_says_is_refused(void **state)
     }
 }
 
+static void another_protocol_is_for_the_first_request(void **state)
+{
+    (void)state;
+    static const char *const fine =
+        "GET / HTTP/1.1\r\nUpgrade: websocket\r\nHost: a\r\nConnection: Upgrade\r\n\r\n";
+    static const char *const late =
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        "GET / HTTP/1.1\r\nUpgrade: websocket\r\nHost: a\r\n\r\n";
+    assert_string_equal(followed(str_of(fine), 1), "a;");
+    assert_memory_equal(followed(str_of(late), 1), "a;!", 3);
+}
+
+/* Whatever pieces it comes in. */
+static void an_answer_says_whether_the_protocol_changes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum peek found;
+    } rows[] = {
+        {"HTTP/1.1 101 Switching Protocols\r\n\r\n", PEEK_FOUND},
+        {"HTTP/1.1 101\r\n\r\n", PEEK_FOUND},
+        {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Yes\r\n", PEEK_FOUND},
+        {"HTTP/1.1 100\r\n\r\nHTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 101 \r\n",
+         PEEK_FOUND},
+        {"HTTP/1.1 103 Hints\r\nLink: HTTP/1.1 101 \r\n", PEEK_MORE},
+        {"HTTP/1.1 103 Hints\r\nLink: a\n\nHTTP/1.1 101 Yes\r\n\r", PEEK_MORE},
+        {"HTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 x",
+         PEEK_NOTHING},
+        {"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 Yes\r\n\r\n", PEEK_NOTHING},
+        {"HTTP/1.1 1011 OK\r\n\r\n", PEEK_NOTHING},
+        {"HTTP/1.1 1x1 OK\r\n\r\n", PEEK_NOTHING},
+        {"HTTP/1.0 101 OK\r\n\r\n", PEEK_NOTHING},
+        {"\r\nHTTP/1.1 101 OK\r\n\r\n", PEEK_NOTHING},
+        {"http/1.1 101 OK\r\n\r\n", PEEK_NOTHING},
+        {"HTTP/1.1 10", PEEK_MORE},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        for (size_t step = 1; step < 40; step++) {
+            struct follow f = {.asks = true};
+            struct str left = str_of(rows[i].text);
+            enum peek found = PEEK_MORE;
+            while (left.n && found == PEEK_MORE) {
+                size_t n = left.n < step ? left.n : step;
+                found = follow_answer(&f, (struct str){left.at, n});
+                left = (struct str){left.at + n, left.n - n};
+            }
+            if (found != rows[i].found || f.asks != (found == PEEK_MORE))
+                fail_msg("%s in steps of %zu: %d", rows[i].text, step, (int)found);
+        }
+}
+
 static void a_head_has_its_limit(void **state)
 {
     (void)state;
@@ -168,6 +224,8 @@ int main(void)
         cmocka_unit_test(chunks_are_no_requests),
         cmocka_unit_test(what_two_could_read_differently_is_refused),
         cmocka_unit_test(a_body_that_is_not_chunked_as_it_says_is_refused),
+        cmocka_unit_test(another_protocol_is_for_the_first_request),
+        cmocka_unit_test(an_answer_says_whether_the_protocol_changes),
         cmocka_unit_test(a_head_has_its_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #define LOOPBACK_FIRST \
     0x7f400000u /* 127.64.0.0/10, of which the last 22 bits are random */
 #define BACKLOG 64
+#define BOTH_TRIES 32 /* for a number that is free at both addresses of "localhost" */
 
 /* One whose last byte is neither 0 nor 255. */
 static void choose_address(char out[static VM_PORT_ADDRESS])
@@ -29,29 +30,43 @@ void inbound_init(struct inbound *i, int epoll, uint32_t first_id)
     *i = (struct inbound){.epoll = epoll, .first_id = first_id};
     pthread_mutex_init(&i->lock, NULL);
     for (size_t k = 0; k < VM_PORTS_MAX; k++)
-        i->fds[k] = -1;
+        i->fds[k] = i->fds_6[k] = -1;
     choose_address(i->address);
+}
+
+/* With the lock. */
+static void close_place(struct inbound *i, size_t k)
+{
+    os_close(i->fds[k]);
+    os_close(i->fds_6[k]);
+    i->fds[k] = i->fds_6[k] = -1;
 }
 
 void inbound_done(struct inbound *i)
 {
     for (size_t k = 0; k < VM_PORTS_MAX; k++)
-        if (i->fds[k] >= 0)
-            (void)close(i->fds[k]);
+        close_place(i, k);
     pthread_mutex_destroy(&i->lock);
 }
 
 /* ---- listening ---------------------------------------------------------------- */
 
+/* 127.0.0.1, and [::1] where there is IPv6. */
+static bool is_localhost(const struct vm_port *p)
+{
+    return !strcmp(p->address, "localhost");
+}
+
 static bool read_address(const struct vm_port *p, struct sockaddr_in *out, struct err *e)
 {
+    const char *address = is_localhost(p) ? "127.0.0.1" : p->address;
     *out = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(p->host_port)};
-    if (inet_pton(AF_INET, p->address, &out->sin_addr) == 1 &&
+    if (inet_pton(AF_INET, address, &out->sin_addr) == 1 &&
         ntohl(out->sin_addr.s_addr) >> 24 == 127)
         return true;
     return err_set(e, ERR_INVALID,
-                   "'%.40s' is no loopback address; 127.0.0.1 and others of 127.0.0.0/8 "
-                   "are accepted; no port was exposed",
+                   "'%.40s' is no loopback address; 127.0.0.1 and others of 127.0.0.0/8, "
+                   "and localhost, are accepted; no port was exposed",
                    p->address);
 }
 
@@ -64,25 +79,59 @@ static bool refuse_bind(const struct vm_port *p, struct err *e)
                    p->address, p->host_port);
 }
 
-/* A socket that listens at the port's address, whose number is filled in; -1 and *e. */
-static int listen_at(struct vm_port *p, struct err *e)
+/* A socket that listens there; -1 and errno. */
+static int socket_listening(const struct sockaddr *a, socklen_t size)
+{
+    int on = 1;
+    int fd = socket(a->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                   bind(fd, a, size) == 0 && listen(fd, BACKLOG) == 0))
+        return fd;
+    int why = errno;
+    (void)close(fd);
+    errno = why;
+    return -1;
+}
+
+/* At [::1], with that number. false and errno: not there, though this computer has it. */
+static bool listen_6(uint16_t port, int *fd)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6,
+                             .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                             .sin6_port = htons(port)};
+    *fd = socket_listening((struct sockaddr *)&a, sizeof a);
+    return *fd >= 0 || errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL;
+}
+
+/* Once: sockets that listen at the port's addresses, whose number is filled in. */
+static bool listen_once(struct vm_port *p, int *fd, int *fd_6, struct err *e)
 {
     struct sockaddr_in a;
     socklen_t size = sizeof a;
-    int on = 1;
+    *fd = *fd_6 = -1;
     if (!read_address(p, &a, e))
-        return -1;
-    scoped_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-        bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, BACKLOG) < 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &size) < 0) {
+        return false;
+    *fd = socket_listening((struct sockaddr *)&a, sizeof a);
+    bool ok = *fd >= 0 && getsockname(*fd, (struct sockaddr *)&a, &size) == 0 &&
+              (!is_localhost(p) || listen_6(ntohs(a.sin_port), fd_6));
+    if (!ok) {
         (void)refuse_bind(p, e);
-        return -1;
+        os_close(*fd);
+        return false;
     }
     p->host_port = ntohs(a.sin_port);
-    int out = fd;
-    fd = -1;
-    return out;
+    return true;
+}
+
+/* Of "localhost" both, or none. */
+static bool listen_at(struct vm_port *p, int *fd, int *fd_6, struct err *e)
+{
+    for (int i = 0; i < BOTH_TRIES && is_localhost(p) && !p->host_port; i++) {
+        struct err busy = {0};
+        if (listen_once(p, fd, fd_6, &busy))
+            return true;
+    }
+    return listen_once(p, fd, fd_6, e);
 }
 
 /* The index of that port of the machine, or, of 0, of a free place; VM_PORTS_MAX: none. */
@@ -106,12 +155,15 @@ static bool add(struct inbound *i, struct vm_port *p, struct err *e)
     if (k == VM_PORTS_MAX)
         return err_set(e, ERR_LIMIT, "%u ports of the machine are exposed already",
                        VM_PORTS_MAX);
-    i->fds[k] = listen_at(p, e);
+    bool ok = listen_at(p, &i->fds[k], &i->fds_6[k], e);
     i->ports[k] = *p;
-    if (i->fds[k] < 0 || epoll_ctl(i->epoll, EPOLL_CTL_ADD, i->fds[k], &v) == 0)
-        return i->fds[k] >= 0;
-    (void)close(i->fds[k]);
-    i->fds[k] = -1;
+    if (!ok)
+        i->fds[k] = i->fds_6[k] = -1;
+    if (!ok ||
+        (epoll_ctl(i->epoll, EPOLL_CTL_ADD, i->fds[k], &v) == 0 &&
+         (i->fds_6[k] < 0 || epoll_ctl(i->epoll, EPOLL_CTL_ADD, i->fds_6[k], &v) == 0)))
+        return ok;
+    close_place(i, k);
     return err_set(e, ERR_BUSY, "no port was exposed: %m");
 }
 
@@ -132,10 +184,8 @@ bool inbound_close(struct inbound *i, uint16_t port)
 {
     pthread_mutex_lock(&i->lock);
     size_t k = port ? place_of(i, port) : VM_PORTS_MAX;
-    if (k < VM_PORTS_MAX) {
-        (void)close(i->fds[k]);
-        i->fds[k] = -1;
-    }
+    if (k < VM_PORTS_MAX)
+        close_place(i, k);
     pthread_mutex_unlock(&i->lock);
     return k < VM_PORTS_MAX;
 }
@@ -162,8 +212,10 @@ int inbound_accept(struct inbound *i, uint32_t id, uint16_t *port)
 {
     uint32_t k = i->first_id - id;
     pthread_mutex_lock(&i->lock);
-    int fd =
-        i->fds[k] < 0 ? -1 : accept4(i->fds[k], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = -1, from[] = {i->fds[k], i->fds_6[k]};
+    for (size_t n = 0; n < LENGTH(from) && fd < 0; n++)
+        if (from[n] >= 0)
+            fd = accept4(from[n], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     *port = i->ports[k].port;
     pthread_mutex_unlock(&i->lock);
     return fd;

@@ -11,7 +11,8 @@ struct inbound {
     uint32_t first_id;
     pthread_mutex_t lock; /* guards what follows; nothing is called with it held */
     struct vm_port ports[VM_PORTS_MAX];
-    int fds[VM_PORTS_MAX]; /* -1: unused */
+    int fds[VM_PORTS_MAX];   /* -1: unused */
+    int fds_6[VM_PORTS_MAX]; /* at [::1], of "localhost"; -1: there is none */
     char address[VM_PORT_ADDRESS];
 };
 void inbound_init(struct inbound *i, int epoll, uint32_t first_id);

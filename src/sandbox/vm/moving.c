@@ -206,7 +206,8 @@ static int32_t send_requests(struct network *n, struct socket *s, struct str byt
             return VM_NET_GONE;
         struct str rest = {bytes.at + taken, bytes.n - taken};
         uint64_t body = follow_body(&s->request);
-        if (s->cleared || !rest.n)
+        bool waits = s->request.asks && s->request.state == FOLLOW_HEAD;
+        if (s->cleared || !rest.n || waits)
             break;
         rest.n = body && body < rest.n ? (size_t)body : rest.n;
         int32_t some = (body ? send_some : hear_part)(n, s, rest);
@@ -250,6 +251,21 @@ bool network_send(struct network *n, uint32_t id, struct str bytes, int32_t *out
     return true;
 }
 
+/* The answer to a request for another protocol decides whether what the machine says next is a request
+ * of HTTP. */
+static void hear_answer(struct network *n, struct socket *s, struct str bytes)
+{
+    enum peek found = follow_answer(&s->request, bytes);
+    if (found == PEEK_MORE)
+        return;
+    if (found == PEEK_FOUND) {
+        s->speaks = VM_SPEAKS_ANYTHING;
+        s->flow.upgraded = true;
+    }
+    s->held |= VM_NET_WRITABLE;
+    network_tick(n, HOLD_NS);
+}
+
 static int32_t receive_answer(struct network *n, struct socket *s, void *at,
                               uint32_t room)
 {
@@ -289,6 +305,8 @@ bool network_receive(struct network *n, uint32_t id, void *at, uint32_t room,
         *out = VM_NET_NONE;
     else if (got >= 0)
         *out = count(n, s, &s->flow.received_bytes, got);
+    if (got > 0 && s->speaks == VM_SPEAKS_HTTP && s->request.asks)
+        hear_answer(n, s, (struct str){at, (size_t)got});
     return true;
 }
 

@@ -487,6 +487,9 @@ static bool review(struct network *n, struct socket *s, uint64_t now)
     uint64_t idle = n->rules->idle_ns ? n->rules->idle_ns : IDLE_NS;
     if (s->flow.kind != VM_NET_TCP && idle > IDLE_UDP_NS)
         idle = IDLE_UDP_NS;
+    uint64_t idle_udp = n->rules->idle_udp_ns;
+    if (s->flow.kind != VM_NET_TCP && idle_udp && idle_udp < idle)
+        idle = idle_udp;
     if (s->past && !s->flow.began_ns) {
         s->flow.began_ns = now;
         return true;

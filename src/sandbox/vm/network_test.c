@@ -539,6 +539,24 @@ static void what_nothing_goes_through_is_ended(void **state)
     close_place(&p);
 }
 
+static void of_udp_silence_has_its_own_measure(void **state)
+{
+    (void)state;
+    struct place p;
+    char byte;
+    open_place(&p);
+    p.rules.idle_udp_ns = 1000000;
+    assert_int_equal(connect_to(&p, 0, HOST_ADDRESS, p.port), 0);
+    await_event(&p, 0, VM_NET_OPENED);
+    assert_int_equal(connect_by(&p, 1, VM_NET_UDP, HOST_ADDRESS, p.port), 0);
+    await_event(&p, 1, VM_NET_READABLE);
+    assert_int_equal(receive(&p, 1, &byte, 1), VM_NET_GONE);
+    assert_true(network_end(p.network, 1, true, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_IDLE);
+    assert_int_equal(receive(&p, 0, &byte, 1), VM_NET_NONE); /* TCP stays */
+    close_place(&p);
+}
+
 static int32_t send_text(struct place *p, const char *text)
 {
     int32_t sent = 0;
@@ -677,6 +695,86 @@ static void each_request_has_to_name_its_server(void **state)
         assert_string_not_equal(p.asked.flow.why, "");
         assert_int_equal(p.asked.flow.sent_bytes, want);
         assert_true(recv(fd, taken, sizeof taken, 0) <= 0);
+        close(fd);
+        close_place(&p);
+    }
+}
+
+#define UPGRADE_ONE \
+    "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\nab"
+
+/* A connection whose first request asks for another protocol; the other end of it. */
+static int ask_upgrade(struct place *p)
+{
+    char heard[200];
+    open_place(p);
+    p->asked.speaks = VM_SPEAKS_HTTP;
+    assert_int_equal(connect_to(p, 0, HOST_ADDRESS, p->port), 0);
+    int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+    await_event(p, 0, VM_NET_OPENED);
+    /* What comes behind it at once is not taken yet. */
+    assert_int_equal(send_text(p, UPGRADE_ONE "\x81\x01x"), strlen(UPGRADE_ONE));
+    assert_int_equal(send_text(p, "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n"), 0);
+    assert_int_equal(recv(fd, heard, sizeof heard, MSG_DONTWAIT), strlen(UPGRADE_ONE));
+    return fd;
+}
+
+static void server_says(struct place *p, int fd, const char *text)
+{
+    char bytes[200];
+    assert_int_equal(send(fd, text, strlen(text), 0), strlen(text));
+    for (size_t at = 0; at < strlen(text);) {
+        int32_t n = receive(p, 0, bytes + at, sizeof bytes - (uint32_t)at);
+        assert_true(n > 0 || n == VM_NET_NONE);
+        at += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void behind_a_101_another_protocol_passes(void **state)
+{
+    (void)state;
+    static const char other[] = "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n";
+    struct place p;
+    char heard[100];
+    int fd = ask_upgrade(&p);
+    server_says(&p, fd, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_int_equal(send_text(&p, other), 0);
+    server_says(&p, fd, "HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x01y");
+    await_event(&p, 0, VM_NET_WRITABLE);
+    assert_int_equal(send_text(&p, "\x81\x01x"), 3);
+    assert_int_equal(send_text(&p, other), strlen(other));
+    assert_int_equal(recv(fd, heard, 3 + strlen(other), MSG_WAITALL), 3 + strlen(other));
+    assert_memory_equal(heard, "\x81\x01x", 3);
+    assert_true(network_end(p.network, 0, false, &p.e));
+    assert_int_equal(p.asked.flow.end, VM_FLOW_ENDED);
+    assert_true(p.asked.flow.upgraded);
+    close(fd);
+    close_place(&p);
+}
+
+static void without_a_101_requests_are_checked_as_before(void **state)
+{
+    (void)state;
+    static const char *const last[] = {
+        "\x81\x01x\r\n", "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: websocket\r\n\r\n"};
+    static const char *const answers[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 426 Upgrade Required\r\nX: HTTP/1.1 101 \r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\nHTTP/1.1 101 Yes\r\n\r\n1234"};
+    for (size_t i = 0; i < LENGTH(last) * LENGTH(answers); i++) {
+        struct place p;
+        char heard[100];
+        int fd = ask_upgrade(&p);
+        server_says(&p, fd, answers[i / LENGTH(last)]);
+        await_event(&p, 0, VM_NET_WRITABLE);
+        assert_int_equal(send_text(&p, GET_ONE), strlen(GET_ONE));
+        assert_int_equal(recv(fd, heard, sizeof heard, 0), strlen(GET_ONE));
+        assert_int_equal(send_text(&p, last[i % LENGTH(last)]), VM_NET_GONE);
+        assert_true(network_end(p.network, 0, true, &p.e));
+        assert_int_equal(p.asked.flow.end, VM_FLOW_REFUSED);
+        assert_false(p.asked.flow.upgraded);
+        assert_true(recv(fd, heard, sizeof heard, 0) <= 0);
         close(fd);
         close_place(&p);
     }
@@ -836,7 +934,8 @@ static void ports_are_exposed_on_loopback_once_and_within_limits(void **state)
 {
     (void)state;
     struct place p;
-    static const char *const strangers[] = {"0.0.0.0", "192.168.1.1", "::1", "localhost"};
+    static const char *const strangers[] = {"0.0.0.0", "192.168.1.1", "::1",
+                                            "localhost."};
     open_place(&p);
     for (size_t i = 0; i < LENGTH(strangers); i++) {
         struct vm_port port = {.port = 80};
@@ -862,6 +961,65 @@ static void ports_are_exposed_on_loopback_once_and_within_limits(void **state)
     assert_false(network_unexpose(p.network, 1));
     assert_int_equal(visit(&port), -1);
     assert_true(network_expose(p.network, &(struct vm_port){.port = 99}, &p.e));
+    close_place(&p);
+}
+
+static int listener_at(int family, uint16_t port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                            .sin_port = htons(port)};
+    struct sockaddr_in6 a6 = {.sin6_family = AF_INET6,
+                              .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                              .sin6_port = htons(port)};
+    bool v6 = family == AF_INET6;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, v6 ? (struct sockaddr *)&a6 : (struct sockaddr *)&a,
+             v6 ? sizeof a6 : sizeof a) == 0 &&
+        listen(fd, 1) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* Both addresses, or neither; where there is no IPv6, the one. */
+static void localhost_is_both_of_its_addresses(void **state)
+{
+    (void)state;
+    struct place p;
+    struct err e = {0};
+    open_place(&p);
+    struct vm_port port = {.port = 1, .address = "localhost"};
+    assert_true(network_expose(p.network, &port, &p.e));
+    bool v6 = listener_at(AF_INET6, port.host_port) < 0;
+    struct sockaddr_in6 a6 = {.sin6_family = AF_INET6,
+                              .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                              .sin6_port = htons(port.host_port)};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || !(ways_here() & LAN_WAY_V6))
+        v6 = false;
+    else {
+        struct vm_net_event at[4];
+        assert_true(v6);
+        assert_int_equal(connect(fd, (struct sockaddr *)&a6, sizeof a6), 0);
+        assert_int_equal(network_events(p.network, at, 4), 1);
+        assert_true(at[0].events & VM_NET_ACCEPTED);
+        assert_true(network_end(p.network, at[0].id, false, &p.e));
+        (void)close(fd);
+    }
+    assert_true(network_unexpose(p.network, 1));
+    fd = listener_at(AF_INET, port.host_port);
+    assert_true(fd >= 0); /* both are free again */
+    (void)close(fd);
+    fd = v6 ? listener_at(AF_INET6, port.host_port) : -1;
+    assert_false(v6 && network_expose(p.network, &port, &e));
+    assert_int_equal(e.code, v6 ? ERR_BUSY : ERR_NONE);
+    int other = listener_at(AF_INET, port.host_port);
+    assert_true(other >= 0); /* the other one is not listened on either */
+    (void)close(other);
+    if (v6)
+        (void)close(fd);
     close_place(&p);
 }
 
@@ -960,15 +1118,19 @@ int main(void)
         cmocka_unit_test(a_rate_holds_both_ways),
         cmocka_unit_test(what_the_rules_do_not_allow_any_more_is_cut),
         cmocka_unit_test(what_nothing_goes_through_is_ended),
+        cmocka_unit_test(of_udp_silence_has_its_own_measure),
         cmocka_unit_test(nothing_is_said_to_a_server_before_it_is_named),
         cmocka_unit_test(a_server_of_another_name_hears_nothing),
         cmocka_unit_test(a_server_name_of_tls_is_heard_however_it_is_cut),
         cmocka_unit_test(each_request_has_to_name_its_server),
+        cmocka_unit_test(behind_a_101_another_protocol_passes),
+        cmocka_unit_test(without_a_101_requests_are_checked_as_before),
         cmocka_unit_test(who_ends_before_a_name_is_cut),
         cmocka_unit_test(machines_of_a_payer_share_what_they_may),
         cmocka_unit_test(who_connects_to_an_exposed_port_is_told_to_the_machine),
         cmocka_unit_test(who_may_not_be_let_in_is_reset),
         cmocka_unit_test(ports_are_exposed_on_loopback_once_and_within_limits),
+        cmocka_unit_test(localhost_is_both_of_its_addresses),
         cmocka_unit_test(an_emulator_that_breaks_rules_is_found_out),
         cmocka_unit_test(an_echo_goes_where_the_kernel_lets_it),
     };

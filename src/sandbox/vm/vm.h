@@ -110,6 +110,7 @@ enum vm_flow_end {
 struct vm_flow {
     enum vm_net_kind kind;
     bool inbound;     /* to the machine's `port`, from `address` */
+    bool upgraded;    /* from HTTP to another protocol (101) */
     const char *name; /* "": none led there */
     uint8_t address[16];
     uint16_t port;
@@ -144,20 +145,22 @@ struct vm_network {
     _Atomic unsigned connections_max; /* open */
     _Atomic uint64_t bytes_max;       /* both ways, within 24 hours */
     /* Of this machine. */
-    _Atomic uint64_t rate_max; /* bytes a second, both ways; 0: no limit */
-    unsigned per_second;       /* connections begun in a second */
-    uint64_t
-        idle_ns; /* of TCP without a byte, until it is ended; 0: an hour. UDP: a minute */
-    uint8_t mac[6]; /* zeros: 02:00:00:00:00:01 */
+    _Atomic uint64_t rate_max;   /* bytes a second, both ways; 0: no limit */
+    _Atomic unsigned per_second; /* connections begun in a second */
+    _Atomic uint64_t idle_ns; /* of TCP without a byte, until it is ended; 0: an hour */
+    _Atomic uint64_t
+        idle_udp_ns; /* the same of UDP and echoes; 0: a minute, and at most that */
+    uint8_t mac[6];  /* zeros: 02:00:00:00:00:01 */
 };
 
 #define VM_PORTS_MAX 8u /* exposed, of a machine */
 #define VM_PORT_ADDRESS 16u
 /* A port of a machine, exposed at a loopback address of this computer. */
 struct vm_port {
-    uint16_t port;                 /* the machine's */
-    uint16_t host_port;            /* 0: one that is free */
-    char address[VM_PORT_ADDRESS]; /* "": one that this machine alone uses */
+    uint16_t port;      /* the machine's */
+    uint16_t host_port; /* 0: one that is free */
+    /* "": one that this machine alone uses; "localhost": 127.0.0.1, and ::1 if there is IPv6 */
+    char address[VM_PORT_ADDRESS];
 };
 
 /* The settings of a new machine. Zero means the default. */

@@ -122,6 +122,8 @@ struct egress_response {
     struct buf status_text, url;
     struct buf headers; /* JSON: [["name", "value"], ...], names in lower case */
     struct buf body;    /* decompressed */
+    bool
+        as_it_came; /* of a stream: the body is neither decompressed nor searched for secrets */
 };
 void egress_response_init(struct egress_response *r);
 void egress_response_done(struct egress_response *r);
@@ -131,8 +133,9 @@ struct egress_hop {
     const char *method, *scheme, *host;
     unsigned port;
     int status; /* 0: there was no answer */
-    uint64_t sent_bytes, received_bytes;
+    uint64_t began_ns, sent_bytes, received_bytes;
     enum err_code outcome; /* ERR_NONE: answered */
+    const char *why; /* of an answer that broke off under way: in words; else NULL */
 };
 
 /* The thread that drives requests on their way, of any sessions; begun with the first.
@@ -154,8 +157,9 @@ struct egress_options {
     uint32_t redirects_max; /* 10 of one fetch */
     uint64_t fetch_ms;      /* 30,000 for one fetch, redirects included */
     size_t request_max;     /* 4 MiB of a request's body */
-    size_t response_max;    /* 8 MiB of a response's body, decompressed */
-    size_t headers_max;     /* 64 KiB of headers, either way */
+    size_t response_max; /* 8 MiB of a response's body, decompressed; not of a stream's */
+    uint64_t silence_ms; /* an hour in which a stream brings no byte */
+    size_t headers_max;  /* 64 KiB of headers, either way */
     /* NULL, or "HOST:PORT:ADDRESS" rows and a NULL: names that are not asked of the
      * resolver. The address is checked like any other. */
     const char *const *resolve;
@@ -193,7 +197,9 @@ void egress_abort(struct egress *g, uint32_t id);
 /* An HTTP proxy for programs that may use secrets, but not have them: a request to an http:// URL is
  * made as a fetch, in whose headers {{secret:NAME}} works. It goes over https where a rule names
  * the server so, else over http. A connection has requests one after the other, of egress_options'
- * sizes, and ends after 15 s without one; CONNECT is refused. Threads: safe. */
+ * sizes, and ends after 15 s without one; CONNECT is refused. Answers are passed on as they come, of
+ * any length: one that breaks off ends the connection before its end. To HTTP/1.0
+ * they are sent when they are whole. Threads: safe. */
 struct egress_proxy;
 struct egress_proxy_client {
     /* The rules of a request, which the proxy frees. NULL and *why: it is refused. */
@@ -201,13 +207,13 @@ struct egress_proxy_client {
     void (*tell)(void *arg,
                  const struct egress_hop *hop); /* as in struct egress_options */
     void (*done)(void *arg); /* nothing is asked of it any more; may be NULL */
-    void *arg;
-    uint16_t own_port; /* as in struct egress_options */
+    void *arg;               /* also says which connections are one machine's */
+    uint16_t own_port;       /* as in struct egress_options */
 };
 struct egress_proxy *egress_proxy_new(void);
 void egress_proxy_free(struct egress_proxy *p); /* cancels all, and waits; NULL is fine */
-/* Answers one connection on a thread of its own, and closes the socket. Of 32, one that waits for
- * another request makes place. false: all are busy, or there is no thread; the socket is still the
+/* Answers one connection on a thread of its own, and closes the socket. Of 128, 32 of them one
+ * machine's, one that waits for another request makes place. false: all are busy, or there is no thread; the socket is still the
  * caller's. */
 bool egress_proxy_take(struct egress_proxy *p, int fd,
                        const struct egress_proxy_client *c);

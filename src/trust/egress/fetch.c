@@ -12,6 +12,7 @@
 #define REQUEST_BYTES ((size_t)4 << 20)
 #define RESPONSE_BYTES ((size_t)8 << 20)
 #define HEADERS_BYTES ((size_t)64 << 10)
+#define SILENCE_MS 3600000u
 
 struct egress {
     struct egress_options options;
@@ -40,7 +41,8 @@ struct egress_trip {
     struct hop hop;
     void (*wake)(void *arg); /* NULL: its own thread waits */
     void *wake_arg;
-    bool over, ok; /* `why` tells why not */
+    struct stream *stream; /* NULL: the answer is collected */
+    bool over, ok;         /* `why` tells why not */
     struct err why;
 };
 
@@ -55,6 +57,7 @@ struct egress *egress_open(const struct egress_options *o)
     p->request_max = p->request_max ? p->request_max : REQUEST_BYTES;
     p->response_max = p->response_max ? p->response_max : RESPONSE_BYTES;
     p->headers_max = p->headers_max ? p->headers_max : HEADERS_BYTES;
+    p->silence_ms = p->silence_ms ? p->silence_ms : SILENCE_MS;
     pthread_mutex_init(&g->lock, NULL);
     g->aborted = mem_new(p->fetches_max * sizeof *g->aborted);
     return g;
@@ -188,9 +191,15 @@ static void trip_report_hop(const struct egress_trip *t, const struct hop *h,
                               .host = t->to.host,
                               .port = t->to.port,
                               .status = outcome ? 0 : t->out->status,
+                              .began_ns = h ? h->began_ns : os_mono_ns(),
                               .sent_bytes = h ? h->sent_bytes : 0,
                               .received_bytes = h ? h->received_bytes : 0,
                               .outcome = outcome};
+    struct err why = t->why;
+    if (outcome && h && h->streams) {
+        keys_scrub_error(&t->g->keys, &why);
+        told.why = why.msg;
+    }
     if (o->tell)
         o->tell(o->tell_arg, &told);
 }
@@ -218,6 +227,7 @@ static bool send_hop(struct egress_trip *t, struct err *e)
                           .stopped_arg = t,
                           .out = t->out,
                           .received = &t->received,
+                          .taker = t->stream ? stream_taker(t->stream) : NULL,
                           .wake = t->wake,
                           .wake_arg = t->wake_arg};
     if (t->wake)
@@ -358,6 +368,31 @@ static bool trip_finish(struct egress_trip *t, struct err *e)
     return ok || err_set(e, ERR_LIMIT, "the response exceeds the size limit");
 }
 
+/* The answer's beginning, for a stream. */
+static bool trip_head(void *arg, bool *streams, struct err *e)
+{
+    struct egress_trip *t = arg;
+    struct str location = find_header(&t->received, "Location");
+    if (must_follow(t, location)) /* what is beside it is of no interest */
+        return true;
+    struct str coding = find_header(&t->received, "Content-Encoding");
+    struct str transfer = find_header(&t->received, "Transfer-Encoding");
+    t->out->as_it_came = !coding.n && !transfer.n && !keys_any(&t->g->keys);
+    *streams = true;
+    return trip_finish(t, e) && stream_begin(t->stream, &t->g->keys, t->out, e);
+}
+
+static bool trip_may_go_on(void *arg, const struct egress_rules *now, struct err *e)
+{
+    const struct egress_trip *t = arg;
+    const char *why = t->hop.port ? rules_refuse_address(now, EGRESS_HTTPS,
+                                                         &t->hop.address, t->hop.port)
+                                  : NULL;
+    return rules_allow_name(now, &t->to, e) &&
+           (!why ||
+            err_set(e, ERR_DENIED, "%s has an address that is %s", t->to.host, why));
+}
+
 static void end_trip(struct egress_trip *t, bool ok)
 {
     t->over = true;
@@ -368,10 +403,12 @@ static void end_trip(struct egress_trip *t, bool ok)
 static void take_answer(struct egress_trip *t)
 {
     bool ok = hop_outcome(&t->hop, &t->why);
+    if (ok && t->hop.streams)
+        ok = stream_end(t->stream, &t->why);
     trip_report_hop(t, &t->hop, ok ? ERR_NONE : t->why.code);
     struct str location = ok ? find_header(&t->received, "Location") : (struct str){0};
-    if (!ok)
-        end_trip(t, false);
+    if (!ok || t->hop.streams)
+        end_trip(t, ok);
     else if (!must_follow(t, location))
         end_trip(t, trip_finish(t, &t->why));
     else if (!trip_follow(t, location, &t->why))
@@ -398,9 +435,9 @@ static void unlist_trip(struct egress_trip *t)
     pthread_mutex_unlock(&g->lock);
 }
 
-struct egress_trip *egress_begin(struct egress *g, const struct egress_request *q,
-                                 struct egress_response *out, void (*wake)(void *arg),
-                                 void *arg, struct err *e)
+static struct egress_trip *trip_begin(struct egress *g, const struct egress_request *q,
+                                      struct egress_response *out, struct stream *stream,
+                                      void (*wake)(void *arg), void *arg, struct err *e)
 {
     struct target to;
     if (!check_request(g, q, e) || !begin_fetch(g, e) ||
@@ -415,7 +452,10 @@ struct egress_trip *egress_begin(struct egress *g, const struct egress_request *
                               .until_ns = os_in_ms(g->options.fetch_ms),
                               .redirects_left = g->options.redirects_max,
                               .wake = g->options.loop ? wake : NULL,
-                              .wake_arg = arg};
+                              .wake_arg = arg,
+                              .stream = stream};
+    if (stream)
+        stream_of(stream, trip_head, trip_may_go_on, t);
     (void)snprintf(t->method, sizeof t->method, "%.*s", STR_ARGS(q->method));
     buf_init(&t->lines, 4 * g->options.headers_max);
     buf_init(&t->received, g->options.headers_max);
@@ -426,6 +466,13 @@ struct egress_trip *egress_begin(struct egress *g, const struct egress_request *
     if (!t->line || !send_hop(t, &t->why))
         end_trip(t, false);
     return t;
+}
+
+struct egress_trip *egress_begin(struct egress *g, const struct egress_request *q,
+                                 struct egress_response *out, void (*wake)(void *arg),
+                                 void *arg, struct err *e)
+{
+    return trip_begin(g, q, out, NULL, wake, arg, e);
 }
 
 bool egress_look(struct egress_trip *t)
@@ -475,4 +522,18 @@ bool egress_fetch(struct egress *g, const struct egress_request *q,
         return false;
     (void)egress_look(t);
     return egress_end(t, e);
+}
+
+bool egress_stream(struct egress *g, const struct egress_request *q,
+                   const struct egress_sink *sink, struct egress_response *out,
+                   bool *begun, struct err *e)
+{
+    struct stream *s = stream_new(sink);
+    struct egress_trip *t = trip_begin(g, q, out, s, NULL, NULL, e);
+    if (t)
+        (void)egress_look(t);
+    *begun = stream_has_begun(s);
+    bool ok = t && egress_end(t, e);
+    stream_free(s);
+    return ok;
 }

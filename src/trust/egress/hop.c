@@ -11,6 +11,7 @@
 #define LOOK_UP_MS 50       /* how often a wait asks whether it was called off */
 #define CONNECT_MS 10000L   /* name, socket and TLS together */
 #define RECEIVE_BYTES 65536 /* of curl's own buffer */
+#define STREAM_LOOK_UP_MS 1000
 
 struct line *line_open(struct err *e)
 {
@@ -53,8 +54,8 @@ static void refuse_address(struct hop *h, const struct sockaddr *sa, const char 
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *s)
 {
     struct hop *h = arg;
-    struct address a;
-    uint16_t port;
+    struct address a = {0};
+    uint16_t port = 0;
     const struct egress_options *o = h->options;
     const char *why = NULL;
     if (purpose != CURLSOCKTYPE_IPCXN || !address_of(&s->addr, s->addrlen, &a, &port))
@@ -63,6 +64,8 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
         why = "where this program itself listens";
     else
         why = rules_refuse_address(o->rules, EGRESS_HTTPS, &a, port);
+    h->address = a;
+    h->port = port;
     if (!why)
         return socket(s->family, s->socktype | SOCK_CLOEXEC, s->protocol);
     refuse_address(h, &s->addr, why);
@@ -72,6 +75,11 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 static size_t take_body(char *at, size_t size, size_t n, void *arg)
 {
     struct hop *h = arg;
+    if (h->streams) {
+        bool ok = h->taker->body(h->taker->arg, (struct str){at, size * n}, &h->why);
+        h->moved_ns = os_mono_ns();
+        return ok ? size * n : 0;
+    }
     if (buf_put(&h->out->body, at, size * n))
         return size * n;
     err_set(&h->why, ERR_LIMIT,
@@ -79,6 +87,22 @@ static size_t take_body(char *at, size_t size, size_t n, void *arg)
             "Range header",
             h->to->host, h->options->response_max);
     return 0;
+}
+
+/* Behind the last header of an answer that is no 1xx. */
+static bool end_head(struct hop *h)
+{
+    const char *space =
+        h->received->n ? memchr(h->received->at, ' ', h->received->n) : NULL;
+    const char *end = h->received->at + h->received->n;
+    h->out->status = 0;
+    for (int i = 1; space && i <= 3 && space + i < end; i++)
+        h->out->status = 10 * h->out->status + (space[i] - '0');
+    if (h->out->status < 200)
+        return true;
+    h->head_over = true;
+    h->moved_ns = os_mono_ns();
+    return h->taker->head(h->taker->arg, &h->streams, &h->why);
 }
 
 static size_t take_header(char *at, size_t size, size_t n, void *arg)
@@ -91,10 +115,14 @@ static size_t take_header(char *at, size_t size, size_t n, void *arg)
                 h->to->host, h->options->headers_max);
         return 0;
     }
+    if (h->streams) /* a trailer */
+        return length;
     /* A status line begins another answer: what stood there was a 1xx. */
     if (length > 5 && !strncasecmp(at, "HTTP/", 5))
         buf_clear(h->received);
     buf_put(h->received, at, length);
+    if (h->taker && !h->head_over && length <= 2 && !end_head(h))
+        return 0;
     return length;
 }
 
@@ -210,22 +238,35 @@ static bool hop_explain(struct hop *h, CURLcode code, const char *detail, struct
     }
 }
 
+/* Is it to go on? */
+static bool goes_on(struct hop *h)
+{
+    if (h->stopped(h->stopped_arg))
+        return err_set(&h->why, ERR_CANCELLED, "the request to %s was called off",
+                       h->to->host);
+    uint64_t now = os_mono_ns(), silence = h->options->silence_ms;
+    if (h->streams && now - h->moved_ns > silence * 1000000)
+        return err_set(&h->why, ERR_TIMEOUT, "%s sent nothing for %llu seconds",
+                       h->to->host, (unsigned long long)(silence / 1000));
+    if (!h->streams && now >= h->until_ns)
+        return err_set(&h->why, ERR_TIMEOUT,
+                       "%s gave no whole answer within the time of a fetch", h->to->host);
+    return !h->taker || h->taker->goes_on(h->taker->arg, &h->why);
+}
+
 /* Until it is done, called off or too late. */
 static CURLcode drive(struct hop *h, struct line *l)
 {
     int running = 1, left;
     while (running) {
-        if (h->stopped(h->stopped_arg)) {
-            err_set(&h->why, ERR_CANCELLED, "the request to %s was called off",
-                    h->to->host);
+        if (!goes_on(h))
             return CURLE_ABORTED_BY_CALLBACK;
-        }
-        if (os_mono_ns() >= h->until_ns)
-            return CURLE_OPERATION_TIMEDOUT;
         if (curl.multi_perform(l->multi, &running) != CURLM_OK)
             return CURLE_OUT_OF_MEMORY;
+        struct curl_waitfd hung = {.fd = h->taker ? h->taker->fd : -1};
         if (running)
-            (void)curl.multi_poll(l->multi, NULL, 0, LOOK_UP_MS, NULL);
+            (void)curl.multi_poll(l->multi, &hung, h->taker != NULL,
+                                  h->streams ? STREAM_LOOK_UP_MS : LOOK_UP_MS, NULL);
     }
     const CURLMsg *m = curl.multi_info_read(l->multi, &left);
     return m ? m->data.result : CURLE_OUT_OF_MEMORY;
@@ -248,6 +289,7 @@ bool hop_begin(struct hop *h, struct line *l)
     h->line = l;
     h->headers = list_headers(h);
     h->resolve = NULL;
+    h->began_ns = os_mono_ns();
     h->code = CURLE_OUT_OF_MEMORY;
     curl.easy_reset(l->easy);
     set_safety(l->easy);
@@ -257,7 +299,7 @@ bool hop_begin(struct hop *h, struct line *l)
     curl.easy_setopt(l->easy, CURLOPT_ERRORBUFFER, h->detail);
     uint64_t now = os_mono_ns();
     long left_ms = h->until_ns > now ? (long)((h->until_ns - now) / 1000000u) + 1 : 1;
-    curl.easy_setopt(l->easy, CURLOPT_TIMEOUT_MS, left_ms);
+    curl.easy_setopt(l->easy, CURLOPT_TIMEOUT_MS, h->taker ? 0L : left_ms);
     curl.easy_setopt(l->easy, CURLOPT_CONNECTTIMEOUT_MS,
                      left_ms < CONNECT_MS ? left_ms : CONNECT_MS);
     for (const char *const *r = h->options->resolve; r && *r; r++)

@@ -131,6 +131,20 @@ bool keys_add(const struct keys *k, const struct target *to, struct buf *lines,
  * false: the text would grow beyond its ceiling. */
 bool keys_scrub(const struct keys *k, struct buf *text);
 void keys_scrub_error(const struct keys *k, struct err *e);
+bool keys_any(const struct keys *k); /* Is there a value that could be found? */
+
+/* The same for a text that comes in pieces: what could be the beginning of a value is kept back
+ * until more comes. */
+struct sieve {
+    const struct keys *keys; /* NULL: nothing is looked for */
+    struct buf window;       /* what is searched again with the next piece */
+    size_t sent, fresh;      /* bytes of it that were passed on, or not searched yet */
+};
+void sieve_init(struct sieve *s, const struct keys *k); /* `k` outlives it */
+void sieve_done(struct sieve *s);
+/* Appends what may be passed on; with the `last` piece, all. false: there is too much that could
+ * be the beginning of a value (2 MiB), or no memory. */
+bool sieve_put(struct sieve *s, struct str piece, bool last, struct buf *out);
 
 /* ---- requests ----------------------------------------------------------- */
 
@@ -160,6 +174,17 @@ struct line {
 struct line *line_open(struct err *e);
 void line_close(struct line *l);
 
+/* Takes what comes of an answer, instead of `out`. false: the hop ends, and *e says why. */
+struct hop_taker {
+    /* All headers are there. *streams: the body is given to body(), else to out->body. */
+    bool (*head)(void *arg, bool *streams, struct err *e);
+    bool (*body)(void *arg, struct str bytes, struct err *e);
+    /* Asked now and then: may it go on? */
+    bool (*goes_on)(void *arg, struct err *e);
+    int fd; /* at whose hang-up goes_on() is asked at once */
+    void *arg;
+};
+
 struct hop {
     const struct egress_options *options; /* its numbers are not 0 any more */
     const struct target *to;
@@ -171,10 +196,16 @@ struct hop {
     bool (*stopped)(void *arg);
     void *stopped_arg;
 
-    struct egress_response *out; /* status and body */
-    struct buf *received;        /* header lines of the answer as they came */
-    size_t header_bytes;         /* over all answers, 1xx too */
-    struct err why;              /* from inside curl's callbacks */
+    struct egress_response *out;   /* status and body */
+    struct buf *received;          /* header lines of the answer as they came */
+    size_t header_bytes;           /* over all answers, 1xx too */
+    const struct hop_taker *taker; /* or NULL; not with a loop */
+    bool streams, head_over;
+    uint64_t moved_ns;      /* when a stream brought its last byte */
+    struct address address; /* that it was connected to last */
+    uint16_t port;
+    uint64_t began_ns;
+    struct err why; /* from inside curl's callbacks */
     uint64_t sent_bytes, received_bytes;
 
     /* While it is under way. */
@@ -197,6 +228,43 @@ bool hop_run(struct hop *h, struct line *l, struct err *e);
 bool hop_begin(struct hop *h, struct line *l);
 void hop_end(struct hop *h);
 bool hop_outcome(struct hop *h, struct err *e);
+
+/* ---- a stream ----------------------------------------------------------- */
+
+/* Who takes an answer as it comes. */
+struct egress_sink {
+    int fd; /* a socket that all is sent to; a hang-up there calls the request off */
+    /* Append to `out` what is to be sent: of an answer's beginning, which has no body yet, and of
+     * some bytes of its body. Nothing is called for redirects that are followed. */
+    void (*head)(void *arg, const struct egress_response *r, struct buf *out);
+    void (*body)(void *arg, struct str bytes, struct buf *out);
+    /* Asked each second while the answer comes: the rules as they are now, which the stream frees.
+     * What they do not allow any more ends, as does one that gets NULL and *why. May be NULL. */
+    struct egress_rules *(*rules)(void *arg, struct err *why);
+    void *arg;
+};
+/* As egress_fetch(), but the body is passed on while it comes, as fast as it is taken, of any length;
+ * the times of a fetch hold until it begins. *begun: something was sent, so a failure is for the
+ * receiver to see by what is missing. ERR_CANCELLED: it takes no more. */
+bool egress_stream(struct egress *g, const struct egress_request *q,
+                   const struct egress_sink *sink, struct egress_response *out,
+                   bool *begun, struct err *e);
+/* What an answer is passed on by while it comes. Threads: one. */
+struct stream;
+struct stream *stream_new(const struct egress_sink *sink); /* `sink` outlives it */
+void stream_free(struct stream *s);                        /* NULL is fine */
+/* Whose it is: head() as in struct hop_taker; may_go_on() asks whether these rules still allow it. */
+void stream_of(struct stream *s, bool (*head)(void *arg, bool *streams, struct err *e),
+               bool (*may_go_on)(void *arg, const struct egress_rules *now,
+                                 struct err *e),
+               void *arg);
+const struct hop_taker *stream_taker(const struct stream *s);
+/* Sends the head; what follows is searched for these keys. Each false: ERR_CANCELLED, ERR_DENIED or
+ * ERR_LIMIT. */
+bool stream_begin(struct stream *s, const struct keys *k, const struct egress_response *r,
+                  struct err *e);
+bool stream_end(struct stream *s, struct err *e); /* sends what was held back */
+bool stream_has_begun(const struct stream *s);
 
 /* ---- the loop ----------------------------------------------------------- */
 

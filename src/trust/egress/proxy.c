@@ -1,5 +1,6 @@
 /* An HTTP/1.1 proxy whose requests are fetches. What cannot be passed on by a fetch is refused with
  * words, so that a program's user sees what the proxy takes. */
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <strings.h>
@@ -11,10 +12,13 @@
 #include "os/os.h"
 #include "json/json.h"
 
-#define CLIENTS_MAX 32u /* each may have a whole request and response in memory */
+#define CLIENTS_MAX 128u /* each may have a whole request in memory */
+#define CLIENT_MAX 32u   /* of one machine */
 #define ANSWER_MAX ((size_t)10 << 20)
 #define READ_S 60 /* for what belongs to a request */
-#define KEEP_S 15 /* for another request */
+#define SILENCE_MS \
+    ((uint64_t)86400000) /* whoever has the other end may be less patient */
+#define KEEP_S 15        /* for another request */
 #define LINGER_S 5
 #define LINGER_MAX ((size_t)64 << 20)
 #define MAKE_ROOM_NS ((uint64_t)200000000)
@@ -33,8 +37,10 @@ struct proxied {
     struct egress_proxy *in;
     struct egress_proxy_client client;
     int fd;
-    bool idle;  /* between two requests; with the lock */
-    bool asked; /* the server was */
+    bool idle;    /* between two requests; with the lock */
+    bool asked;   /* the server was */
+    bool begun;   /* an answer is under way: what goes wrong then ends the connection */
+    bool chunked; /* it is sent so */
     struct proxy_input input;
     struct proxy_request r;
 };
@@ -138,6 +144,29 @@ static bool is_reading(struct str method)
     return str_is(method, "GET") || str_is(method, "HEAD") || str_is(method, "OPTIONS");
 }
 
+static struct egress_rules *proxy_rules_now(void *arg, struct err *why)
+{
+    const struct proxied *x = arg;
+    bool reads_only = false;
+    return x->client.rules(x->client.arg, &reads_only, why);
+}
+
+static void stream_head(void *arg, const struct egress_response *r, struct buf *out);
+static void stream_body(void *arg, struct str bytes, struct buf *out);
+
+/* HTTP/1.0 has no way to say that an answer broke off, unless its length is known before. */
+static bool proxy_ask(struct proxied *x, struct egress *g, struct egress_response *r,
+                      struct err *e)
+{
+    const struct egress_sink sink = {.fd = x->fd,
+                                     .head = stream_head,
+                                     .body = stream_body,
+                                     .rules = proxy_rules_now,
+                                     .arg = x};
+    return x->r.http10 ? egress_fetch(g, &x->r.q, r, e)
+                       : egress_stream(g, &x->r.q, &sink, r, &x->begun, e);
+}
+
 static bool proxy_fetch(struct proxied *x, struct egress_response *r, struct err *e)
 {
     bool reads_only = false;
@@ -154,6 +183,7 @@ static bool proxy_fetch(struct proxied *x, struct egress_response *r, struct err
         egress_open(&(struct egress_options){.rules = rules,
                                              .own_port = x->client.own_port,
                                              .cancel = &x->in->cancel,
+                                             .silence_ms = SILENCE_MS,
                                              .tell = x->client.tell,
                                              .tell_arg = x->client.arg});
     struct err why = {0};
@@ -162,7 +192,7 @@ static bool proxy_fetch(struct proxied *x, struct egress_response *r, struct err
         return false;
     }
     x->asked = true;
-    return egress_fetch(g, &x->r.q, r, e);
+    return proxy_ask(x, g, r, e);
 }
 
 /* ---- answering ------------------------------------------------------------------------ */
@@ -182,13 +212,19 @@ static bool is_dropped(struct str name, bool head)
     return str_is_one_of(name, names) || (!head && str_is(name, "content-length"));
 }
 
-static void put_headers(const struct egress_response *r, bool head, struct buf *out)
+/* *length: what one Content-Length says; -1: none says it, or several do. */
+static void put_headers(const struct egress_response *r, bool head, struct buf *out,
+                        int64_t *length)
 {
     struct err none = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
     struct json_iter it = json_iter(json_read(buf_view(&r->headers), a, &none));
+    bool several = false;
     while (json_next(&it)) {
         struct str name = json_str(json_at(it.value, 0));
+        if (str_is(name, "content-length") &&
+            !proxy_read_length(json_str(json_at(it.value, 1)), length))
+            several = true;
         if (is_dropped(name, head))
             continue;
         buf_str(out, name);
@@ -196,6 +232,8 @@ static void put_headers(const struct egress_response *r, bool head, struct buf *
         buf_str(out, json_str(json_at(it.value, 1)));
         buf_cstr(out, "\r\n");
     }
+    if (several)
+        *length = -1;
 }
 
 /* The end of a head. */
@@ -206,20 +244,53 @@ static void put_end(const struct proxied *x, struct buf *out)
                                 : "\r\n");
 }
 
-static void put_answer(const struct proxied *x, const struct egress_response *r,
-                       struct buf *out)
+/* Up to what is said of its length. Has it a body? */
+static bool put_first(const struct proxied *x, const struct egress_response *r,
+                      struct buf *out, int64_t *length)
 {
     bool head = str_is(x->r.q.method, "HEAD");
-    bool bare = head || r->status == 204 || r->status == 304;
+    *length = -1;
     buf_printf(out, "HTTP/1.1 %d ", r->status);
     buf_str(out, buf_view(&r->status_text));
     buf_cstr(out, "\r\n");
-    put_headers(r, head, out);
-    if (!bare)
+    put_headers(r, head, out, length);
+    return !head && r->status != 204 && r->status != 304;
+}
+
+/* One that was collected. */
+static void put_answer(const struct proxied *x, const struct egress_response *r,
+                       struct buf *out)
+{
+    int64_t length;
+    bool body = put_first(x, r, out, &length);
+    if (body)
         buf_printf(out, "Content-Length: %zu\r\n", r->body.n);
     put_end(x, out);
-    if (!bare)
+    if (body)
         buf_str(out, buf_view(&r->body));
+}
+
+static void stream_head(void *arg, const struct egress_response *r, struct buf *out)
+{
+    struct proxied *x = arg;
+    int64_t length;
+    bool body = put_first(x, r, out, &length);
+    x->chunked = body && (!r->as_it_came || length < 0);
+    if (x->chunked)
+        buf_cstr(out, "Transfer-Encoding: chunked\r\n");
+    else if (body)
+        buf_printf(out, "Content-Length: %" PRId64 "\r\n", length);
+    put_end(x, out);
+}
+
+static void stream_body(void *arg, struct str bytes, struct buf *out)
+{
+    const struct proxied *x = arg;
+    if (x->chunked)
+        buf_printf(out, "%zx\r\n", bytes.n);
+    buf_str(out, bytes);
+    if (x->chunked)
+        buf_cstr(out, "\r\n");
 }
 
 static const char *refusal_line(const struct proxied *x, const struct err *why)
@@ -262,14 +333,17 @@ static bool serve_one(struct proxied *x)
     scoped_buf struct buf out;
     buf_init(&out, ANSWER_MAX);
     egress_response_init(&r);
-    x->asked = false;
+    x->asked = x->begun = x->chunked = false;
     bool whole = read_request(x, &why);
-    if (whole && proxy_fetch(x, &r, &why))
+    bool answered = whole && proxy_fetch(x, &r, &why);
+    if (answered && x->begun)
+        buf_cstr(&out, x->chunked ? "0\r\n\r\n" : "");
+    else if (answered)
         put_answer(x, &r, &out);
-    else
+    else if (!x->begun)
         put_refusal(x, &why, &out);
     egress_response_done(&r);
-    bool sent = !out.failed && send_all(x->fd, buf_view(&out));
+    bool sent = !out.failed && send_all(x->fd, buf_view(&out)) && (answered || !x->begun);
     if (sent && !whole)
         linger(x);
     return sent && x->r.keep && !cancel_fired(&x->in->cancel);
@@ -317,18 +391,30 @@ struct egress_proxy *egress_proxy_new(void)
     return p;
 }
 
-/* Those that only wait for another request make place. With the lock. */
-static void make_room(struct egress_proxy *p)
+/* Are there too many connections for another of this client? With the lock. */
+static bool proxy_is_full(const struct egress_proxy *p, const void *client, bool *its_own)
+{
+    unsigned own = 0;
+    for (const struct proxied *x = p->first; x; x = x->next)
+        own += x->client.arg == client;
+    *its_own = own >= CLIENT_MAX;
+    return *its_own || p->count >= CLIENTS_MAX;
+}
+
+/* Those that only wait for another request make place. With the lock. false: none does. */
+static bool make_room(struct egress_proxy *p, const void *client)
 {
     uint64_t until = os_mono_ns() + MAKE_ROOM_NS;
     struct proxied *oldest = NULL;
-    for (struct proxied *x = p->count < CLIENTS_MAX ? NULL : p->first; x; x = x->next)
-        oldest = x->idle ? x : oldest;
+    bool own, full = proxy_is_full(p, client, &own);
+    for (struct proxied *x = full ? p->first : NULL; x; x = x->next)
+        oldest = x->idle && (!own || x->client.arg == client) ? x : oldest;
     if (oldest)
         (void)shutdown(oldest->fd, SHUT_RDWR);
-    while (oldest && p->count >= CLIENTS_MAX &&
+    while (oldest && proxy_is_full(p, client, &own) &&
            os_cond_wait(&p->ended, &p->lock, until)) {
     }
+    return !proxy_is_full(p, client, &own);
 }
 
 bool egress_proxy_take(struct egress_proxy *p, int fd,
@@ -343,8 +429,7 @@ bool egress_proxy_take(struct egress_proxy *p, int fd,
     wait_at_most(fd, READ_S);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     pthread_mutex_lock(&p->lock);
-    make_room(p);
-    bool ok = p->count < CLIENTS_MAX && !cancel_fired(&p->cancel) &&
+    bool ok = make_room(p, c->arg) && !cancel_fired(&p->cancel) &&
               os_thread_start(&thread, "proxy", STACK, proxied_run, x);
     if (ok) {
         x->next = p->first;

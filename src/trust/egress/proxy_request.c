@@ -129,8 +129,7 @@ static bool read_first(struct proxy_request *x, struct str line, struct err *e)
                  e);
 }
 
-/* false: it is no length, or another than before. */
-static bool read_length(struct str value, int64_t *length)
+bool proxy_read_length(struct str value, int64_t *length)
 {
     int64_t n = 0;
     for (size_t i = 0; i < value.n; i++) {
@@ -186,7 +185,8 @@ static bool read_header(struct proxy_request *x, struct str line, struct err *e)
                               "of transfer codings, 'chunked' is accepted", e);
     }
     return !str_same(h->name, STR("Content-Length")) ||
-           read_length(h->value, &x->length) || wrong(x, "the Content-Length is none", e);
+           proxy_read_length(h->value, &x->length) ||
+           wrong(x, "the Content-Length is none", e);
 }
 
 /* Headers that Connection names are of the way to the proxy alone. */

@@ -31,3 +31,5 @@ void proxy_request_done(struct proxy_request *x);
 bool proxy_read_head(struct proxy_request *x, struct proxy_input *in, struct err *e);
 /* Its body, decoded; behind a 100 (Continue), where that is expected. The same. */
 bool proxy_read_body(struct proxy_request *x, struct proxy_input *in, struct err *e);
+/* A Content-Length; *length is -1 before the first one. false: it is none, or another than before. */
+bool proxy_read_length(struct str value, int64_t *length);
