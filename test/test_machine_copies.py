@@ -1,5 +1,13 @@
 """Snapshots, forks, and machines that are kept, as agents and persons use them."""
+import contextlib
+import socket
+import threading
+
+import pytest
+
+from conftest import policy_in
 from machine_doors import needs_image
+from machine_servers import NAME
 from test_machine import evaluate, run
 from wire import Stdio, call, structured
 
@@ -77,3 +85,124 @@ def test_code_has_them_too(cloche, vault):
         code = ("await vm.exec('x=41'); const m = await vm.fork();"
                 "return (await vm.exec('echo $x', {machine: m.machine})).stdout")
         assert "41" in str(evaluate(agent, code))
+
+
+# --- connections of the past -------------------------------------------------------------
+
+class Holder:
+    """Keeps every connection, by its first byte. `say` sends to those that began with it."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port = self.listener.getsockname()[1]
+        self.held = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                self.held.append((connection.recv(1), connection))
+
+    def say(self, first, data):
+        for began, connection in self.held:
+            if began == first:
+                connection.sendall(data)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for _, connection in self.held:
+            connection.close()
+
+
+@pytest.fixture
+def holder():
+    holder = Holder()
+    yield holder
+    holder.close()
+
+
+# In a machine: connections whose programs wait in each call that can. It writes how each ended.
+WAITERS = f"""
+import errno, selectors, socket, sys, threading
+def to(first):
+    s = socket.create_connection(("{NAME}", int(sys.argv[1])), 300)
+    s.settimeout(None)
+    s.send(first)
+    return s
+def outcome(call):
+    try:
+        return repr(call())
+    except OSError as e:
+        return errno.errorcode[e.errno]
+def wait(name, call):
+    told = outcome(call)
+    with lock:
+        print(name, told, flush=True)
+def any_of(many):
+    poll = selectors.DefaultSelector()
+    for s in many:
+        poll.register(s, selectors.EVENT_READ)
+    ends = set()
+    while poll.get_map():
+        for key, _ in poll.select():
+            ends.add(outcome(lambda: key.fileobj.recv(9)))
+            poll.unregister(key.fileobj)
+    return sorted(ends)
+lock = threading.Lock()
+reader, writer, half, idle = to(b"r"), to(b"w"), to(b"h"), to(b"i")
+half.shutdown(socket.SHUT_WR)
+full = bytes(1 << 16)
+writer.setblocking(False)
+try:
+    while writer.send(full):
+        pass
+except BlockingIOError:
+    writer.setblocking(True)
+many = [to(b"m") for _ in range(40)]
+for name, call in (("recv", lambda: reader.recv(9)), ("send", lambda: [writer.sendall(full) for _ in range(1000)]),
+                   ("half", lambda: half.recv(9)), ("poll", lambda: any_of(many))):
+    threading.Thread(target=wait, args=(name, call)).start()
+open("/root/ready", "w").close()
+import os, time
+while not os.path.exists("/root/use"):
+    time.sleep(.01)
+wait("idle", lambda: idle.send(b"x") and idle.recv(9))
+"""
+
+
+def waiters(agent, holder):
+    """They wait."""
+    vm(agent, command="cat >/root/waiters.py", stdin=WAITERS, network=True)
+    vm(agent, command=f"setsid nohup python3 /root/waiters.py {holder.port} >/root/ends 2>&1 </dev/null &\n"
+                      "until test -e /root/ready; do sleep .1; done")
+
+
+def ends(agent, count, **machine):
+    """How they ended, of which there are so many."""
+    told = vm(agent, command="touch /root/use\n"
+                             f"until test $(wc -l </root/ends) -ge {count}; do sleep .1; done; cat /root/ends",
+              timeoutMs=60_000, **machine)
+    return dict(line.split(" ", 1) for line in told["stdout"].splitlines())
+
+
+PAST = {"recv": "ECONNRESET", "send": "ECONNRESET", "half": "ECONNRESET", "poll": "['ECONNRESET']"}
+
+
+@pytest.mark.parametrize("network", [False, True])
+@pytest.mark.parametrize("how", ["fork", "restore"])
+def test_open_connections_are_reset_in_a_copy(cloche, vault, tmp_path, holder, how, network):
+    """And go on in the machine that was copied."""
+    policy_in(tmp_path, {"vm": {"network": "always"}, "network": {"allowPrivate": [f"127.0.0.1:{holder.port}"]}})
+    with mcp(cloche, vault) as agent:
+        waiters(agent, holder)
+        if how == "restore":
+            vm(agent, "snapshot", name="waiting")
+        copy = vm(agent, how, network=network, **({"name": "waiting"} if how == "restore" else {}))["machine"]
+        told = ends(agent, 5, machine=copy)
+        assert told.pop("idle") in ("EPIPE", "ECONNRESET") and told == PAST
+        for first in b"r", b"h", b"m", b"i":
+            holder.say(first, b"more")
+        told = ends(agent, 4)
+        assert told == {"recv": "b'more'", "half": "b'more'", "poll": '["b\'more\'"]', "idle": "b'more'"}

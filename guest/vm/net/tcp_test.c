@@ -169,6 +169,21 @@ static void connections_of_the_past_are_reset(void **state)
     assert_true(tcp_due_ns() == UINT64_MAX);
 }
 
+/* As a machine does that goes on from a copy: its card is still the one of before. */
+static void who_has_no_network_any_more_is_told_by_its_own_card(void **state)
+{
+    (void)state;
+    set_up();
+    (void)open_connection();
+    host.ends[0].there = false;
+    lan_switch(0, lan.mac);
+    uint32_t n;
+    const uint8_t *f = received(&n);
+    assert_non_null(f);
+    assert_memory_equal(f, mac, 6);
+    assert_memory_equal(lan.mac, mac, 6);
+}
+
 /* Opens that many, from ports 40000 on, as the host's first sockets. */
 static void open_many(uint32_t count)
 {
@@ -276,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_host_that_takes_nothing_closes_the_window),
         cmocka_unit_test(a_card_without_room_loses_nothing),
         cmocka_unit_test(connections_of_the_past_are_reset),
+        cmocka_unit_test(who_has_no_network_any_more_is_told_by_its_own_card),
         cmocka_unit_test(none_of_the_past_is_left_to_hang),
         cmocka_unit_test(a_network_that_ends_resets_what_is_open),
         cmocka_unit_test(what_was_being_connected_is_connected_anew),
