@@ -1,9 +1,15 @@
 """Snapshots, forks, and machines that are kept, as agents and persons use them."""
 import contextlib
+import shutil
 import socket
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
+
+import needs
 
 from conftest import policy_in
 from machine_doors import needs_image
@@ -90,7 +96,8 @@ def test_code_has_them_too(cloche, vault):
 # --- connections of the past -------------------------------------------------------------
 
 class Holder:
-    """Keeps every connection, by its first byte. `say` sends to those that began with it."""
+    """Keeps every connection, by its first byte: `say` sends to those that began with it. One that begins with n
+    is answered."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
@@ -102,7 +109,10 @@ class Holder:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = self.listener.accept()
-                self.held.append((connection.recv(1), connection))
+                first = connection.recv(1)
+                self.held.append((first, connection))
+                if first == b"n":
+                    connection.sendall(b"new")
 
     def say(self, first, data):
         for began, connection in self.held:
@@ -202,7 +212,60 @@ def test_open_connections_are_reset_in_a_copy(cloche, vault, tmp_path, holder, h
         copy = vm(agent, how, network=network, **({"name": "waiting"} if how == "restore" else {}))["machine"]
         told = ends(agent, 5, machine=copy)
         assert told.pop("idle") in ("EPIPE", "ECONNRESET") and told == PAST
+        new = f"exec 3<>/dev/tcp/{NAME}/{holder.port}; printf n >&3; head -c 3 <&3"
+        assert vm(agent, command=new, machine=copy)["stdout"] == ("new" if network else "")
         for first in b"r", b"h", b"m", b"i":
             holder.say(first, b"more")
         told = ends(agent, 4)
         assert told == {"recv": "b'more'", "half": "b'more'", "poll": '["b\'more\'"]', "idle": "b'more'"}
+
+
+# In a network of its own: a resolver that holds questions back, until the machine has been copied.
+LOOKUP = """
+import pathlib, socket, sys, threading
+sys.path.insert(0, sys.argv[1])
+import test_machine_copies as copies
+cloche, vault, network = sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4] == "True"
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 53))
+asked, copied = threading.Event(), threading.Event()
+def answer(question, to):
+    copied.wait()
+    server.sendto(question[:2] + bytes.fromhex("81800001000100000000") + question[12:] +
+                  bytes.fromhex("c00c000100010000003c0004c0000207"), to)
+def serve():
+    while True:
+        question, to = server.recvfrom(512)
+        asked.set()
+        threading.Thread(target=answer, args=(question[:12 + question[12:].index(0) + 5], to), daemon=True).start()
+threading.Thread(target=serve, daemon=True).start()
+wait = "until grep -q done /root/told; do sleep .1; done; cat /root/told"
+with copies.mcp(cloche, vault) as agent:
+    copies.vm(agent, command="RES_OPTIONS=timeout:30 setsid nohup sh -c 'getent ahostsv4 slow.test; echo done' "
+                             ">/root/told 2>&1 </dev/null &", network=True)
+    assert asked.wait(60)
+    copy = copies.vm(agent, "fork", network=network)["machine"]
+    copied.set()
+    for machine in {}, {"machine": copy}:
+        print(*copies.vm(agent, command=wait, timeoutMs=20_000, **machine)["stdout"].split()[:1])
+"""
+
+
+@needs.system(shutil.which("unshare") and subprocess.run(["unshare", "-rmn", "true"], capture_output=True).returncode == 0,
+              lacks="no user namespaces")
+@pytest.mark.parametrize("network, told", [(False, "done"), (True, "192.0.2.7")])
+def test_a_lookup_under_way_is_answered_in_a_copy(cloche, vault, tmp_path, network, told):
+    """At once, before the resolver of the machine asks again by itself: it fails, or the new host is asked."""
+    policy_in(tmp_path, {"vm": {"network": "always"}, "network": {"hosts": ["slow.test"]}})
+    for name, text in ("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30\n"), ("nsswitch.conf", "hosts: dns\n"):
+        (tmp_path / name).write_text(text)
+    inside = f"""set -e
+{shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin")} link set lo up
+mount --bind {tmp_path}/resolv.conf /etc/resolv.conf
+mount --bind {tmp_path}/nsswitch.conf /etc/nsswitch.conf
+exec "$@" """
+    done = subprocess.run(["unshare", "-rmn", "bash", "-c", inside, "bash", sys.executable, "-c", LOOKUP,
+                           str(Path(__file__).parent), cloche, str(vault), str(network)],
+                          capture_output=True, timeout=300, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["192.0.2.7", told]

@@ -215,8 +215,8 @@ def exchanged(files):
 
 @needs_gpg
 @pytest.mark.parametrize("wrong, why", [
-    (lambda files, ours, another: another.sign(files), "NO_PUBKEY|Missing key|is not signed"),
-    (lambda files, ours, another: altered(ours.sign(files)), "BADSIG|Bad signature|invalid signature|is not signed"),
+    (lambda files, ours, another: another.sign(files), "Missing key"),
+    (lambda files, ours, another: altered(ours.sign(files)), "has been manipulated"),
     (lambda files, ours, another: ours.sign(files) | {"/apt/dists/stable/main/binary-riscv64/Packages.gz": b"x",
                                                       "/apt/dists/stable/main/binary-riscv64/Packages": b"x"},
      "Hash Sum mismatch|unexpected size"),
