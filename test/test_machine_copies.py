@@ -97,12 +97,12 @@ def test_code_has_them_too(cloche, vault):
 
 class Holder:
     """Keeps every connection, by its first byte: `say` sends to those that began with it. One that begins with n
-    is answered."""
+    is answered, one with f sent data until `dry`."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
-        self.held = []
+        self.held, self.dry = [], threading.Event()
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -113,6 +113,14 @@ class Holder:
                 self.held.append((first, connection))
                 if first == b"n":
                     connection.sendall(b"new")
+                elif first == b"f":
+                    threading.Thread(target=self.flood, args=(connection,), daemon=True).start()
+
+    def flood(self, connection):
+        with contextlib.suppress(OSError):
+            while not self.dry.is_set():
+                connection.sendall(bytes(1 << 16))
+        connection.shutdown(socket.SHUT_WR)
 
     def say(self, first, data):
         for began, connection in self.held:
@@ -160,8 +168,11 @@ def any_of(many):
             ends.add(outcome(lambda: key.fileobj.recv(9)))
             poll.unregister(key.fileobj)
     return sorted(ends)
+def drain(s):
+    while s.recv(1 << 20):
+        pass
 lock = threading.Lock()
-reader, writer, half, idle = to(b"r"), to(b"w"), to(b"h"), to(b"i")
+reader, writer, half, idle, flood = to(b"r"), to(b"w"), to(b"h"), to(b"i"), to(b"f")
 half.shutdown(socket.SHUT_WR)
 full = bytes(1 << 16)
 writer.setblocking(False)
@@ -172,7 +183,7 @@ except BlockingIOError:
     writer.setblocking(True)
 many = [to(b"m") for _ in range(40)]
 for name, call in (("recv", lambda: reader.recv(9)), ("send", lambda: [writer.sendall(full) for _ in range(1000)]),
-                   ("half", lambda: half.recv(9)), ("poll", lambda: any_of(many))):
+                   ("half", lambda: half.recv(9)), ("poll", lambda: any_of(many)), ("flood", lambda: drain(flood))):
     threading.Thread(target=wait, args=(name, call)).start()
 open("/root/ready", "w").close()
 import os, time
@@ -197,7 +208,8 @@ def ends(agent, count, **machine):
     return dict(line.split(" ", 1) for line in told["stdout"].splitlines())
 
 
-PAST = {"recv": "ECONNRESET", "send": "ECONNRESET", "half": "ECONNRESET", "poll": "['ECONNRESET']"}
+PAST = {"recv": "ECONNRESET", "send": "ECONNRESET", "half": "ECONNRESET", "poll": "['ECONNRESET']",
+        "flood": "ECONNRESET"}
 
 
 @pytest.mark.parametrize("network", [False, True])
@@ -210,14 +222,15 @@ def test_open_connections_are_reset_in_a_copy(cloche, vault, tmp_path, holder, h
         if how == "restore":
             vm(agent, "snapshot", name="waiting")
         copy = vm(agent, how, network=network, **({"name": "waiting"} if how == "restore" else {}))["machine"]
-        told = ends(agent, 5, machine=copy)
+        told = ends(agent, 6, machine=copy)
         assert told.pop("idle") in ("EPIPE", "ECONNRESET") and told == PAST
         new = f"exec 3<>/dev/tcp/{NAME}/{holder.port}; printf n >&3; head -c 3 <&3"
         assert vm(agent, command=new, machine=copy)["stdout"] == ("new" if network else "")
         for first in b"r", b"h", b"m", b"i":
             holder.say(first, b"more")
-        told = ends(agent, 4)
-        assert told == {"recv": "b'more'", "half": "b'more'", "poll": '["b\'more\'"]', "idle": "b'more'"}
+        holder.dry.set()
+        told = ends(agent, 5)
+        assert told == {"recv": "b'more'", "half": "b'more'", "poll": '["b\'more\'"]', "flood": "None", "idle": "b'more'"}
 
 
 # In a network of its own: a resolver that holds questions back, until the machine has been copied.
