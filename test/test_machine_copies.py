@@ -120,7 +120,7 @@ class Holder:
         with contextlib.suppress(OSError):
             while not self.dry.is_set():
                 connection.sendall(bytes(1 << 16))
-        connection.shutdown(socket.SHUT_WR)
+            connection.shutdown(socket.SHUT_WR)
 
     def say(self, first, data):
         for began, connection in self.held:
@@ -193,11 +193,11 @@ wait("idle", lambda: idle.send(b"x") and idle.recv(9))
 """
 
 
-def waiters(agent, holder):
+def waiters(agent, holder, **machine):
     """They wait."""
-    vm(agent, command="cat >/root/waiters.py", stdin=WAITERS, network=True)
+    vm(agent, command="cat >/root/waiters.py", stdin=WAITERS, network=True, **machine)
     vm(agent, command=f"setsid nohup python3 /root/waiters.py {holder.port} >/root/ends 2>&1 </dev/null &\n"
-                      "until test -e /root/ready; do sleep .1; done")
+                      "until test -e /root/ready; do sleep .1; done", **machine)
 
 
 def ends(agent, count, **machine):
@@ -231,6 +231,17 @@ def test_open_connections_are_reset_in_a_copy(cloche, vault, tmp_path, holder, h
         holder.dry.set()
         told = ends(agent, 5)
         assert told == {"recv": "b'more'", "half": "b'more'", "poll": '["b\'more\'"]', "flood": "None", "idle": "b'more'"}
+
+
+def test_a_frozen_machine_finds_its_connections_reset(cloche, vault, tmp_path, holder):
+    policy_in(tmp_path, {"vm": {"network": "always"}, "network": {"allowPrivate": [f"127.0.0.1:{holder.port}"]}})
+    with mcp(cloche, vault) as agent:
+        vm(agent, "start", keep=True, name="dev")
+        waiters(agent, holder, machine="dev")
+        vm(agent, "stop", machine="dev")
+        vm(agent, "start", keep=True, name="dev", network=True)
+        told = ends(agent, 6, machine="dev")
+        assert told.pop("idle") in ("EPIPE", "ECONNRESET") and told == PAST
 
 
 # In a network of its own: a resolver that holds questions back, until the machine has been copied.
