@@ -334,7 +334,9 @@ static struct vm *find_kept(const struct machine_use *u, struct str name, bool m
     machine_shelf(u, &shelf);
     struct machine_net *net = net_for(u, o);
     o->shelf = &shelf;
-    return enter(u, vm_find_kept(u->all, str_of(u->owner), name, make, o, e), net);
+    struct vm *m = vm_find_kept(u->all, str_of(u->owner), name, make, o, e);
+    o->shelf = NULL; /* it ends here */
+    return enter(u, m, net);
 }
 
 struct vm *machine_use_find(const struct machine_use *u, struct str handle, struct err *e)
