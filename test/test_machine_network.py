@@ -272,6 +272,27 @@ def test_a_ping_goes_where_a_rule_for_it_says(cloche, server):
         assert " 0 received" in done.stdout and "--allow-host icmp://127.0.0.1" in done.stderr
 
 
+FAR = "ip link set lo up && ip -6 address add 2600::5/64 dev lo nodad && ip -6 route add default dev lo && " + PINGS
+
+
+def test_a_ping_of_ipv6_goes_where_a_rule_for_it_says(cloche):
+    """To ::1, whole and in fragments, and to a public address."""
+    alone = ["unshare", "-n", "sh", "-c", FAR, "sh"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("no network of its own with IPv6 can be made here")
+    script = """ping -6 -c 2 -i 0.2 -W 30 host6.cloche.internal; ping -6 -c 1 -W 30 -s 4000 host6.cloche.internal
+        ping -6 -c 1 -W 30 2600::5"""
+    done = ping(cloche, "icmp://[::1]", "icmp://[2600::5]", alone=alone, script=script)
+    assert [line.split(",")[1] for line in done.stdout.splitlines() if "transmitted" in line] == \
+        [" 2 received", " 1 received", " 1 received"], done
+    assert "4008 bytes from" in done.stdout and done.stderr == ""
+    for hosts, there in ((("[::1]:8000",), ("0", "0", "0")), (("icmp://[2600::5]",), ("0", "0", "1"))):
+        done = ping(cloche, *hosts, alone=alone, script=script.replace("30", "1"))
+        assert [line.split(",")[1] for line in done.stdout.splitlines() if "transmitted" in line] == \
+            [f" {n} received" for n in there]
+        assert "--allow-host icmp://[::1]" in done.stderr
+
+
 def test_a_kernel_that_lets_no_program_ping_is_told(cloche):
     try:
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP).close()

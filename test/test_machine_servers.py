@@ -1,14 +1,18 @@
 """Programs of the image against real servers on loopback: curl, wget, git, pip, apt, ssh, Python, and
 what shows the network's state."""
 import hashlib
+import re
 import socket
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
 import machine_servers
+import needs
 from machine_doors import needs_image
-from machine_servers import BLOCK, NAME, Server, conversation, sha256_of
+from machine_servers import BLOCK, NAME, Server, conversation, md5_of, sha256_of
 from wire import Stdio, call, structured
 
 pytestmark = needs_image
@@ -78,7 +82,7 @@ def test_the_state_of_the_network_can_be_seen(cloche):
 
 @pytest.mark.parametrize("size", [0, 1, 1459, 65536, 65537, 3_000_001, 100_000_000])
 def test_curl_gets_every_byte(cloche, web, size):
-    assert said(cloche, f"curl -sf {web.url}/bytes/{size} | sha256sum", web.port) == f"{sha256_of(size)}  -"
+    assert said(cloche, f"curl -sf {web.url}/bytes/{size} | md5sum", web.port) == f"{md5_of(size)}  -"
 
 
 def test_curl_sends_every_byte(cloche):
@@ -170,6 +174,62 @@ def test_apt_refuses_a_repository_without_a_signature(cloche, web):
     done = execute(cloche, f"""rm /etc/apt/sources.list.d/*
         echo 'deb {web.url}/apt stable main' >/etc/apt/sources.list; apt-get update -q""", web.port)
     assert done.returncode == 100 and b"is not signed" in done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def signers():
+    """Two. In short paths, since an agent listens there."""
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other, \
+            machine_servers.Signer(one, "ours") as ours, machine_servers.Signer(other, "another") as another:
+        yield ours, another
+
+
+needs_gpg = needs.installed(*(Path("/usr/bin") / name for name in ("gpg", "gpg-agent", "gpgconf")), by="deps/apt test")
+SIGNED = """rm /etc/apt/sources.list.d/*; cat >/etc/apt/keyrings/test.asc
+    echo 'deb [signed-by=/etc/apt/keyrings/test.asc] {}/apt stable main' >/etc/apt/sources.list"""
+
+
+@needs_gpg
+@pytest.mark.parametrize("inline", [True, False])
+def test_apt_installs_from_a_signed_repository(cloche, web, signers, inline):
+    ours, _ = signers
+    web.files.update(ours.sign(machine_servers.apt_repository("test-greeting", "1.2", {
+        "./usr/bin/test-greeting": "#!/bin/sh\necho greeted\n"}), inline))
+    told = said(cloche, SIGNED.format(web.url) + """
+        apt-get update -q >/tmp/log 2>&1 || cat /tmp/log; grep -c '^[WE]:' /tmp/log || true
+        apt-get install -qy test-greeting >/tmp/log 2>&1 || cat /tmp/log; test-greeting""", web.port, stdin=ours.key)
+    assert told == "0\ngreeted"
+
+
+def altered(files):
+    """Names another list than the one that was signed."""
+    name = "/apt/dists/stable/InRelease"
+    return files | {name: files[name].replace(b"Origin: test", b"Origin: evil")}
+
+
+def exchanged(files):
+    """Has another package than the one that the signed list names."""
+    name = "/apt/pool/test-greeting.deb"
+    return files | {name: files[name][:-1] + b"x"}
+
+
+@needs_gpg
+@pytest.mark.parametrize("wrong, why", [
+    (lambda files, ours, another: another.sign(files), "Missing key"),
+    (lambda files, ours, another: altered(ours.sign(files)), "has been manipulated"),
+    (lambda files, ours, another: ours.sign(files) | {"/apt/dists/stable/main/binary-riscv64/Packages.gz": b"x",
+                                                      "/apt/dists/stable/main/binary-riscv64/Packages": b"x"},
+     "Hash Sum mismatch|unexpected size"),
+    (lambda files, ours, another: exchanged(ours.sign(files)), "Hash Sum mismatch"),
+], ids=["another key", "altered", "another list", "another package"])
+def test_apt_refuses_what_is_not_signed_as_it_should(cloche, web, signers, wrong, why):
+    ours, another = signers
+    web.files.update(wrong(machine_servers.apt_repository("test-greeting", "1.2", {
+        "./usr/bin/test-greeting": "#!/bin/sh\necho greeted\n"}), ours, another))
+    done = execute(cloche, SIGNED.format(web.url) + "\napt-get update -q && apt-get install -qy test-greeting",
+                   web.port, stdin=ours.key)
+    assert done.returncode == 100
+    assert re.search(why, (done.stdout + done.stderr).decode()), done.stdout[-2000:] + done.stderr[-2000:]
 
 
 def test_ssh_speaks_to_a_server(cloche):

@@ -8,6 +8,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 import needs
 from machine_doors import needs_image
-from machine_servers import BLOCK, NAME, conversation, sha256_of
+from machine_servers import BLOCK, NAME, Server, conversation, md5_of, sha256_of
 
 DNSMASQ, IPERF3, IP = (Path(shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") or f"/usr/bin/{name}")
                        for name in ("dnsmasq", "iperf3", "ip"))
@@ -82,6 +83,25 @@ def test_dig_asks_dnsmasq_on_connections(cloche, tmp_path):
             ask +short many.test | sort -u | wc -l
             ask +keepopen +short one.test one.test many.test | wc -l""", f"127.0.0.1:{port}").split("\n")
     assert told == ["192.0.2.7", "one.test.", "192.0.2.7", '"first" "second"', "status: NXDOMAIN", str(MANY), str(MANY + 2)]
+
+
+def test_dig_asks_dnsmasq_by_datagrams(cloche, tmp_path):
+    """Answers of 2.4 KB come as fragments; those that the question leaves no room for are cut, and asked again."""
+    with dnsmasq(tmp_path) as port:
+        told = said(cloche, f"""
+            ask() {{ dig -p {port} @{NAME} "$@"; }}
+            ask +notcp +short one.test; ask +notcp +short TXT text.test
+            ask +notcp nobody.test | grep -o 'status: [A-Z]*'
+            ask +notcp +ignore +bufsize=4096 many.test >/tmp/large
+            grep -o 'ANSWER: [0-9]*' /tmp/large; grep -c '^many.test.*198.51.100' /tmp/large
+            grep -o 'flags: [a-z ]*;' /tmp/large; grep -o '(UDP)' /tmp/large
+            ask +notcp +ignore +bufsize=512 many.test | grep -o 'flags: [a-z ]*;'
+            ask +noedns +notcp +ignore many.test | grep -o 'flags: [a-z ]*;'
+            ask +bufsize=512 many.test | grep -oE '[(]TCP[)]|ANSWER: [0-9]*'""",
+                    f"udp://127.0.0.1:{port}", f"127.0.0.1:{port}").split("\n")
+    assert told[:7] == ["192.0.2.7", '"first" "second"', "status: NXDOMAIN", f"ANSWER: {MANY}", str(MANY),
+                        "flags: qr aa rd ra;", "(UDP)"]
+    assert told[7:] == ["flags: qr aa tc rd ra;"] * 2 + [f"ANSWER: {MANY}", "(TCP)"]
 
 
 # In a network of its own, in which port 53 is free, and with its own resolv.conf.
@@ -326,7 +346,7 @@ def test_a_reset_of_the_machine_reaches_the_server(cloche, state):
 
 # --- uploads -----------------------------------------------------------------------------
 
-@pytest.mark.parametrize("size", [1, 1459, 65537])
+@pytest.mark.parametrize("size", [1, 1459, 65537, 100_000_000])
 def test_curl_sends_files_of_any_size(cloche, size):
     got = hashlib.sha256()
 
@@ -347,3 +367,67 @@ for at in range(0, {size}, 1 << 20): sys.stdout.buffer.write(block[:min(1 << 20,
     with conversation(serve) as port:
         assert said(cloche, f"{script}\ncurl -sf -H Expect: -T /tmp/f http://{NAME}:{port}/up", f"127.0.0.1:{port}") == "took"
     assert got.hexdigest() == sha256_of(size)
+
+
+# --- slow peers and bursts ----------------------------------------------------------------
+
+SLOW = 20
+
+# Tells once each has sent something, and of all at their ends.
+TAKES_SLOWLY = f"""
+import hashlib, selectors, socket, sys
+poll, digests = selectors.DefaultSelector(), {{}}
+for _ in range({SLOW}):
+    poll.register(socket.create_connection(("{NAME}", int(sys.argv[1])), 300), selectors.EVENT_READ)
+while poll.get_map():
+    for key, _ in poll.select():
+        part = key.fileobj.recv(100)
+        if not part:
+            poll.unregister(key.fileobj)
+            continue
+        digests.setdefault(key.fileobj, hashlib.sha256()).update(part)
+        key.fileobj.sendall(b"+" * len(part))
+        if len(digests) == {SLOW}:
+            open("/tmp/all", "w").close()
+print(*sorted(d.hexdigest() for d in digests.values()))
+"""
+
+
+class Dribbler:
+    """Sends single bytes to each connection, each of them once the machine has the one before it, for as long as
+    `goes_on()`. `sent` are the hashes of what those that are done have sent."""
+
+    def __init__(self, goes_on):
+        self.goes_on, self.sent = goes_on, []
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=SLOW)
+        self.port = self.listener.getsockname()[1]
+        self.threads = [threading.Thread(target=self.serve, args=(seed,), daemon=True) for seed in range(SLOW)]
+        for thread in self.threads:
+            thread.start()
+
+    def serve(self, seed):
+        connection, sent, at = self.listener.accept()[0], hashlib.sha256(), seed
+        with connection:
+            while self.goes_on() or at < seed + 10:
+                byte = bytes([at % 256])
+                connection.sendall(byte)
+                sent.update(byte)
+                at += 1
+                assert connection.recv(1) == b"+"
+        self.sent.append(sent.hexdigest())
+
+
+def test_many_slow_peers_and_bursts_at_once(cloche):
+    """The slow ones end when the bursts have arrived, and so hold none of them up."""
+    size = 10_000_000
+    with Server() as web:
+        slow = Dribbler(lambda: "/bytes/1" not in web.asked)
+        told = said(cloche, f"""cat >/tmp/slow.py
+            python3 /tmp/slow.py {slow.port} >/tmp/slow & until test -e /tmp/all; do sleep .1; done
+            for i in 1 2 3; do curl -sf {web.url}/bytes/{size} | md5sum; done
+            curl -sf {web.url}/bytes/1 | wc -c; wait; cat /tmp/slow""", f"127.0.0.1:{slow.port}",
+                    f"127.0.0.1:{web.port}", stdin=TAKES_SLOWLY.encode()).split("\n")
+    assert told[:4] == [f"{md5_of(size)}  -"] * 3 + ["1"]
+    for thread in slow.threads:
+        thread.join(60)
+    assert told[4].split() == sorted(slow.sent) and len(slow.sent) == SLOW

@@ -32,8 +32,16 @@ static struct kept {
 } kept[KEPT];
 static uint32_t next_kept;
 
+static void reply_failed(const struct dns_client *c, const struct dns_question *q,
+                         const char *why);
+
+/* The host that was asked is not there any more. Streams end by themselves. */
 void dns_begin(void)
 {
+    for (uint32_t i = 0; i < DNS_PENDING; i++)
+        if (pending[i].state != UNUSED && !pending[i].client.stream)
+            reply_failed(&pending[i].client, &pending[i].q,
+                         "the machine was copied while this was asked: ask again");
     __builtin_memset(pending, 0, sizeof pending);
     __builtin_memset(kept, 0, sizeof kept);
     next_kept = 0;

@@ -385,6 +385,30 @@ static void who_asks_for_the_same_shares_one_answer(void **state)
     assert_int_equal(host.closes, 1);
 }
 
+/* As in a machine that goes on from a copy. */
+static void questions_of_the_past_are_answered_and_may_be_asked_again(void **state)
+{
+    (void)state;
+    start();
+    host.waits = true;
+    for (uint16_t i = 0; i < 3; i++)
+        send_question((uint16_t)(6000 + i), i ? "one.test" : "example.org", A);
+    nothing_comes();
+    for (uint32_t i = 0; i < VM_NET_IDS; i++)
+        host.ends[i].there = false; /* another process' */
+    lan_switch(0, lan.mac);
+    for (uint16_t i = 0; i < 3; i++)
+        assert_int_equal(next_reply((uint16_t)(6000 + i)).status, 2);
+    nothing_comes();
+    assert_int_equal(host.closes, 0);
+    lan_switch(LAN_WAY_V4, mac);
+    nothing_comes();
+    tell_addresses(1, 60);
+    send_question(6000, "example.org", A);
+    happens(DNS_FIRST, VM_NET_READABLE);
+    assert_int_equal(next_reply(6000).answers, 1);
+}
+
 /* The host does eight at once, say: the others wait for these. */
 static void who_asks_for_more_than_the_host_does_at_once_waits(void **state)
 {
@@ -606,6 +630,7 @@ int main(void)
         cmocka_unit_test(odd_questions_reach_nobody),
         cmocka_unit_test(the_gateways_own_names_need_no_host),
         cmocka_unit_test(who_asks_for_the_same_shares_one_answer),
+        cmocka_unit_test(questions_of_the_past_are_answered_and_may_be_asked_again),
         cmocka_unit_test(who_asks_for_more_than_the_host_does_at_once_waits),
         cmocka_unit_test(a_connection_carries_questions),
         cmocka_unit_test(what_is_no_question_ends_the_connection),

@@ -24,10 +24,12 @@ static struct path {
     uint64_t until_ns; /* 0: nothing is known */
 } paths[2];            /* of IPv4, of IPv6 */
 
+/* `mac` may be lan.mac. */
 void lan_init(const uint8_t mac[6])
 {
-    lan = (struct lan){0};
-    __builtin_memcpy(lan.mac, mac, 6);
+    struct lan begun = {0};
+    __builtin_memcpy(begun.mac, mac, 6);
+    lan = begun;
 }
 
 /* ---- what the machine sends -------------------------------------------------------- */

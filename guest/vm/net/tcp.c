@@ -17,7 +17,10 @@
 #include <lwip/tcp.h>
 
 enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
-#define TICK_NS (TCP_TMR_INTERVAL * 1000000ull)
+#define TICK_NS (TCP_SLOW_INTERVAL * 1000000ull)
+/* An acknowledgement waits so long for data to go with: the machine's kernel holds the second of
+ * two small pieces back until it has that of the first (RFC 896). */
+#define DELAY_NS 5000000ull
 #define SYN_MAX 60u        /* a TCP header with options */
 #define SEGMENT_MAX 61440u /* of what goes to a machine that takes segments */
 #define RECEIVE_MAX 65000u /* bytes of the host at once */
@@ -53,7 +56,7 @@ static uint64_t dirty[CONNECTIONS / 64]; /* a bit each: has something to do */
 static struct {
     bool begun;
     struct tcp_pcb *listener;
-    uint64_t ticked_ns;
+    uint64_t ticked_ns, settled_ns;
     uint8_t chunk[RECEIVE_MAX];
 } tcp;
 
@@ -539,8 +542,16 @@ void tcp_resume_sending(void)
 static bool is_busy(const struct tcp_pcb *p)
 {
     return (p->state != ESTABLISHED && p->state != CLOSE_WAIT) || p->unsent ||
-           p->unacked || p->ooseq || p->refused_data || p->persist_backoff ||
-           p->flags & (TF_ACK_DELAY | TF_ACK_NOW | TF_CLOSEPEND);
+           p->unacked || p->ooseq || p->persist_backoff || p->flags & TF_ACK_NOW;
+}
+
+/* Is something put off that is soon to be done? */
+static bool delays(void)
+{
+    for (struct tcp_pcb *p = tcp.begun ? tcp_active_pcbs : NULL; p; p = p->next)
+        if (p->refused_data || p->flags & (TF_ACK_DELAY | TF_CLOSEPEND))
+            return true;
+    return false;
 }
 
 static bool ticks(void)
@@ -557,9 +568,20 @@ static bool ticks(void)
     return tcp_tw_pcbs;
 }
 
+static void settle(uint64_t now)
+{
+    bool any = delays();
+    if (any && now - tcp.settled_ns < DELAY_NS)
+        return;
+    if (any)
+        tcp_fasttmr();
+    tcp.settled_ns = now;
+}
+
 static void tick(void)
 {
     uint64_t now = host_now_ns();
+    settle(now);
     if (!ticks()) {
         tcp.ticked_ns = now;
         return;
@@ -567,7 +589,7 @@ static void tick(void)
     if (now - tcp.ticked_ns < TICK_NS)
         return;
     for (; now - tcp.ticked_ns >= TICK_NS && ticks(); tcp.ticked_ns += TICK_NS)
-        tcp_tmr();
+        tcp_slowtmr();
     for (uint32_t i = 0; i < CONNECTIONS; i++)
         if (connections[i].state == OPEN)
             mark(&connections[i]);
@@ -586,7 +608,9 @@ void tcp_work(void)
 
 uint64_t tcp_due_ns(void)
 {
-    return ticks() ? tcp.ticked_ns + TICK_NS : UINT64_MAX;
+    uint64_t slow = ticks() ? tcp.ticked_ns + TICK_NS : UINT64_MAX;
+    uint64_t soon = delays() ? tcp.settled_ns + DELAY_NS : UINT64_MAX;
+    return soon < slow ? soon : slow;
 }
 
 /* ---- the whole --------------------------------------------------------------------- */
@@ -614,5 +638,5 @@ void tcp_begin(void)
     }
     past_begin();
     past_work();
-    tcp.ticked_ns = host_now_ns();
+    tcp.ticked_ns = tcp.settled_ns = host_now_ns();
 }

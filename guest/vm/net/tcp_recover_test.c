@@ -21,13 +21,13 @@
 
 SCRIPT(the_pause_before_each_repetition_grows, OPEN "host has 100\n"
                                                     "> . 1:101 ack 1\n"
-                                                    "none 500\n"
+                                                    "none 750\n"
                                                     "~> . 1:101 ack 1\n"
-                                                    "none 2000\n"
+                                                    "none 1750\n"
                                                     "~> . 1:101 ack 1\n"
-                                                    "none 5000\n"
+                                                    "none 3750\n"
                                                     "~> . 1:101 ack 1\n"
-                                                    "none 10000\n"
+                                                    "none 7750\n"
                                                     "~> . 1:101 ack 1\n"
                                                     "< . 1:1 ack 101\n"
                                                     "quiet\n")

@@ -54,6 +54,8 @@ SCRIPT(who_never_answers_a_syn_ack_is_forgotten, "< S 0:0\n"
                                                  "> S. 0:0 ack 1\n"
                                                  "~> S. 0:0 ack 1\n"
                                                  "~> S. 0:0 ack 1\n"
+                                                 "~> S. 0:0 ack 1\n"
+                                                 "~> S. 0:0 ack 1\n"
                                                  "none 60000\n"
                                                  "is reset\n"
                                                  "quiet\n")

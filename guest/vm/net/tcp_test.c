@@ -23,6 +23,37 @@ static void a_connection_is_there_when_the_host_has_it(void **state)
     assert_memory_equal(host.ends[0].got, "GET", 3);
 }
 
+/* Data takes the acknowledgement along; without any it goes alone, soon. */
+static void a_small_piece_is_acknowledged_soon(void **state)
+{
+    (void)state;
+    static const uint8_t answer[] = "ok";
+    set_up();
+    uint32_t seq = open_connection();
+    struct segment piece = {
+        .seq = 1001, .ack = seq, .flags = ACK, .data = (const uint8_t *)"a", .n = 1};
+    send_segment(piece);
+    nothing_comes();
+    uint64_t due = tcp_due_ns();
+    assert_in_range(due, host.now_ns + 1, host.now_ns + 10000000);
+    host.now_ns = due;
+    lan_poll();
+    struct segment s = next_segment();
+    assert_int_equal(s.ack, 1002);
+    assert_int_equal(s.n, 0);
+    assert_true(tcp_due_ns() == UINT64_MAX);
+    piece.seq++;
+    send_segment(piece);
+    host.ends[0].has = answer;
+    host.ends[0].has_n = 2;
+    happens(0, VM_NET_READABLE);
+    s = next_segment();
+    assert_int_equal(s.ack, 1003);
+    assert_int_equal(s.n, 2);
+    wait_ms(100);
+    nothing_comes();
+}
+
 static void each_side_ends_by_itself(void **state)
 {
     (void)state;
@@ -169,6 +200,21 @@ static void connections_of_the_past_are_reset(void **state)
     assert_true(tcp_due_ns() == UINT64_MAX);
 }
 
+/* As a machine does that goes on from a copy: its card is still the one of before. */
+static void who_has_no_network_any_more_is_told_by_its_own_card(void **state)
+{
+    (void)state;
+    set_up();
+    (void)open_connection();
+    host.ends[0].there = false;
+    lan_switch(0, lan.mac);
+    uint32_t n;
+    const uint8_t *f = received(&n);
+    assert_non_null(f);
+    assert_memory_equal(f, mac, 6);
+    assert_memory_equal(lan.mac, mac, 6);
+}
+
 /* Opens that many, from ports 40000 on, as the host's first sockets. */
 static void open_many(uint32_t count)
 {
@@ -269,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_connection_is_there_when_the_host_has_it),
+        cmocka_unit_test(a_small_piece_is_acknowledged_soon),
         cmocka_unit_test(each_side_ends_by_itself),
         cmocka_unit_test(what_cannot_be_connected_is_told),
         cmocka_unit_test(who_asks_again_is_asked_for_once),
@@ -276,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_host_that_takes_nothing_closes_the_window),
         cmocka_unit_test(a_card_without_room_loses_nothing),
         cmocka_unit_test(connections_of_the_past_are_reset),
+        cmocka_unit_test(who_has_no_network_any_more_is_told_by_its_own_card),
         cmocka_unit_test(none_of_the_past_is_left_to_hang),
         cmocka_unit_test(a_network_that_ends_resets_what_is_open),
         cmocka_unit_test(what_was_being_connected_is_connected_anew),

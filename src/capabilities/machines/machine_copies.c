@@ -219,11 +219,11 @@ static bool start_from(const struct machine_use *u, struct vm_copy *c, const cha
     o.ram_mb = vm_copy_ram_mb(c);
     if (!machine_use_permitted(u, PERMISSION_ALWAYS, x->network, options, e))
         return false;
-    scoped(vm_release) struct vm *m = machine_use_start(u, &o, e);
+    struct machine_use with = *u;
+    with.network = x->network;
+    scoped(vm_release) struct vm *m = machine_use_start(&with, &o, e);
     if (!m)
         return false;
-    if (x->network)
-        machine_net_open(machine_net_of(m));
     vm_get_info(m, &info);
     machine_put(&info, out);
     return true;

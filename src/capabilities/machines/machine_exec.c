@@ -104,6 +104,7 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
         machines_refused(&r->call, options, e->code);
         return false;
     }
+    r->use.network = o->network;
     bool more = o->network && !machine_use_has_network(&r->use, o->machine);
     if (machine_use_permitted(&r->use, word, more, options, e) &&
         (!o->calls || machine_guest_permitted(&r->call, options, e)) &&

@@ -517,7 +517,8 @@ void machine_net_join(struct machine_net *n, const char *handle, const struct pe
     char hex[CRYPTO_HASH_HEX];
     crypto_hash_hex(str_of(handle), hex);
     pthread_mutex_lock(&n->lock);
-    (void)snprintf(n->machine, sizeof n->machine, "%.12s", hex);
+    if (*handle)
+        (void)snprintf(n->machine, sizeof n->machine, "%.12s", hex);
     n->last = w;
     n->reads_only |= p->read_only;
     size_t i = 0;

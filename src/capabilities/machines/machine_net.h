@@ -14,7 +14,8 @@ struct machine_net *machine_net_new(struct actions *a, const struct caller *who)
 void machine_net_free(struct machine_net *n); /* lets go of it */
 const struct vm_network *machine_net_rules(const struct machine_net *n);
 struct machine_net *machine_net_of(const struct vm *m);
-/* A call with this permit uses the machine: its policy narrows what is reached. */
+/* A call with this permit uses the machine: its policy narrows what is reached. `handle` may be
+ * empty while the machine has none yet. */
 void machine_net_join(struct machine_net *n, const char *handle, const struct permit *p);
 void machine_net_open(struct machine_net *n);
 bool machine_net_is_open(struct machine_net *n);

@@ -21,6 +21,8 @@ struct machine_use {
     const struct vm_policy *policy;
     struct vms *all;
     char owner[MACHINE_OWNER], payer[MACHINE_OWNER];
+    bool
+        network; /* was permitted: a machine that the call starts has it from its start */
 };
 
 /* `call`: "vm.exec". `word`: the policy's. false and *e, as permit_run(). */

@@ -298,6 +298,19 @@ static bool may_any(const struct machine_use *u, struct err *e)
            err_set(e, ERR_LIMIT, "the policy allows no machines (vm.machines is 0)");
 }
 
+/* Of a machine that may be started. What goes on in one that was saved or copied may ask for the
+ * network before the start returns, so it is open by then. */
+static struct machine_net *net_for(const struct machine_use *u, struct vm_options *o)
+{
+    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
+    o->network = machine_net_rules(net);
+    if (u->network) {
+        machine_net_join(net, "", &u->call->place->permit);
+        machine_net_open(net);
+    }
+    return net;
+}
+
 /* It has been found or made, with `mine`, unless it was there. */
 static struct vm *enter(const struct machine_use *u, struct vm *m,
                         struct machine_net *mine)
@@ -319,10 +332,11 @@ static struct vm *find_kept(const struct machine_use *u, struct str name, bool m
 {
     struct vm_shelf shelf;
     machine_shelf(u, &shelf);
-    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
-    o->network = machine_net_rules(net);
+    struct machine_net *net = net_for(u, o);
     o->shelf = &shelf;
-    return enter(u, vm_find_kept(u->all, str_of(u->owner), name, make, o, e), net);
+    struct vm *m = vm_find_kept(u->all, str_of(u->owner), name, make, o, e);
+    o->shelf = NULL; /* it ends here */
+    return enter(u, m, net);
 }
 
 struct vm *machine_use_find(const struct machine_use *u, struct str handle, struct err *e)
@@ -334,8 +348,7 @@ struct vm *machine_use_find(const struct machine_use *u, struct str handle, stru
     if (starts && (!may_any(u, e) || !machine_from_default(u, 0, &o, e)))
         return NULL;
     scoped(vm_copy_drop) struct vm_copy *from = o.from;
-    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
-    o.network = machine_net_rules(net);
+    struct machine_net *net = net_for(u, &o);
     return enter(u, vm_find(u->all, str_of(u->owner), handle, &o, e), net);
 }
 
@@ -344,8 +357,7 @@ struct vm *machine_use_start(const struct machine_use *u, struct vm_options *o,
 {
     if (!may_any(u, e))
         return NULL;
-    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
-    o->network = machine_net_rules(net);
+    struct machine_net *net = net_for(u, o);
     return enter(u, vm_start(u->all, str_of(u->owner), o, e), net);
 }
 
@@ -539,8 +551,7 @@ static struct vm *start(struct machine_use *u, struct vm_options *o, struct err 
         return NULL;
     bool first = claim_first(u, &mine);
     struct vms *all = u->all;
-    struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
-    o->network = machine_net_rules(net);
+    struct machine_net *net = net_for(u, o);
     struct vm *m = first ? vm_find(all, str_of(u->owner), STR(""), o, e)
                          : vm_start(all, str_of(u->owner), o, e);
     if (first)
@@ -568,12 +579,11 @@ bool machines_start(const struct tool_call *c, const struct json *options,
     bool ok = machine_use_begin(&u, c, "vm.start", &word, e);
     struct vm_options o = ok ? machine_use_options(&u) : (struct vm_options){0};
     struct start_request x = {0};
-    scoped(vm_release) struct vm *m =
-        ok && read_options(&u, options, &o, &x, e) &&
-                machine_use_permitted(&u, x.mounts.count ? word : PERMISSION_ALWAYS,
-                                      x.network, options, e)
-            ? start_as_asked(&u, &o, &x, e)
-            : NULL;
+    ok = ok && read_options(&u, options, &o, &x, e) &&
+         machine_use_permitted(&u, x.mounts.count ? word : PERMISSION_ALWAYS, x.network,
+                               options, e);
+    u.network = x.network;
+    scoped(vm_release) struct vm *m = ok ? start_as_asked(&u, &o, &x, e) : NULL;
     struct vm_info info = {0};
     bool shown = m && machine_mounts_stay(&x.mounts, c, m, e);
     if (m && !shown) /* as if it had not started */

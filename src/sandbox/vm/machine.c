@@ -181,8 +181,6 @@ static struct machine_copy *copy_make(struct machine *m, const struct copying *w
     c->disk = c->memory ? disk_copy(m->disks[1], e) : NULL;
     if (!c->disk)
         return NULL;
-    if (m->network)
-        network_open_ids(m->network, c->sockets);
     if (w->with)
         w->with(w->arg);
     pthread_mutex_lock(&m->lock);
@@ -340,11 +338,9 @@ static bool get_network(struct machine *m, const struct machine_options *o, stru
     return m->network != NULL;
 }
 
-/* Its connections are over: what it asks of them is answered so. */
+/* The emulator forgets its connections itself, when it resumes. */
 static bool show_copy(struct machine *m, const struct machine_copy *from, struct err *e)
 {
-    if (m->network)
-        network_past_ids(m->network, from->sockets);
     return computer_show(m->computer, from->memory, e) &&
            (buf_str(&m->inbox, buf_view(&from->inbox)) ||
             err_set(e, ERR_BUSY, "there is no memory for a copy of a machine"));

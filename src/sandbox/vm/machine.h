@@ -59,8 +59,7 @@ struct machine_copy {
     const struct baked *of; /* of the image, which is of its size of RAM */
     struct memory_copy *memory;
     struct disk_copy *disk;
-    struct buf inbox;                /* sent to it, and not read yet */
-    uint8_t sockets[VM_NET_IDS / 8]; /* a bit each: it had them open */
+    struct buf inbox; /* sent to it, and not read yet */
 };
 struct machine_copy *machine_copy_new(void); /* one user, and nothing else */
 struct machine_copy *machine_copy_hold(struct machine_copy *c);

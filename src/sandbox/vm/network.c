@@ -121,7 +121,7 @@ static void tell(struct network *n, struct socket *s, enum vm_flow_end end)
     if (!s->over)
         s->flow.end = end;
     s->flow.name = s->name ? s->name : "";
-    if (n->rules->tell && !s->proxied && !s->past)
+    if (n->rules->tell && !s->proxied)
         n->rules->tell(n->rules->arg, &s->flow);
 }
 
@@ -131,7 +131,7 @@ static void clear(struct network *n, struct socket *s)
         (void)close(s->fd);
     if (s->state == LOOKUP)
         n->lookups -= s->lookup != NULL;
-    else if (s->state != UNUSED && !s->past) {
+    else if (s->state != UNUSED) {
         n->open--;
         account_disconnect(n->account);
     }
@@ -490,10 +490,6 @@ static bool review(struct network *n, struct socket *s, uint64_t now)
     uint64_t idle_udp = n->rules->idle_udp_ns;
     if (s->flow.kind != VM_NET_TCP && idle_udp && idle_udp < idle)
         idle = idle_udp;
-    if (s->past && !s->flow.began_ns) {
-        s->flow.began_ns = now;
-        return true;
-    }
     if (s->over || s->state == UNUSED || s->state == LOOKUP)
         return false;
     if (now - s->moved_ns > idle)
@@ -625,28 +621,6 @@ void network_close(struct network *n)
     if (n->timer >= 0)
         (void)close(n->timer);
     free(n);
-}
-
-void network_open_ids(const struct network *n, uint8_t ids[static VM_NET_IDS / 8])
-{
-    for (uint32_t i = 0; i < VM_NET_IDS; i++)
-        if (n->sockets[i])
-            ids[i / 8] |= (uint8_t)(1u << i % 8);
-}
-
-/* They are over, and the machine hears of it at the timer's first tick. */
-void network_past_ids(struct network *n, const uint8_t ids[static VM_NET_IDS / 8])
-{
-    bool any = false;
-    for (uint32_t i = 0; i < VM_NET_IDS; i++) {
-        if (!(ids[i / 8] >> i % 8 & 1))
-            continue;
-        struct socket *s = socket_new(n, i);
-        s->state = STREAM;
-        s->over = s->past = any = true;
-    }
-    if (any)
-        network_tick(n, 1);
 }
 
 int network_fd(const struct network *n)

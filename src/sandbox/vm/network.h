@@ -36,8 +36,3 @@ bool network_receive(struct network *n, uint32_t id, void *at, uint32_t room,
 bool network_shut(struct network *n, uint32_t id, struct err *e);
 bool network_end(struct network *n, uint32_t id, bool reset, struct err *e);
 uint32_t network_events(struct network *n, struct vm_net_event *at, uint32_t room);
-
-/* Sets the bits of the sockets that the machine has, a bit each. */
-void network_open_ids(const struct network *n, uint8_t ids[static VM_NET_IDS / 8]);
-/* The machine is a copy of one that had these: it is told that they are gone. */
-void network_past_ids(struct network *n, const uint8_t ids[static VM_NET_IDS / 8]);

@@ -19,7 +19,6 @@ struct saved_state {
     uint32_t last_id, last_session, unready;
     uint32_t exec_count, session_count, part_bytes;
     uint64_t inbox_bytes;
-    uint8_t sockets[VM_NET_IDS / 8];
     uint32_t execs[VM_EXECS_MAX];
     struct copy_session sessions[VM_SESSIONS_MAX];
 };
@@ -208,7 +207,6 @@ static void put_state(const struct vm_copy *c, struct buf *out)
                             .session_count = (uint32_t)c->session_count,
                             .part_bytes = (uint32_t)c->part.n,
                             .inbox_bytes = c->machine->inbox.n};
-    memcpy(s.sockets, c->machine->sockets, sizeof s.sockets);
     memcpy(s.execs, c->execs, sizeof s.execs);
     memcpy(s.sessions, c->sessions, sizeof s.sessions);
     buf_put(out, &s, sizeof s);
@@ -396,7 +394,6 @@ static bool read_state(struct vm_copy *c, const char *at, uint64_t n, struct err
     c->session_count = s.session_count;
     memcpy(c->execs, s.execs, sizeof s.execs);
     memcpy(c->sessions, s.sessions, sizeof s.sessions);
-    memcpy(c->machine->sockets, s.sockets, sizeof s.sockets);
     for (size_t k = 0; k < c->session_count; k++)
         if (strnlen(c->sessions[k].name, sizeof c->sessions[k].name) >
             VM_SESSION_NAME_MAX)

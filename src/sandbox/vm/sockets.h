@@ -23,7 +23,6 @@ struct socket {
     struct vm_flow flow;
     bool proxied;          /* leads to the rules' proxy, which tells of it itself */
     bool over;             /* by us: flow.end says why. It moves nothing more */
-    bool past;             /* of the machine that this one is a copy of */
     enum vm_speaks speaks; /* TLS: until the server is named */
     struct follow request; /* of HTTP */
     struct buf first;      /* kept back: a name is missing in it, or it is */

@@ -64,6 +64,9 @@
 #define TCP_OOSEQ_MAX_PBUFS 512
 #define TCP_LISTEN_BACKLOG 0
 #define TCP_MSL 1000 /* nothing is delayed on this wire */
+#define TCP_SLOW_INTERVAL 250 /* ms; the shorter interval is tcp.c's own */
+#define LWIP_TCP_RTO_TIME 1000 /* ms (RFC 6298) */
+#define TCP_SYNMAXRTX 12       /* as often as data: a busy machine may be slow to answer */
 #define SO_REUSE 1
 #define LWIP_RAND() net_random()
 #define LWIP_HOOK_TCP_ISN(local, local_port, remote, remote_port) \
