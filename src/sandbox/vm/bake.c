@@ -26,6 +26,7 @@ static const char *const warm[] = {
     "ls -la / >/dev/null; cat /etc/os-release | grep -c Debian >/dev/null; env >/dev/null",
     "sed -n 1p /etc/passwd >/dev/null; awk 'BEGIN{print 1}' >/dev/null; sleep 0",
     "python3 -c 'import json,re,os,sys,subprocess,pathlib; print(1)' >/dev/null",
+    "curl --version >/dev/null; git --version >/dev/null; /usr/lib/git-core/git-remote-https 2>/dev/null; :",
     "echo 128 >/sys/block/vda/queue/read_ahead_kb",
 };
 
