@@ -118,19 +118,22 @@ function Links({ links }: { links: { out: Link[]; back: Link[] } }) {
   );
 }
 
-function Rename({ vault, note, close }: { vault: string; note: Note; close: () => void }) {
+function Rename({ vault, note, close, leave }: { vault: string; note: Note; close: () => void; leave: (on: boolean) => void }) {
   const [title, setTitle] = useState(note.title);
   const [kind, setKind] = useState(note.class);
   const [failed, setFailed] = useState("");
   const rename = async (event: Event) => {
     event.preventDefault();
     const since = new Date().toISOString();
+    leave(true);
     try {
       const now = await patchNote(vault, note.id, { ...(title !== note.title && { title }), ...(kind !== note.class && { class: kind }) }, note.content_hash);
       void done(vault, since, t.notesView.renamed(now.title));
       close();
+      if (now.id === note.id) leave(false);
       go(noteHref(now.id), "replace");
     } catch (e) {
+      leave(false);
       setFailed(wordsOf(e));
     }
   };
@@ -154,6 +157,8 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   const [gone, setGone] = useState(false);
   const [renaming, setRenaming] = useState(false);
   const [sure, setSure] = useState(false);
+  const leaving = useRef(false); // it is renamed or deleted here: news of that come before the answer, and it is not there to be read again
+  const leave = (on: boolean) => { leaving.current = on; };
   const { query } = place.value;
   const editing = query.has("edit");
   const past = query.has("past");
@@ -163,15 +168,17 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
     setFailed("");
     setGone(false);
   }, (e) => { if (e instanceof Refusal && (e.status === 404 || e.status === 422)) setGone(true); else setFailed(wordsOf(e)); });
-  useEffect(() => { if (!editing || !note) look(); }, [changes, editing]); // what is edited stays as it was begun
+  useEffect(() => { if (!leaving.current && (!editing || !note)) look(); }, [changes, editing]); // what is edited stays as it was begun
   const to = (mode = "") => go(noteHref(id) + mode, "replace");
   const remove = async (certain: boolean) => {
     const since = new Date().toISOString();
     try {
-      if (!(await deleteNote(vault, id, certain))) { setSure(true); return; }
+      leave(true);
+      if (!(await deleteNote(vault, id, certain))) { leave(false); setSure(true); return; }
       void done(vault, since, t.notesView.deleted(note?.title ?? id));
       go("/notes", "replace");
     } catch (e) {
+      leave(false);
       bad(e);
     }
   };
@@ -188,7 +195,7 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
           <button type="button" onClick={() => to("?past")}>{t.notesView.past}</button><button type="button" aria-expanded={renaming} onClick={() => setRenaming(!renaming)}>{t.notesView.rename}</button>
           <button type="button" onClick={() => void remove(false)}>{t.notesView.remove}</button></div>}
       </header>
-      {renaming && !editing && <Rename vault={vault} note={note} close={() => setRenaming(false)} />}
+      {renaming && !editing && <Rename vault={vault} note={note} close={() => setRenaming(false)} leave={leave} />}
       {sure && <Confirm sentence={t.notesView.linked} yes={t.notesView.remove} onYes={() => void remove(true)} onNo={() => setSure(false)} />}
       {editing ? <Edit vault={vault} note={note} close={(now) => { setNote(now); to(); }} />
         : <div class="note-body"><Rendered vault={vault} id={id} markdown={note.markdown} out={links.out} /><aside><Properties note={note} /><Links links={links} /></aside></div>}
