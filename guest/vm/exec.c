@@ -116,12 +116,7 @@
     const struct tlb_entry *e = &tlb->way[va / RAM_PAGE % TLB_ENTRIES]; \
     if (!likely(e->tag == TAG(va, size)))                               \
     break
-/* An object at any address. */
-#define LOOSE(type) \
-    struct {        \
-        type any;   \
-    } __attribute__((packed, may_alias))
-#define THERE(type) (((LOOSE(type) *)(e->less + (uintptr_t)va))->any)
+#define THERE(type) (*(type *)(e->less + (uintptr_t)va))
 #define LOAD(type, size, as)     \
     FIND(read, RS1 + IMM, size); \
     RD = as(THERE(const type))
