@@ -158,7 +158,6 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   const [renaming, setRenaming] = useState(false);
   const [sure, setSure] = useState(false);
   const leaving = useRef(false); // it is renamed or deleted here: news of that come before the answer, and it is not there to be read again
-  const leave = (on: boolean) => { leaving.current = on; };
   const { query } = place.value;
   const editing = query.has("edit");
   const past = query.has("past");
@@ -168,6 +167,7 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
     setFailed("");
     setGone(false);
   }, (e) => { if (e instanceof Refusal && (e.status === 404 || e.status === 422)) setGone(true); else setFailed(wordsOf(e)); });
+  const leave = (on: boolean) => { leaving.current = on; if (!on && !editing) look(); }; // what came meanwhile was not read
   useEffect(() => { if (!leaving.current && (!editing || !note)) look(); }, [changes, editing]); // what is edited stays as it was begun
   const to = (mode = "") => go(noteHref(id) + mode, "replace");
   const remove = async (certain: boolean) => {
