@@ -8,6 +8,7 @@
 #include "vm/net/dns_stream.h"
 #include "vm/net/heap.h"
 #include "vm/net/tcp_past.h"
+#include "vm/net/tcp_unsent.h"
 #include "vm/net/tcp_window.h"
 #include "vm/net/tcp_wire.h"
 
@@ -445,6 +446,7 @@ void tcp_too_big(const struct ip *from, const struct ip *to, const uint8_t *segm
         return;
     if (!card_takes_segments(!ip_is_v4(to)) && p->mss > most)
         p->mss = (u16_t)most;
+    unsent_merge(p);
     tcp_rexmit_rto(p);
 }
 
@@ -578,6 +580,13 @@ static void settle(uint64_t now)
     tcp.settled_ns = now;
 }
 
+static void slow_tick(void)
+{
+    for (struct tcp_pcb *p = tcp_active_pcbs; p; p = p->next)
+        unsent_tick(p);
+    tcp_slowtmr();
+}
+
 static void tick(void)
 {
     uint64_t now = host_now_ns();
@@ -589,7 +598,7 @@ static void tick(void)
     if (now - tcp.ticked_ns < TICK_NS)
         return;
     for (; now - tcp.ticked_ns >= TICK_NS && ticks(); tcp.ticked_ns += TICK_NS)
-        tcp_slowtmr();
+        slow_tick();
     for (uint32_t i = 0; i < CONNECTIONS; i++)
         if (connections[i].state == OPEN)
             mark(&connections[i]);

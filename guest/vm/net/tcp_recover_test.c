@@ -137,6 +137,36 @@ SCRIPT(an_end_waits_for_a_window, OPEN_WITH("100") "host has 200 end\n"
                                                    "none 300000\n"
                                                    "quiet\n")
 
+SCRIPT(what_is_sent_again_stays_in_order_when_the_window_is_too_small_for_it,
+       OPEN "host has 2144\n"
+            "> . 1:537 ack 1\n"
+            "> . 537:1073 ack 1\n"
+            "> . 1073:1609 ack 1\n"
+            "> . 1609:2145 ack 1\n"
+            "< . 1:1 ack 537 win 300\n"
+            "< . 1:1 ack 537 win 300\n"
+            "< . 1:1 ack 537 win 300\n"
+            "< . 1:1 ack 537 win 300\n"
+            "none 250\n"
+            "~> . 537:837 ack 1\n"
+            "< . 1:1 ack 837\n"
+            "> . 837:1073 ack 1\n"
+            "> . 1073:1609 ack 1\n"
+            "< . 1:1 ack 2145\n"
+            "quiet\n")
+
+SCRIPT(half_a_segment_was_acknowledged_when_the_window_shrank,
+       OPEN "host has 1072\n"
+            "> . 1:537 ack 1\n"
+            "> . 537:1073 ack 1\n"
+            "< . 1:1 ack 401 win 100\n"
+            "~> . 401:501 ack 1\n"
+            "< . 1:1 ack 501\n"
+            "> . 501:537 ack 1\n"
+            "> . 537:1073 ack 1\n"
+            "< . 1:1 ack 1073\n"
+            "quiet\n")
+
 /* ---- flags that belong nowhere ------------------------------------------------------ */
 
 SCRIPT(segments_without_a_sense_open_nothing, "< FSRPU. 0:0\n"
@@ -177,6 +207,9 @@ int main(void)
         cmocka_unit_test(a_gap_that_is_never_filled_is_forgotten),
         cmocka_unit_test(a_window_that_shrinks_is_kept_to),
         cmocka_unit_test(an_end_waits_for_a_window),
+        cmocka_unit_test(
+            what_is_sent_again_stays_in_order_when_the_window_is_too_small_for_it),
+        cmocka_unit_test(half_a_segment_was_acknowledged_when_the_window_shrank),
         cmocka_unit_test(segments_without_a_sense_open_nothing),
         cmocka_unit_test(a_segment_without_flags_is_nothing_to_a_connection),
         cmocka_unit_test(a_syn_ack_in_a_connection_changes_nothing),
