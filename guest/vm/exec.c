@@ -99,14 +99,29 @@
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* Memory that is not in the buffer, or a misaligned access, is performed. */
+/* Memory that is not in the buffer, or a misaligned access across pages, is performed. */
 #define TAG(va, size) ((va) & (~(uint64_t)(RAM_PAGE - 1) | ((size) - 1)))
 #define FIND(way, address, size)                                        \
     uint64_t va = (address);                                            \
     const struct tlb_entry *e = &tlb->way[va / RAM_PAGE % TLB_ENTRIES]; \
+    if (!likely(e->tag == TAG(va, size))) {                             \
+        SELDOM;                                                         \
+        if (e->tag != TAG(va, 1) || va % RAM_PAGE > RAM_PAGE - (size))  \
+            break;                                                      \
+    }
+/* Keeps compilers from computing what follows in any case. */
+#define SELDOM __asm__ volatile("")
+#define FIND_ALIGNED(way, address, size)                                \
+    uint64_t va = (address);                                            \
+    const struct tlb_entry *e = &tlb->way[va / RAM_PAGE % TLB_ENTRIES]; \
     if (!likely(e->tag == TAG(va, size)))                               \
     break
-#define THERE(type) (*(type *)(e->less + (uintptr_t)va))
+/* An object at any address. */
+#define LOOSE(type) \
+    struct {        \
+        type any;   \
+    } __attribute__((packed, may_alias))
+#define THERE(type) (((LOOSE(type) *)(e->less + (uintptr_t)va))->any)
 #define LOAD(type, size, as)     \
     FIND(read, RS1 + IMM, size); \
     RD = as(THERE(const type))
@@ -124,7 +139,7 @@
     FIND(write, RS1 + IMM, size); \
     THERE(type) = (type)FD
 #define AMO(type, size, as, new)            \
-    FIND(write, RS1, size);                 \
+    FIND_ALIGNED(write, RS1, size);         \
     type old = THERE(type), by = (type)RS2; \
     THERE(type) = (type)(new);              \
     if (s->rd)                              \
@@ -402,6 +417,46 @@ static const struct slot *alone(struct hart *h)
     return h->alone;
 }
 
+/* Runs as many rounds of the loop as lie within both pages and the budget; where there is none, its
+ * first instruction alone. Returns the slot to go on from. */
+static const struct slot *shifting_copy(struct hart *h, const struct slot *s)
+{
+    const struct slot *load = s + COPY_LD, *store = s + COPY_SD;
+    uint64_t from = AT(x, load->rs1) + 8, to = AT(x, store->rs1),
+             until = AT(x, s[COPY_BLTU].rd), n = (until - to + 7) / 8;
+    n = least(n, (RAM_PAGE - from % RAM_PAGE) / 8);
+    n = least(n, least((RAM_PAGE - to % RAM_PAGE) / 8, (uint64_t)h->left / 8));
+    const struct tlb_entry *r = &h->tlb->read[from / RAM_PAGE % TLB_ENTRIES],
+                           *w = &h->tlb->write[to / RAM_PAGE % TLB_ENTRIES];
+    if (to >= until || n == 0 || r->tag != TAG(from, 8) || w->tag != TAG(to, 8)) {
+        RD = RS1 >> (RS2 & 63);
+        h->left--;
+        h->retired++;
+        h->pc += s->size;
+        return s + s->size / 2;
+    }
+    const uint64_t *source = (const void *)(r->less + (uintptr_t)from);
+    uint64_t *target = (void *)(w->less + (uintptr_t)to);
+    uint64_t word = RS1, low = 0, high = 0, right = RS2 & 63,
+             left = AT(x, (uint8_t)s[COPY_SLL].imm) & 63;
+    for (uint64_t i = 0; i < n; i++) {
+        low = word >> right;
+        word = source[i];
+        target[i] = high = word << left | low;
+    }
+    RD = low;
+    RS1 = word;
+    AT(x, s[COPY_SLL].rd) = high;
+    AT(x, load->rs1) = from + 8 * (n - 1);
+    AT(x, store->rs1) = to + 8 * n;
+    h->left -= (int64_t)(8 * n);
+    h->retired += 8 * n;
+    if (to + 8 * n >= until)
+        s += COPY_END;
+    h->pc = PC;
+    return s;
+}
+
 /* Performs the instruction that run_fast() returned. Returns the slot to go on from;
  * NULL: by pc. */
 static const struct slot *handle(struct hart *h, const struct slot *s)
@@ -416,6 +471,8 @@ static const struct slot *handle(struct hart *h, const struct slot *s)
         h->left -= !whole;
         return whole;
     }
+    if (s->op == OP_shifting_copy)
+        return shifting_copy(h, s);
     h->left--;
     /* A copy, since a store may drop the very slot that it is run from. */
     struct slot now = *s;

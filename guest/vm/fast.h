@@ -10,6 +10,11 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- integers ----------------------------------------------------------------- */
 
 static inline uint64_t sign_8(uint64_t v)

@@ -35,7 +35,7 @@ enum interrupt { INT_SOFTWARE = 1 << 1, INT_TIMER = 1 << 5, INT_EXTERNAL = 1 << 
 #define TLB_ENTRIES 512u /* of each; a power of two */
 
 /* The host address of a page. The tag is the page's virtual address, so that one
- * comparison checks page, permission and alignment; TLB_NONE matches no address. */
+ * comparison finds what is aligned, in this page and permitted; TLB_NONE matches no address. */
 struct tlb_entry {
     uint64_t tag;
     uintptr_t less; /* the host's address of a byte, less its virtual address */

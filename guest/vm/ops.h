@@ -87,6 +87,17 @@ enum vm_format { NONE, R, I, S, B, U, J, CSR, F2, F3 };
     OP(c_slli, c_add) OP(slli, c_add) OP(auipc, ld) OP(auipc, addi) OP(lui, addi)        \
     OP(c_add, c_add) OP(andi, c_slli) OP(c_addi, c_jr) OP(c_addi, bltu_near)
 /* clang-format on */
+/* A loop that is run as one: the slot of its first instruction is the loop, the others are as
+ * they would be alone. `shifting_copy` is that of Linux's copies between addresses of different
+ * alignment; all that a machine receives goes through it, since Ethernet's header has 14 bytes:
+ *
+ *   srl low, word, right;  ld word, 8(from);  addi from, from, 8;  sll high, word, left;
+ *   or high, high, low;  sd high, 0(to);  addi to, to, 8;  bltu to, end, back to the srl */
+#define COPY_LD 2 /* where its instructions are: slots from the first */
+#define COPY_SLL 4
+#define COPY_SD 7
+#define COPY_BLTU 9
+#define COPY_END 11
 
 enum vm_op {
 #define VM_OP_NUMBER(name, format) OP_##name,
@@ -98,7 +109,8 @@ enum vm_op {
 #define VM_OP_NUMBER(first, second) OP_##first##_##second,
             VM_PAIRED_OPS(VM_OP_NUMBER)
 #undef VM_OP_NUMBER
-                VM_OP_COUNT
+                OP_shifting_copy,
+    VM_OP_COUNT
 };
 _Static_assert(VM_OP_COUNT <= 256, "an operation's number is a byte");
 

@@ -70,9 +70,9 @@ static const struct {
 #undef VM_PAIR
 };
 
-static const uint8_t first_of[256] = {
+static const uint8_t first_of[256] = {[OP_shifting_copy] = OP_srl,
 #define VM_PAIR(first, second) [OP_##first##_##second] = OP_##first,
-    VM_PAIRED_OPS(VM_PAIR)
+                                      VM_PAIRED_OPS(VM_PAIR)
 #undef VM_PAIR
 };
 
@@ -87,6 +87,51 @@ static uint8_t joined(enum vm_op first, enum vm_op second)
         if (pairs[i].first == first && pairs[i].second == second)
             return pairs[i].both;
     return (uint8_t)first;
+}
+
+/* Whether the eight instructions from `code` on are the loop. Those registers that it writes
+ * differ from each other and from those that it only reads. */
+static bool is_shifting_copy(const uint16_t *code)
+{
+    static const struct {
+        uint8_t op, size;
+    } loop[] = {{OP_srl, 4}, {OP_ld, 2}, {OP_addi, 2}, {OP_sll, 4},
+                {OP_or, 2},  {OP_sd, 2}, {OP_addi, 2}, {OP_bltu, 4}};
+    struct slot s[8];
+    for (unsigned i = 0; i < 8; i++) {
+        s[i] = vm_decode((uint32_t)code[1] << 16 | code[0]);
+        if (s[i].op != loop[i].op || s[i].size != loop[i].size)
+            return false;
+        code += s[i].size / 2;
+    }
+    uint8_t word = s[0].rs1, low = s[0].rd, from = s[1].rs1, high = s[3].rd,
+            to = s[5].rs1;
+    const uint8_t all[] = {
+        word, low, from, high, to, 0, (uint8_t)s[0].imm, (uint8_t)s[3].imm, s[7].rd};
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned k = i + 1; k < sizeof all; k++)
+            if (all[i] == all[k])
+                return false;
+    return s[1].rd == word && s[1].imm == 8 && s[2].rd == from && s[2].rs1 == from &&
+           s[2].imm == 8 && s[3].rs1 == word && s[4].rd == high && s[4].rs1 == high &&
+           s[4].imm == low && s[5].rd == high && s[5].imm == 0 && s[6].rd == to &&
+           s[6].rs1 == to && s[6].imm == 8 && s[7].rs1 == to &&
+           s[7].imm == -2 * COPY_BLTU;
+}
+
+/* Makes one of a loop whose last instruction was placed at `index`, if all others were. */
+static void close_loop(struct code_page *page, uint32_t index)
+{
+    if (index < COPY_BLTU)
+        return;
+    struct slot *first = &page->slots[index - COPY_BLTU];
+    static const uint8_t others[] = {COPY_LD,     COPY_LD + 1, COPY_SLL,
+                                     COPY_SD - 1, COPY_SD,     COPY_SD + 1};
+    bool placed = first->op == OP_srl;
+    for (unsigned i = 0; i < sizeof others; i++)
+        placed = placed && first[others[i]].op != OP_undecoded;
+    if (placed && is_shifting_copy(page->code + index - COPY_BLTU))
+        first->op = OP_shifting_copy;
 }
 
 static bool ends_row(enum vm_op op)
@@ -116,6 +161,8 @@ void place_from(struct code_page *page, uint32_t index)
         if (before)
             before->op = joined(before->op, at->op);
         before = at;
+        if (s.op == OP_bltu)
+            close_loop(page, index);
         if (ends_row(s.op))
             return;
         index += s.size / 2u;

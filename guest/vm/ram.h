@@ -30,7 +30,7 @@ struct code_page {
     uint32_t writes; /* hits since it was last decoded */
 };
 /* How many slots before its own bytes a slot may begin that was decoded from them. */
-#define SLOT_REACH 4u
+#define SLOT_REACH 10u
 /* The code page of this page of RAM, created if needed, with all slots OP_undecoded. From
  * now on no translation may write the page unseen. */
 struct code_page *code_page_at(uint8_t *page);
