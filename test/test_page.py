@@ -246,6 +246,23 @@ def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
         browser.do("await page.waitForFunction(() => document.title === 'Review · Cloche')")
         show_all(browser, "review-empty")
 
+        # Its arguments are edited: it asks again, and runs with what it was given.
+        client.send(read_note(id=16, words=["reader", "first"]))
+        browser.see(".request", "first")
+        browser.do("await page.locator('.answer .primary:enabled').waitFor();"
+                   " await page.keyboard.press('e')")
+        browser.do("await page.locator('.edit-arguments textarea').first().fill('[\"reader\", ')")
+        browser.click(".edit-arguments", "Show what it would do")
+        browser.see(".edit-arguments", "not valid JSON")
+        show_all(browser, "review-edit")
+        browser.do("await page.locator('.edit-arguments textarea').first().fill('[\"reader\", \"second\"]')")
+        browser.click(".edit-arguments", "Show what it would do")
+        browser.see(".request", "second")
+        browser.click(".answer", "Allow once")
+        edited = client.receive()
+        assert edited["id"] == 16 and "second" in edited["result"]["content"][-1]["text"]
+        browser.see(".empty", "No requests")
+
         # Denied by a key; two that wait are listed.
         client.send(read_note(id=6, words=["reader", "a"]))
         browser.see(".request", "wants to run")

@@ -12,7 +12,7 @@ import pytest
 from packages import package
 from wire import Server, Stdio, call
 
-from test_permissions import hello, lay_out, link, read_note, run, text_of, trail, wait_for
+from test_permissions import hello, lay_out, link, read_note, run, text_of, trail, wait_for, waiting
 
 assert link  # what lay_out() is made with
 
@@ -142,6 +142,26 @@ def test_an_agent_is_told_why_it_was_denied(page, seat, program, vault):
         assert page.http.post("/person/decide", json=said, headers=seat).status_code == 200
         told = text_of(client.receive())
         assert "did not allow it, for this reason: 'use the other note'" in told
+
+
+def test_a_person_edits_the_arguments(page, seat, program, vault):
+    with Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        client.ask(hello())
+        client.send(read_note(words=["a"]))
+        [entry] = wait_for(program, 1)
+        [shown] = page.http.get("/person/approvals", headers=seat).json()["approvals"]
+        assert shown["arguments"] == {"args": ["a"]}
+        said = {"id": entry["id"], "arguments": {"args": ["b"]}}
+        wrong = page.http.post("/person/decide", json=said | {"arguments": "text"}, headers=seat)
+        assert wrong.status_code == 400
+        assert page.http.post("/person/decide", json=said, headers=seat).status_code == 200
+        while [w["id"] for w in waiting(program)] in ([], [entry["id"]]):
+            pass
+        [second] = waiting(program)
+        assert second["arguments"] == {"args": ["b"]}
+        page.http.post("/person/decide", json={"id": second["id"], "allow": True}, headers=seat)
+        assert "A person changed the arguments" in json.dumps(client.receive())
+    assert "edited" in [r["result"] for r in trail(vault) if r["event"] == "decision"]
 
 
 def test_a_call_that_the_policy_keeps_is_decided_there(page, seat, program, vault):

@@ -1,7 +1,7 @@
 // Requests to the server, as the person on the page: the cookie is the browser's, and the key
 // that goes with it is asked for once a tab. Every failure is a Refusal in the server's words.
 import { t } from "./texts";
-import type { ActivityPage, Approval, Call, Confirmation, Report, Setup, Today, Undone, Verified } from "./types";
+import type { ActivityPage, Approval, Call, Confirmation, Json, Report, Setup, Today, Undone, Verified } from "./types";
 
 export class Refusal extends Error {
   constructor(readonly status: number, message: string, readonly body: unknown = null) {
@@ -90,6 +90,9 @@ export async function twice(path: string, body: object, confirm?: string): Promi
 }
 export const decide = (id: string, allow: boolean, remember: string, confirm?: string, reason = ""): Promise<Confirmation | null> =>
   twice("/decide", { id, allow, remember, ...(reason && { reason }) }, confirm);
+
+/** The call asks anew, with these arguments. */
+export const edit = (id: string, args: Record<string, Json>): Promise<unknown> => request("POST", "/decide", { id, arguments: args });
 
 /** What was changed since is told, and nothing is taken back. */
 export async function undo(vault: string, call: string): Promise<Undone> {

@@ -49,6 +49,8 @@ export const t = {
     arguments: "Request", change: "Changes", once: "Allow once", session: "For this session",
     always: "Always", deny: "Deny", allowed: { call: "Allowed once", session: "Allowed for this session", always: "Allowed always" } as Record<string, string>,
     denied: "Denied", confirm: "Allow always", reason: "Deny with a reason", reasonHint: "Why? The agent is told this.", denyWith: "Deny and say why",
+    edit: "Edit", editTitle: "Edit the arguments", editHint: "The call asks you again, and shows what these arguments would change. The agent is told that you changed them.",
+    editAsk: "Show what it would do", editWrong: "This is not valid JSON", edited: "Edited. The call asks again.",
     wants: { run: (what: string) => `wants to run ${what}`, install: (what: string) => `proposes to install ${what}`,
       machine: () => "wants to run a command in a machine", call: (what: string) => `wants to call ${what}` } as Record<string, (what: string) => string>,
     calls: { "notes.create": "wants to create a note", "notes.update": "wants to edit a note", "notes.updateSection": "wants to edit a section of a note",

@@ -22,9 +22,11 @@ export interface Today {
   vault: string; vaults: Vault[]; version: string; waiting: number; agents: Agent[]; changes: Rec[];
   alerts: Rec[]; health: Health;
 }
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export interface Approval {
   id: string; kind: string; caller: string; client?: Claim; question?: string; asked: string; left_ms: number;
   waiting: boolean; vault: string; tools: string[]; choices: string[]; shown: Record<string, string | string[]>;
+  arguments?: Record<string, Json>; // that a person may edit
 }
 export interface Confirmation { sentence: string; confirm: string }
 export interface ActivityPage { vault: string; records: Rec[]; next: string; odd?: string }

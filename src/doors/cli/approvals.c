@@ -117,7 +117,7 @@ static bool approvals_follow(struct approvals_command *c, struct err *e)
     }
 }
 
-/* ---- allow, deny ------------------------------------------------------------ */
+/* ---- allow, deny, edit ------------------------------------------------------------ */
 
 static bool approval_decide(struct approvals_command *c, bool allow, struct err *e)
 {
@@ -155,6 +155,21 @@ static bool deny(void *command, struct err *e)
     return approval_decide(command, false, e);
 }
 
+static bool edit(void *command, struct err *e)
+{
+    const struct approvals_command *c = command;
+    struct ward *ward = NULL;
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_FILE);
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    const struct json *arguments = g ? json_read(str_of(c->words[2]), arena, e) : NULL;
+    if (!arguments ||
+        !desk_edit(g, c->store, str_of(c->words[1]), arguments, "terminal", e))
+        return false;
+    printf("%s edited: the call asks again, with what these arguments would change\n",
+           c->words[1]);
+    return true;
+}
+
 static bool approval_show(void *command, struct err *e)
 {
     struct approvals_command *c = command;
@@ -171,6 +186,11 @@ static const struct verb verbs[] = {
     {.name = "list", .only = "--follow", .run = approval_show},
     {.name = "allow", .takes = "an ID", .least = 1, .most = 1, .run = allow},
     {.name = "deny", .takes = "an ID", .least = 1, .most = 1, .run = deny},
+    {.name = "edit",
+     .takes = "an ID, and arguments as JSON",
+     .least = 2,
+     .most = 2,
+     .run = edit},
     {.name = "link", .run = link_page},
 };
 
@@ -191,14 +211,15 @@ int command_approvals(int argc, char **argv)
     };
     struct option_use use = {
         .usage =
-            "cloche approvals [list | allow ID | deny ID | link] "
+            "cloche approvals [list | allow ID | deny ID | edit ID JSON | link] "
             "[OPTIONS]\n\nRequests of agents that need your approval "
             "(docs/policy.md). A waiting call gets\nyour decision at once; after that "
             "the decision is valid for ten minutes, for exactly\nthe same request. "
-            "link: prints a link to the page of your server; it works once.",
+            "edit:\nthe call is made with these arguments instead, and asks "
+            "again. link: prints a link to the page of your server; it works once.",
         OPTION_ROWS(rows, &c.help),
         .words = c.words,
-        .max = 2,
+        .max = 3,
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))

@@ -61,7 +61,7 @@ static const struct command {
      .run = command_token},
     {"callers", "[pause NAME | resume NAME]", "callers that are paused",
      .run = command_callers},
-    {"approvals", "[list | allow ID | deny ID | link]",
+    {"approvals", "[list | allow ID | deny ID | edit ID JSON | link]",
      "requests that wait for your "
      "approval",
      .run = command_approvals},

@@ -7,8 +7,9 @@
 
 #define ENTRY_MAX ((size_t)1 << 20)
 
-/* In the user's own trail: the call's record, where one waits, is in the vault's. */
-static void decision_record(struct ward *w, const struct json *entry, bool allow,
+/* In the user's own trail: the call's record, where one waits, is in the vault's. `result`: "allowed",
+ * "denied", "edited". */
+static void decision_record(struct ward *w, const struct json *entry, const char *result,
                             enum approval_memory memory, struct str reason,
                             const char *by)
 {
@@ -26,10 +27,10 @@ static void decision_record(struct ward *w, const struct json *entry, bool allow
     if (json_get(entry, "question"))
         json_pair(&told.out, "question", json_get(entry, "question"));
     json_pair(&told.out, "request", json_get(entry, "digest"));
-    json_pair_cstr(&told.out, "result", allow ? "allowed" : "denied");
+    json_pair_cstr(&told.out, "result", result);
     if (reason.n)
         json_pair_str(&told.out, "reason", str_cut(reason, APPROVAL_REASON_MAX));
-    if (allow)
+    if (!strcmp(result, "allowed"))
         json_pair_cstr(&told.out, "remember", approval_memory_name(memory));
     (void)ward_event_end(&told, w, NULL, true, &none);
 }
@@ -89,8 +90,22 @@ bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
     const struct json *entry = json_read(buf_view(&text), arena, e);
     if (!entry)
         return false;
-    decision_record(w, entry, allow, memory, reason, by);
+    decision_record(w, entry, allow ? "allowed" : "denied", memory, reason, by);
     if (str_is(json_str(json_get(entry, "kind")), "install"))
         return decide_install(c, watch, entry, allow, e);
     return !allow || memory != APPROVAL_ALWAYS || allow_always(w, entry, by, e);
+}
+
+bool desk_edit(struct guard *g, struct approvals *a, struct str id,
+               const struct json *arguments, const char *by, struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
+    scoped_buf struct buf text = buf_of(ENTRY_MAX);
+    struct ward *w = guard_ward(g, NULL, e);
+    const struct json *entry = w && approvals_edit(a, id, arguments, by, &text, e)
+                                   ? json_read(buf_view(&text), arena, e)
+                                   : NULL;
+    if (entry)
+        decision_record(w, entry, "edited", APPROVAL_CALL, STR(""), by);
+    return entry != NULL;
 }

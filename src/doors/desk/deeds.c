@@ -20,13 +20,17 @@ bool desk_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
 static bool deed_decide(struct desk *d, const struct json *said, struct err *e)
 {
     const struct json *allow = json_get(said, "allow");
+    const struct json *arguments = json_get(said, "arguments");
+    if (arguments && !allow)
+        return desk_edit(d->o.guard, d->o.approvals, json_str(json_get(said, "id")),
+                         arguments, "page", e);
     struct str remember = json_str(json_get(said, "remember"));
     enum approval_memory memory = APPROVAL_CALL;
     if (!json_is(allow, JSON_BOOL) ||
         (remember.n && !approval_memory_named(remember, &memory)))
         return err_set(e, ERR_INVALID,
                        "{id, allow: true | false, remember?: call | session | always, "
-                       "reason?} is accepted");
+                       "reason?}, or {id, arguments} is accepted");
     const struct tool_watch watch = {desk_compiling, d};
     bool done = desk_decide(d->o.guard, d->o.approvals, d->o.catalogue, &watch,
                             json_str(json_get(said, "id")), json_bool(allow, false),

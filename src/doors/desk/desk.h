@@ -26,6 +26,10 @@ bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
                  const struct tool_watch *watch, struct str id, bool allow,
                  enum approval_memory memory, struct str reason, const char *by,
                  struct err *e);
+/* Puts other arguments in place of those that wait; the call then asks anew, with what these would
+ * change. false and *e as approvals_edit(). */
+bool desk_edit(struct guard *g, struct approvals *a, struct str id,
+               const struct json *arguments, const char *by, struct err *e);
 /* Sets a tool's permission in the user's policy, or in that of the ward's vault;
  * PERMISSION_USUAL takes it out. ERR_INVALID: no name of a tool. */
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,

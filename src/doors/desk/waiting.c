@@ -5,9 +5,9 @@
 
 static void approval_put(const struct json *x, struct json_writer *w)
 {
-    static const char *const kept[] = {"id",       "kind",  "caller",  "client",
-                                       "question", "asked", "left_ms", "waiting",
-                                       "vault",    "tools", "choices", "shown"};
+    static const char *const kept[] = {
+        "id",      "kind",  "caller", "client",  "question", "asked",    "left_ms",
+        "waiting", "vault", "tools",  "choices", "shown",    "arguments"};
     json_open_object(w);
     for (size_t i = 0; i < LENGTH(kept); i++)
         if (json_get(x, kept[i]))

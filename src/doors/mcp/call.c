@@ -182,11 +182,14 @@ static void content_put_text(struct json_writer *w, struct str text)
     json_close(w);
 }
 
-static void put_content(struct json_writer *w, struct str text)
+/* `note`: another block; or "". */
+static void put_content(struct json_writer *w, struct str text, const char *note)
 {
     json_key(w, "content");
     json_open_array(w);
     content_put_text(w, text);
+    if (*note)
+        content_put_text(w, str_of(note));
     json_close(w);
 }
 
@@ -213,7 +216,7 @@ static void put_failure(const struct call *c, struct reply *r, const struct err 
     enum err_code code = e->code;
     buf_printf(&text, "%s: %s", err_kind(code)->name, e->msg);
     struct json_writer w = result_open(r->out, c->id, c->era);
-    put_content(&w, buf_view(&text));
+    put_content(&w, buf_view(&text), "");
     json_pair_bool(&w, "isError", true);
     result_close(&w, c->era);
 }
@@ -238,6 +241,8 @@ static void answer_put_part(struct json_writer *w, const struct call *c,
     json_open_array(w);
     content_put_text(w, buf_view(&a->json));
     content_put_text(w, buf_view(&note));
+    if (a->note[0])
+        content_put_text(w, str_of(a->note));
     if (links && a->whole[0]) {
         json_open_object(w);
         json_pair_raw(w, "type", STR("\"resource_link\""));
@@ -247,6 +252,18 @@ static void answer_put_part(struct json_writer *w, const struct call *c,
         json_pair_int(w, "size", (int64_t)a->whole_bytes);
         json_close(w);
     }
+    json_close(w);
+}
+
+/* Blocks as the action made them. The note is one of its own behind them. */
+static void put_blocks(struct json_writer *w, struct str blocks, const char *note)
+{
+    json_key(w, "content");
+    json_open_array(w);
+    if (blocks.n > 2) /* "[]" */
+        json_put_raw(w, (struct str){blocks.at + 1, blocks.n - 2});
+    if (*note)
+        content_put_text(w, str_of(note));
     json_close(w);
 }
 
@@ -260,11 +277,11 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
     (void)buf_room(out, 2 * a->json.n + 512);
     struct json_writer w = result_open(out, c->id, c->era);
     if (a->content.n)
-        json_pair_raw(&w, "content", buf_view(&a->content));
+        put_blocks(&w, buf_view(&a->content), a->note);
     else if (a->whole_bytes)
         answer_put_part(&w, c, a);
     else
-        put_content(&w, buf_view(&a->json));
+        put_content(&w, buf_view(&a->json), a->note);
     if (a->json.n && !a->text_alone)
         json_pair_raw(&w, "structuredContent", buf_view(&a->json));
     json_pair_bool(&w, "isError", a->is_error);

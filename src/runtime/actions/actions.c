@@ -24,6 +24,7 @@
 
 _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
 
+#define EDITS_MAX 20u                  /* of one call's arguments */
 #define CALL_MEMORY ((size_t)64 << 20) /* working memory of one call */
 
 /* ---- opening ------------------------------------------------------------ */
@@ -322,7 +323,8 @@ static bool confirmed(const struct action_call *c, const struct permit_need *nee
     bool asks = true;
     if (!need->name || !permit_asks(&c->place->permit, need))
         return true;
-    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
+    const struct ask_by by = {
+        .actions = c->actions, .place = c->place, .who = c->who, .edit = c->edit};
     if (c->row->resolve)
         return confirmed_resolved(c, &by, need, e);
     *review = reviewed ? preview_new() : NULL;
@@ -440,22 +442,52 @@ static bool drop_nulls(struct action_call *c, struct err *e)
     return c->arguments != NULL;
 }
 
-static bool run_row(struct actions *a, const struct action_row *row,
-                    const struct json *arguments, const struct caller *who,
-                    struct account *account, struct answer *out, struct err *e)
+static bool run_once(struct action_call *c, struct answer *out, struct err *e)
 {
-    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
     struct place place;
-    struct action_call c = {.actions = a,
-                            .row = row,
-                            .arguments = arguments,
-                            .who = who,
-                            .place = &place,
-                            .account = account,
-                            .arena = arena};
     unsigned vault;
-    return drop_nulls(&c, e) && find_vault(&c, &vault, e) &&
-           place_find(&place, a, vault, who, e) && run_in(&place, &c, out, e);
+    c->place = &place;
+    if (!drop_nulls(c, e) || !find_vault(c, &vault, e) ||
+        !place_find(&place, c->actions, vault, c->who, e))
+        return false;
+    c->edit->arguments = c->arguments;
+    return run_in(&place, c, out, e);
+}
+
+/* What a person wants instead becomes the call's arguments, and the agent is told. */
+static bool take_edit(struct action_call *c, struct answer *out, struct err *e)
+{
+    scoped(free) char *text = take(c->edit->edited);
+    *e = (struct err){0};
+    c->arguments = json_read(str_of(text), c->arena, e);
+    c->account->arguments = c->arguments;
+    buf_clear(&out->json);
+    buf_clear(&out->content);
+    struct str shown = str_cut(str_of(text), sizeof out->note - 120);
+    (void)snprintf(out->note, sizeof out->note,
+                   "A person changed the arguments of this call, and then allowed it. It "
+                   "was made with: %.*s%s",
+                   STR_ARGS(shown), shown.n < strlen(text) ? "..." : "");
+    return c->arguments != NULL;
+}
+
+/* A call that a person edits is made again from its beginning. */
+static bool run_row(struct action_call *c, struct answer *out, struct err *e)
+{
+    struct ask_edit edit = {0};
+    c->edit = &edit;
+    for (unsigned i = 0; i < EDITS_MAX; i++) {
+        if (run_once(c, out, e))
+            return true;
+        if (!edit.edited)
+            return false;
+        if (!take_edit(c, out, e))
+            return false;
+    }
+    return err_set(e, ERR_LIMIT,
+                   "a person changed the arguments %u times, and no more changes are "
+                   "taken; nothing was done",
+                   EDITS_MAX);
 }
 
 void actions_unknown(struct actions *a, const struct caller *who, struct str name,
@@ -516,9 +548,15 @@ bool actions_call(struct actions *a, const struct action *which,
         return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
                        row->shown.name);
     struct account account;
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    struct action_call c = {.actions = a,
+                            .row = row,
+                            .arguments = arguments,
+                            .who = who,
+                            .account = &account,
+                            .arena = arena};
     account_begin(&account, a, row->shown.name, arguments, who);
-    bool ok = run_row(a, row, arguments, who, &account, out, e) &&
-              (row->fits || fit_answer(a, row, who, out, e));
+    bool ok = run_row(&c, out, e) && (row->fits || fit_answer(a, row, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     if (!ok)

@@ -15,6 +15,8 @@ struct action {
     bool read_only, destructive, idempotent, open_world; /* hints for hosts */
 };
 
+#define ANSWER_NOTE 640u /* bytes, with a NUL */
+
 /* The outcome of a call. If the action ran there is a JSON object, also with `is_error`:
  * the action failed. */
 struct answer {
@@ -30,6 +32,8 @@ struct answer {
     size_t most;
     char whole[80];
     size_t whole_bytes; /* 0: not shortened */
+    /* A line that tells the agent that a person changed its arguments, and to what; or "". */
+    char note[ANSWER_NOTE];
 };
 
 /* An action that an embedding program or a test adds. It is checked against its schema,

@@ -118,6 +118,7 @@ struct action_call {
     struct arena *arena;         /* of this call */
     struct vault_review *review; /* of its changes; NULL: none (permits/permits.h) */
     struct outcome *outcome;     /* its effects */
+    struct ask_edit *edit;       /* for a person who is asked (permits/permits.h) */
 };
 
 struct action_group {

@@ -32,7 +32,7 @@ static const char *vault_of(const struct asking *q)
 
 /* ---- records ---------------------------------------------------------------- */
 
-/* `result`: "allowed", "denied", "unanswered". */
+/* `result`: "allowed", "denied", "edited", "unanswered". */
 static void question_record(const struct asking *q, const char *result, const char *by,
                             enum approval_memory memory)
 {
@@ -56,6 +56,16 @@ static void question_record(const struct asking *q, const char *result, const ch
     if (!strcmp(result, "allowed"))
         json_pair_cstr(&event.out, "remember", approval_memory_name(memory));
     (void)ward_event_end(&event, q->by->place->ward, policy_of(q)->digest, true, &none);
+}
+
+/* The call is made again, with other arguments. */
+static bool decision_edited(const struct asking *q,
+                            const struct approval_decision *decision, struct err *e)
+{
+    free(q->by->edit->edited);
+    q->by->edit->edited = decision->edited;
+    question_record(q, "edited", decision->by, APPROVAL_CALL);
+    return err_set(e, ERR_DENIED, "a person changed the arguments; %s", q->a->undone);
 }
 
 static bool decision_record(const struct asking *q,
@@ -195,6 +205,17 @@ static void send_waiting(void *arg, const char *id)
     log_line(LOG_INFO, "%s", text);
 }
 
+/* The arguments, as far as a person can edit them. */
+static void put_editable(const struct asking *q, struct buf *out)
+{
+    const struct ask_edit *edit = q->by->edit;
+    struct json_writer w = json_writer(out);
+    if (edit && json_is(edit->arguments, JSON_OBJECT))
+        json_put(&w, edit->arguments);
+    if (out->failed)
+        buf_clear(out);
+}
+
 static bool wait_for_decision(const struct asking *q, struct approvals *store,
                               struct approval_decision *decision, struct err *e)
 {
@@ -203,6 +224,8 @@ static bool wait_for_decision(const struct asking *q, struct approvals *store,
     const struct grant *g = by->who->grant;
     bool call = !strcmp(a->kind, "call");
     char question[300];
+    scoped_buf struct buf editable = buf_of(APPROVAL_EDIT_MAX);
+    put_editable(q, &editable);
     (void)snprintf(question, sizeof question, "May %.250s %s?", a->what, a->verb);
     const struct approval_request request = {.kind = a->kind,
                                              .caller = by->who->name,
@@ -215,7 +238,8 @@ static bool wait_for_decision(const struct asking *q, struct approvals *store,
                                              .tool_count = call ? 0 : a->count,
                                              .session = a->session,
                                              .always = a->always,
-                                             .shown = a->shown};
+                                             .shown = a->shown,
+                                             .arguments = buf_view(&editable)};
     struct approval_wait wait = {.ms = policy_of(q)->asking.seconds * 1000,
                                  .cancel = {by->who->cancel},
                                  .begins = send_waiting,
@@ -233,6 +257,8 @@ static bool ask_store(const struct asking *q, struct approval_decision *decision
     struct approvals *store = services_approvals(q->by->actions->services, e);
     if (!store || !wait_for_decision(q, store, decision, e))
         return false;
+    if (decision->edited)
+        return decision_edited(q, decision, e);
     if (decision->decided)
         return decision_record(q, decision, e);
     question_record(q, "unanswered", "nobody", APPROVAL_CALL);

@@ -25,6 +25,14 @@ struct permit_need;
 struct place;
 struct script_task;
 
+/* A call whose arguments a person may edit. Editing allows nothing: ask_person() fails, and the call
+ * is made again from its beginning with the edited arguments, which asks anew. */
+struct ask_edit {
+    const struct json *arguments; /* of the call, an object */
+    char *
+        edited; /* JSON text of what a person wants instead, to be free()d; NULL: nothing */
+};
+
 /* The call that asks, and how it can wait. */
 struct ask_by {
     struct actions *actions;
@@ -33,6 +41,7 @@ struct ask_by {
     struct evaluation *evaluation; /* whose code asks; NULL: a plain call, which can be */
                                    /* run again from its beginning (client_ask) */
     struct consent *consent;       /* to wait without a thread; NULL: it blocks */
+    struct ask_edit *edit;         /* NULL: its arguments cannot be edited */
 };
 
 struct ask {

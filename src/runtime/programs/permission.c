@@ -321,7 +321,8 @@ static bool ask_for(const struct question *q, struct err *e)
                               .place = q->by->place,
                               .who = q->by->who,
                               .evaluation = q->by->code,
-                              .consent = q->by->consent};
+                              .consent = q->by->consent,
+                              .edit = q->by->edit};
     struct ask a = {.kind = q->wanted->uses ? "machine" : "run",
                     .what = names(q, &list),
                     .verb = "be run",
@@ -395,5 +396,6 @@ struct tool_call tool_call_of(const struct action_call *c)
                               .account = c->account,
                               .arena = c->arena,
                               .cancel = c->who->cancel,
-                              .outcome = c->outcome};
+                              .outcome = c->outcome,
+                              .edit = c->edit};
 }

@@ -20,6 +20,7 @@ struct tool_call {
     struct evaluation *code; /* whose code calls it; NULL: none */
     struct consent *consent; /* to wait for a user; NULL: it blocks */
     struct outcome *outcome; /* what it did */
+    struct ask_edit *edit;   /* NULL: a person cannot edit its arguments */
 };
 
 /* For an action, which can be run again. */

@@ -73,6 +73,17 @@ static bool same_request(const struct entry *x, const struct approval_request *w
            str_is(json_str(json_get(x->json, "kind")), w->kind);
 }
 
+/* NULL: there is none. */
+static char *text_of(const struct json *v)
+{
+    scoped_buf struct buf text = buf_of(SAID_MAX);
+    struct json_writer w = json_writer(&text);
+    if (!json_is(v, JSON_OBJECT))
+        return NULL;
+    json_put(&w, v);
+    return text.failed ? NULL : strdup(buf_cz(&text));
+}
+
 static void entry_take_decision(const struct entry *x, struct approval_decision *out)
 {
     out->decided = true;
@@ -82,6 +93,7 @@ static void entry_take_decision(const struct entry *x, struct approval_decision 
     (void)snprintf(out->by, sizeof out->by, "%.*s",
                    STR_ARGS(str_cut(json_str(json_get(x->decision, "by")), 15)));
     (void)snprintf(out->id, sizeof out->id, "%.*s", STR_ARGS(x->id));
+    out->edited = text_of(json_get(x->decision, "edited"));
     (void)snprintf(out->reason, sizeof out->reason, "%.*s",
                    STR_ARGS(str_cut(json_str(json_get(x->decision, "reason")),
                                     APPROVAL_REASON_MAX)));
@@ -117,6 +129,8 @@ static void entry_put(const struct approval_request *w, const char *id, uint32_t
         json_put_cstr(out, memories[APPROVAL_ALWAYS]);
     json_close(out);
     json_pair_raw(out, "shown", w->shown);
+    if (w->arguments.n)
+        json_pair_raw(out, "arguments", w->arguments);
     json_close(out);
 }
 
@@ -286,8 +300,9 @@ bool approvals_ask(struct approvals *a, const struct approval_request *w,
 
 static void entry_put_shown(const struct entry *x, struct json_writer *w)
 {
-    static const char *const keys[] = {"kind",  "caller",  "client", "question", "vault",
-                                       "tools", "choices", "shown",  "digest"};
+    static const char *const keys[] = {"kind",   "caller",   "client",  "question",
+                                       "vault",  "tools",    "choices", "shown",
+                                       "digest", "arguments"};
     int64_t left = x->until_ms - os_real_ms();
     json_open_object(w);
     json_pair_str(w, "id", x->id);
@@ -356,49 +371,67 @@ static void put_reason(struct str reason, struct json_writer *w)
     json_pair_str(w, "reason", (struct str){line, cut.n});
 }
 
-static bool write_word(struct approvals *a, const struct entry *x, bool allow,
-                       enum approval_memory memory, struct str reason, const char *by,
-                       struct err *e)
+/* What a person said. */
+struct word {
+    bool allow;
+    enum approval_memory memory;
+    struct str reason;         /* of a denial; or empty */
+    const struct json *edited; /* NULL: nothing was */
+    const char *by;
+};
+
+static bool write_word(struct approvals *a, const struct entry *x,
+                       const struct word *said, struct err *e)
 {
     char name[32];
     scoped_buf struct buf text = buf_of(SAID_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    json_pair_bool(&w, "allowed", allow);
-    json_pair_cstr(&w, "remember", memories[memory]);
-    json_pair_cstr(&w, "by", by);
-    if (reason.n)
-        put_reason(reason, &w);
+    json_pair_bool(&w, "allowed", said->allow);
+    json_pair_cstr(&w, "remember", memories[said->memory]);
+    json_pair_cstr(&w, "by", said->by);
+    if (said->reason.n)
+        put_reason(said->reason, &w);
+    if (said->edited)
+        json_pair(&w, "edited", said->edited);
     json_pair_int(&w, "at_ms", os_real_ms());
     json_close(&w);
     entry_file(x->id, SAID, name);
     return os_write_file(a->dir, name, buf_view(&text), OS_REPLACE, 0600, NULL, e);
 }
 
-static bool decide_one(struct approvals *a, struct str id, bool allow,
-                       enum approval_memory memory, struct str reason, const char *by,
+static bool may_say(const struct entry *x, const struct word *said, struct err *e)
+{
+    if (x->decision)
+        return err_set(
+            e, ERR_CONFLICT, "%.*s is decided already: it was %s", STR_ARGS(x->id),
+            json_bool(json_get(x->decision, "allowed"), false) ? "allowed" : "denied");
+    if (said->allow && !offers(x, said->memory))
+        return err_set(e, ERR_INVALID,
+                       "%.*s cannot be allowed for '%s' here; nothing was decided",
+                       STR_ARGS(x->id), memories[said->memory]);
+    if (said->edited && !json_get(x->json, "arguments"))
+        return err_set(e, ERR_INVALID,
+                       "the arguments of %.*s cannot be edited here; nothing was decided",
+                       STR_ARGS(x->id));
+    return true;
+}
+
+static bool decide_one(struct approvals *a, struct str id, const struct word *said,
                        struct buf *entry, struct err *e)
 {
     struct entry x;
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
     scoped_fd int lock = approvals_lock(a, e);
-    if (lock < 0 || !read_one(a, id, &x, arena, e))
+    if (lock < 0 || !read_one(a, id, &x, arena, e) || !may_say(&x, said, e))
         return false;
-    if (x.decision)
-        return err_set(
-            e, ERR_CONFLICT, "%.*s is decided already: it was %s", STR_ARGS(x.id),
-            json_bool(json_get(x.decision, "allowed"), false) ? "allowed" : "denied");
-    if (allow && !offers(&x, memory))
-        return err_set(e, ERR_INVALID,
-                       "%.*s cannot be allowed for '%s' here; nothing was decided",
-                       STR_ARGS(x.id), memories[memory]);
     if (entry) {
         struct json_writer w = json_writer(entry);
         entry_put_shown(&x, &w);
         if (!buf_check(entry, "the approval", e))
             return false;
     }
-    if (!write_word(a, &x, allow, allow ? memory : APPROVAL_CALL, reason, by, e))
+    if (!write_word(a, &x, said, e))
         return false;
     pthread_mutex_lock(&a->lock);
     pthread_cond_broadcast(&a->changed);
@@ -410,15 +443,31 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
                       enum approval_memory memory, const char *by, struct buf *entry,
                       struct err *e)
 {
-    return decide_one(a, id, allow, memory, STR(""), by, entry, e);
+    const struct word said = {allow, allow ? memory : APPROVAL_CALL, STR(""), NULL, by};
+    return decide_one(a, id, &said, entry, e);
 }
 
 bool approvals_deny(struct approvals *a, struct str id, struct str reason, const char *by,
                     struct buf *entry, struct err *e)
 {
+    const struct word said = {false, APPROVAL_CALL, reason, NULL, by};
     if (reason.n > APPROVAL_REASON_MAX)
         return err_set(e, ERR_INVALID,
                        "the reason has %zu bytes; at most %u are accepted", reason.n,
                        APPROVAL_REASON_MAX);
-    return decide_one(a, id, false, APPROVAL_CALL, reason, by, entry, e);
+    return decide_one(a, id, &said, entry, e);
+}
+
+bool approvals_edit(struct approvals *a, struct str id, const struct json *arguments,
+                    const char *by, struct buf *entry, struct err *e)
+{
+    const struct word said = {false, APPROVAL_CALL, STR(""), arguments, by};
+    scoped_buf struct buf text = buf_of(APPROVAL_EDIT_MAX);
+    struct json_writer w = json_writer(&text);
+    json_put(&w, arguments);
+    if (!json_is(arguments, JSON_OBJECT) || text.failed)
+        return err_set(e, ERR_INVALID,
+                       "arguments must be an object of at most %zu bytes of JSON",
+                       APPROVAL_EDIT_MAX);
+    return decide_one(a, id, &said, entry, e);
 }

@@ -23,7 +23,8 @@
 #define APPROVAL_KEEP_MS \
     ((int64_t)600000) /* until a decision, or an entry that no call waits for, expires */
 #define APPROVAL_TOOLS_MAX 16u
-#define APPROVAL_REASON_MAX 300u /* bytes; one line */
+#define APPROVAL_REASON_MAX 300u             /* bytes; one line */
+#define APPROVAL_EDIT_MAX ((size_t)32 << 10) /* bytes of arguments that can be edited */
 
 struct approvals;
 
@@ -53,6 +54,9 @@ struct approval_request {
     /* The text for the person: a JSON object of labels, each with a text or an array of
      * texts; complete, since nothing else is known where it is decided. */
     struct str shown;
+    /* A JSON object of at most APPROVAL_EDIT_MAX bytes: a person may give other ones instead; or
+     * empty: they cannot be edited. */
+    struct str arguments;
     int64_t keep_ms; /* 0: APPROVAL_KEEP_MS */
 };
 
@@ -63,6 +67,9 @@ struct approval_decision {
     char reason[APPROVAL_REASON_MAX +
                 1];       /* of a person who denied it; "": none was given */
     char id[APPROVAL_ID]; /* of the entry */
+    /* Not allowed: a person wants the call with these arguments instead, a JSON object. They are
+     * free()d by whoever gave request->arguments; NULL: no. */
+    char *edited;
 };
 
 struct approval_wait {
@@ -97,7 +104,7 @@ bool approvals_end(struct approval_ticket *t, struct approval_decision *out,
 /* ---- deciding, by people --------------------------------------------------- */
 
 /* Lists the undecided entries, the oldest first, as a JSON array of [{id, kind, caller,
- * client?, question?, asked, left_ms, waiting, vault, tools, choices, shown}]; `waiting`: a call waits for it. */
+ * client?, question?, asked, left_ms, waiting, vault, tools, choices, shown, arguments?}]; `waiting`: a call waits for it. */
 bool approvals_list(struct approvals *a, struct buf *out, struct err *e);
 /* A number that changes whenever the entries may have changed. Cheap. */
 uint64_t approvals_state(struct approvals *a);
@@ -113,6 +120,12 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
  * Otherwise as approvals_decide(); ERR_INVALID: the reason is too long. */
 bool approvals_deny(struct approvals *a, struct str id, struct str reason, const char *by,
                     struct buf *entry, struct err *e);
+
+/* Puts other arguments (a JSON object of at most APPROVAL_EDIT_MAX bytes) in place of those of an
+ * entry. Nothing is allowed by it: the call asks anew, with what these would change. Otherwise as
+ * approvals_decide(); ERR_INVALID: it is not an object, or the entry's cannot be edited. */
+bool approvals_edit(struct approvals *a, struct str id, const struct json *arguments,
+                    const char *by, struct buf *entry, struct err *e);
 
 /* ---- showing --------------------------------------------------------------- */
 

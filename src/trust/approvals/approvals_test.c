@@ -323,6 +323,35 @@ static void all_together_can_only_have_so_many(void **state)
     assert_int_equal(e.code, ERR_BUSY);
 }
 
+static void edited_arguments_reach_who_asked_and_allow_nothing(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped(arena_free) struct arena *a = arena_new(1 << 20);
+    const struct json *better = json_read(STR("{\"args\":[\"b\"]}"), a, &e);
+    struct approval_decision decision;
+    struct approval_request w = request("edited");
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
+    assert_false(approvals_edit(store, str_of(decision.id), better, "page", NULL, &e));
+    assert_int_equal(e.code, ERR_INVALID); /* it has none that can be edited */
+    w = request("editable");
+    w.arguments = STR("{\"args\":[\"a\"]}");
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
+    assert_null(decision.edited);
+    assert_false(approvals_edit(store, str_of(decision.id), json_get(better, "args"),
+                                "page", NULL, &e)); /* no object */
+    e = (struct err){0};
+    assert_true(approvals_edit(store, str_of(decision.id), better, "page", NULL, &e));
+    assert_false(approvals_decide(store, str_of(decision.id), true, APPROVAL_CALL, "page",
+                                  NULL, &e));
+    assert_int_equal(e.code, ERR_CONFLICT);
+    e = (struct err){0};
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &decision, &e));
+    assert_true(decision.decided && !decision.allowed);
+    assert_string_equal(decision.edited, "{\"args\":[\"b\"]}");
+    free(decision.edited);
+}
+
 static void the_last_places_are_for_those_who_have_none(void **state)
 {
     (void)state;
@@ -472,6 +501,7 @@ int main(void)
         test(who_was_killed_leaves_an_entry_that_the_same_request_takes_on),
         test(one_asker_can_only_have_so_many),
         test(all_together_can_only_have_so_many),
+        test(edited_arguments_reach_who_asked_and_allow_nothing),
         test(the_last_places_are_for_those_who_have_none),
         test(what_cannot_be_shown_whole_is_not_asked),
         test(damaged_and_forged_files_are_passed_over),

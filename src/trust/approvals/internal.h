@@ -10,7 +10,7 @@
 #define SAID ".said"
 #define LOCK_MS 5000u
 #define ENTRY_MAX ((size_t)128 << 10)
-#define SAID_MAX ((size_t)4096)
+#define SAID_MAX (APPROVAL_EDIT_MAX + (size_t)4096)
 #define KNOWN_BAD 32u
 #define LIST_MAX (4 * APPROVALS_MAX * ENTRY_MAX) /* working memory */
 

@@ -11,6 +11,7 @@ import type { Approval, Confirmation } from "../../core/types";
 import { Unified } from "../../parts/diff";
 import { Avatar, Confirm, Empty, Failure, Icon, Key, Skeleton, spell, Strange, Time, WhoMark } from "../../parts/parts";
 import { whoIs } from "../../core/who";
+import { EditArguments } from "./edit";
 import { callOf, noteOf, vaultOf, wishOf } from "./wish";
 
 const CALM_MS = 600; // after something moved: a click is meant for what was there before
@@ -65,6 +66,7 @@ function Answer({ a }: { a: Approval }) {
   const [busy, setBusy] = useState(false);
   const [asked, setAsked] = useState<Confirmation | null>(null);
   const [reason, setReason] = useState<string | null>(null);
+  const [editing, setEditing] = useState(false);
   const has = (memory: string) => a.choices.includes(memory);
   const say = async (allow: boolean, memory: string, confirm?: string, why = "") => {
     if (!calm || busy) return;
@@ -83,9 +85,11 @@ function Answer({ a }: { a: Approval }) {
     a: () => void say(true, "call"), d: () => void say(false, "call"),
     s: () => { if (has("session")) void say(true, "session"); },
     r: () => setReason(""),
+    e: () => { if (a.arguments) setEditing(true); },
     ...(asked && { Escape: () => setAsked(null) }), ...(reason !== null && { Escape: () => setReason(null) }),
   });
   const off = !calm || busy;
+  if (editing) return <EditArguments a={a} close={() => setEditing(false)} />;
   if (asked) return <Confirm wider sentence={asked.sentence} yes={t.review.confirm} off={off} onYes={() => void say(true, "always", asked.confirm)} onNo={() => setAsked(null)} />;
   if (reason !== null) return (
     <form class="answer reason" onSubmit={(e) => { e.preventDefault(); void say(false, "call", undefined, reason.trim()); }}>
@@ -98,6 +102,7 @@ function Answer({ a }: { a: Approval }) {
     <footer class="answer">
       <button type="button" disabled={off} onClick={() => void say(false, "call")}>{t.review.deny}<Key of="D" /></button>
       <button type="button" disabled={off} onClick={() => setReason("")}>{t.review.reason}…<Key of="R" /></button>
+      {a.arguments && <button type="button" disabled={off} onClick={() => setEditing(true)}>{t.review.edit}…<Key of="E" /></button>}
       <span class="gap" />
       {has("always") && <button type="button" disabled={off} onClick={() => void say(true, "always")}>{t.review.always}…</button>}
       {has("session") && <button type="button" disabled={off} onClick={() => void say(true, "session")}>{t.review.session}<Key of="S" /></button>}
