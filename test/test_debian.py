@@ -155,6 +155,23 @@ def test_sources_are_read_in_both_of_their_forms_with_several_mirrors(mirror):
     assert (code, files) == (0, FILES), said
 
 
+@pytest.mark.parametrize("stepped", [False, True], ids=["in-step", "out-of-step"])
+@pytest.mark.parametrize("name, text", [
+    ("mirror.list", "deb [ arch={ours} trusted=yes ] copy:{path} {codename} main\n"),
+    ("mirror.list", "deb [trusted=yes arch+={ours},i386] copy:{path} {codename} main contrib\n"),
+    ("mirror.sources", "Types: deb\nURIs: file:{path}\nSuites: {codename}\nArchitectures: {ours}\n"
+                       "Components: main\nTrusted: yes\n"),
+], ids=["list", "list-adding", "sources"])
+def test_a_source_for_this_architecture_alone_serves_others(mirror, name, text, stepped):
+    mirror.add("plain", architecture=OURS)
+    mirror.publish()
+    mirror.sources(text.format(ours=OURS, path=mirror.path, codename=codename()), name)
+    if stepped:
+        mirror.step_out()
+    code, said, files = mirror.fetch()
+    assert (code, files) == (0, FILES), said
+
+
 def test_a_second_mirror_has_what_the_first_altered(mirror):
     other = mirror.folder / "debian-altered"
     shutil.copytree(mirror.path, other)
