@@ -52,13 +52,14 @@ $(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/npm-web/packa
 $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
                   $(wildcard guest/tools/*/go.mod guest/tools/*/go.sum)
 	@deps/fetch tools && touch $@
-$(DEPS)/vm.ok: $(DEPS)/build.ok deps/debian deps/debian-kernel.txt deps/debian-root.txt
+$(DEPS)/vm.ok: $(DEPS)/build.ok deps/debian $(foreach d,kernel root,deps/debian-$d.in deps/debian-$d.txt)
 	@deps/fetch vm
 $(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
 	@deps/fetch checker && touch $@
-$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/python-clients.txt deps/npm-test/package-lock.json deps/npm-rest/package-lock.json deps/debian-machine.txt
+$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/python-clients.txt deps/npm-test/package-lock.json deps/npm-rest/package-lock.json \
+                 deps/debian deps/debian-references.txt deps/debian-machine.in deps/debian-machine.txt
 	@deps/fetch test && touch $@
-$(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json deps/debian-bench.txt
+$(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json deps/debian deps/debian-bench.in
 	@deps/fetch bench && touch $@
 build/lib/_libwasmtime.so: $(DEPS)/build.ok
 	@mkdir -p $(@D)

@@ -31,7 +31,7 @@ class Archive:
 
 
 def initramfs(peers):
-    """Bytes of it; `peers` is the folder of deps/debian-bench.txt."""
+    """Bytes of it; `peers` is the folder of deps/debian-bench.in."""
     peers, made = Path(peers).resolve(), Archive()
     for name in ("bin", "dev", "proc", "sys", "tmp", "usr", "usr/bin", "usr/lib", LIBRARIES):
         made.add(name, FOLDER)

@@ -31,7 +31,7 @@ class Done:
 # --- others' programs ------------------------------------------------------------------
 
 def native(program, *args):
-    """A program of deps/debian-machine.txt for this machine, by the loader that came with it."""
+    """A program of deps/debian-machine.in for this machine, by the loader that came with it."""
     root = (PEERS / "native").resolve()
     loader = next(root.glob("usr/lib64/ld-linux-*.so.*"), None) or \
         next(root.glob("usr/lib/ld-linux-*.so.*"))

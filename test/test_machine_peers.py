@@ -1,4 +1,4 @@
-"""Programs of the image and servers that others wrote (deps/debian-machine.txt): nginx and an SSH
+"""Programs of the image and servers that others wrote (deps/debian-machine.in): nginx and an SSH
 server, on this computer's loopback."""
 import contextlib
 import getpass
