@@ -4,7 +4,7 @@ const s = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleStr
 
 export const t = {
   name: "Cloche",
-  places: { today: "Today", review: "Review", activity: "Activity", notes: "Notes", tools: "Tools", run: "Run", connect: "Connect", health: "Health", settings: "Policy", functions: "Functions", performance: "Performance" },
+  places: { today: "Today", review: "Review", activity: "Activity", notes: "Notes", tools: "Tools", run: "Run", machine: "Machine", connect: "Connect", health: "Health", settings: "Policy", functions: "Functions", performance: "Performance" },
   more: "More", moreLabel: "More places",
   vault: "Vault", noVault: "No vault yet", skip: "Skip to the content",
   live: "Live", opening: "Connecting…", broken: "Not connected. Trying again…",
@@ -130,6 +130,18 @@ export const t = {
     repaired: (title: string) => `The link in ${title} is repaired`, notRepaired: "The note was changed meanwhile, and its link is not there.",
     trash: "Trash", noTrash: "The trash is empty", isBack: (id: string) => `${id} is back`,
   },
+  machine: {
+    title: "Machine", list: "Machines", none: "No machine runs", noneHint: "A machine is a whole Linux in WebAssembly: it sees nothing of this computer but what you give it.",
+    start: "Start", another: "Start another", ram: "Memory", network: "With the policy's network", default: "default", stop: "Stop", stopped: "The machine is stopped",
+    stopSure: "Stop this machine? What runs in it ends, and files that are in no snapshot are gone.", fork: "Fork", forked: "A copy runs beside it",
+    memory: (used: string, most: number) => `${used} of ${most} MB memory`, disk: (used: string) => `${used} written`, compute: (time: string) => `${time} computed`, online: "network", offline: "no network", from: "from",
+    shells: "Shells", shell: (n: number) => `Shell ${n}`, addShell: "New shell", closeShell: (n: number) => `Close shell ${n}`, shellHint: "Type a command and press Enter. The shell, its folder and variables stay between lines.",
+    output: "Output", command: "Command", run: "Run", stopCommand: "Stop", cancelled: "stopped", ended: (code: number, time: string) => `exit ${code}${time && ` · ${time}`}`,
+    files: "Files", up: "Up", upload: "Upload", uploaded: (name: string) => `${name} is in the machine`, save: "Save", download: (name: string) => `Save ${name}`, emptyFolder: "Empty", moreFiles: (n: number) => `${n.toLocaleString()} more`,
+    ports: "Ports", noPorts: "No port of this machine is exposed.", port: "Port", portOf: (n: number) => `port ${n}`, expose: "Expose",
+    snapshots: "Snapshots", noSnapshots: "No snapshot yet.", snapshot: "Take a snapshot", snapshotName: "Name", restore: "Start from it", remove: "Delete", removed: (name: string) => `${name} is deleted`, saved: (name: string) => `${name} is saved`,
+    unusable: "of another image",
+  },
   run: {
     title: "Run", code: "Program", example: "Examples", language: "Language", run: "Run", stop: "Stop", dry: "Dry run",
     examples: { list: "List notes", search: "Search", broken: "Broken links", tasks: "Open tasks", sql: "Count by type (SQL)" } as Record<string, string>,
@@ -222,13 +234,14 @@ export const t = {
   },
   diff: { none: "No differences.", more: (n: number) => `${n} unchanged ${n === 1 ? "line" : "lines"}`, label: "Difference" },
   keysOf: {
-    everywhere: [["g t", "Today"], ["g r", "Review"], ["g a", "Activity"], ["g n", "Notes"], ["g w", "Tools"], ["g e", "Run"], ["g c", "Connect"], ["g h", "Health"], ["g f", "Custom functions"], ["g p", "Performance"], ["g s", "Policy and access"], ["Ctrl K", "Find anything"], ["?", "Keyboard shortcuts"]],
+    everywhere: [["g t", "Today"], ["g r", "Review"], ["g a", "Activity"], ["g n", "Notes"], ["g w", "Tools"], ["g e", "Run"], ["g m", "Machine"], ["g c", "Connect"], ["g h", "Health"], ["g f", "Custom functions"], ["g p", "Performance"], ["g s", "Policy and access"], ["Ctrl K", "Find anything"], ["?", "Keyboard shortcuts"]],
     functions: [["j / k", "Next, previous"], ["/", "Search"], ["n", "New function"], ["e", "Edit"], ["Ctrl Enter", "Test"], ["Ctrl S", "Save"], ["Esc", "Close"]],
     performance: [["1 … 4", "Last hour, day, week, month"], ["Esc", "Show all"]],
     settings: [["1 2 3", "Policy, who may do what, tokens"], ["/", "Search"]],
     list: [["j / k", "Next, previous"], ["Enter", "Open"], ["Esc", "Close"], ["u", "Undo"], ["/", "Search"]],
     notes: [["j / k", "Next, previous"], ["/", "Search"], ["e", "Edit"], ["n", "New note"], ["Ctrl S", "Save"], ["Esc", "Close"]],
+    machine: [["Enter", "Run the line"], ["↑ / ↓", "Lines of before"], ["Ctrl C", "Stop the command"], ["Ctrl L", "Clear"]],
     run: [["Ctrl Enter", "Run"], ["Shift Ctrl Enter", "Dry run"], ["Esc", "Stop"]],
-    review: [["j / k", "Next, previous"], ["a", "Allow once"], ["s", "Allow for this session"], ["d", "Deny"], ["r", "Deny with a reason"]],
+    review: [["j / k", "Next, previous"], ["a", "Allow once"], ["s", "Allow for this session"], ["d", "Deny"], ["r", "Deny with a reason"], ["e", "Edit the arguments"]],
   } as Record<string, [string, string][]>,
 };

@@ -14,6 +14,7 @@ const PATHS: Record<string, string> = {
   tools: "M14.5 6.5a4 4 0 0 0-5.2 5.2L4 17v3h3l5.3-5.3a4 4 0 0 0 5.2-5.2l-2.4 2.4-2.6-.4-.4-2.6z",
   notes: "M5 4h11l3 3v13H5zM8.5 9h7M8.5 12.5h7M8.5 16h4",
   run: "M4 5.5h16v13H4zM7.5 9.5l2.5 2.5-2.5 2.5M12.5 15h4", connect: "M9 3v5M15 3v5M6.5 8h11v3.5a5.5 5.5 0 0 1-11 0zM12 17v4", health: "M3 12h4l2-5 4 10 2.5-5H21",
+  machine: "M4 5h16v10H4zM9 19.5h6M12 15v4.5",
   functions: "M9 20c-2 0-2.5-1-2.5-3v-3L4.5 12l2-2V7c0-2 .5-3 2.5-3M15 20c2 0 2.5-1 2.5-3v-3l2-2-2-2V7c0-2-.5-3-2.5-3",
   performance: "M4 20V4M4 20h16M8 16v-4M12 16V8M16 16v-6",
   settings: "M4 7h9M17 7h3M15 5v4M4 17h3M11 17h9M9 15v4M4 12h13M20 12h0", key: "M14.5 9.5a4 4 0 1 0-3.6 4L13 15.5v2h2v2h4v-3l-5-5z", more: "M5 12h.1M12 12h.1M19 12h.1",

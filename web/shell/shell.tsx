@@ -20,6 +20,7 @@ const Functions = lazy(() => import("../views/functions/functions").then((m) => 
 const Performance = lazy(() => import("../views/performance/performance").then((m) => m.PerformanceView));
 const Settings = lazy(() => import("../views/settings/settings").then((m) => m.SettingsView));
 const Health = lazy(() => import("../views/health/health").then((m) => m.HealthView));
+const Machines = lazy(() => import("../views/machine/machine").then((m) => m.MachineView));
 const Activity = lazy(() => import("../views/activity/activity").then((m) => m.ActivityView));
 
 export const PLACES = [
@@ -29,6 +30,7 @@ export const PLACES = [
   { id: "notes", path: "/notes", key: "g n" },
   { id: "tools", path: "/toolbox", key: "g w" },
   { id: "run", path: "/run", key: "g e" },
+  { id: "machine", path: "/machine", key: "g m" },
   { id: "functions", path: "/functions", key: "g f" },
   { id: "performance", path: "/performance", key: "g p" },
   { id: "settings", path: "/settings", key: "g s" },
@@ -39,7 +41,7 @@ export const PLACES = [
 /** The place whose path the address is, or is below. */
 export const placeOf = (): (typeof PLACES)[number]["id"] => PLACES.find((p) => p.path === `/${place.value.parts[0] ?? ""}`)?.id ?? "today";
 
-const VIEWS = { today: TodayView, review: Review, activity: Activity, notes: Notes, tools: Tools, run: Run, connect: Connect, health: Health, settings: Settings, functions: Functions, performance: Performance };
+const VIEWS = { today: TodayView, review: Review, activity: Activity, notes: Notes, tools: Tools, run: Run, machine: Machines, connect: Connect, health: Health, settings: Settings, functions: Functions, performance: Performance };
 /** Where the screen is narrow, the others stand behind "More". */
 const NEAR = 4;
 

@@ -72,7 +72,8 @@ static const struct tell_row *told_named(struct str name)
 /* Answers of REST, with a person's right. */
 static bool is_rest_path(struct http_request *rq, struct str name)
 {
-    return str_is(name, "workspaces") || (str_is(name, "tools") && http_parts(rq) > 2);
+    return str_is(name, "workspaces") || str_is(name, "vm") ||
+           (str_is(name, "tools") && http_parts(rq) > 2);
 }
 
 static void page_tell(struct desk *d, struct http_request *rq, struct str name,
