@@ -69,11 +69,11 @@ static const struct tell_row *told_named(struct str name)
     return NULL;
 }
 
-/* Answers of REST, with a person's right. */
+/* Answers of REST, with a person's right; a name that is the page's own, too, is REST's with more
+ * parts behind it. */
 static bool is_rest_path(struct http_request *rq, struct str name)
 {
-    return str_is(name, "workspaces") || str_is(name, "vm") ||
-           (str_is(name, "tools") && http_parts(rq) > 2);
+    return rest_begins(name) && (!told_named(name) || http_parts(rq) > 2);
 }
 
 static void page_tell(struct desk *d, struct http_request *rq, struct str name,

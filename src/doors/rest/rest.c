@@ -208,3 +208,16 @@ size_t rest_routes(struct actions *a, struct http_route routes[static REST_ROUTE
                                         .refused = rest_refused};
     return count;
 }
+
+bool rest_begins(struct str part)
+{
+    const char *roots[ROUTE_ROOTS];
+    size_t count = route_roots(roots);
+    for (size_t i = 0; i < count; i++) {
+        struct str root = str_of(roots[i] + 1);
+        root.n -= root.n && root.at[root.n - 1] == '/';
+        if (str_eq(part, root))
+            return true;
+    }
+    return false;
+}

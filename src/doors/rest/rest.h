@@ -16,6 +16,8 @@
  * NULL. */
 size_t rest_routes(struct actions *a, struct http_route routes[static REST_ROUTES]);
 
+/* Does a path of theirs begin with this part? */
+bool rest_begins(struct str part);
 /* Answers a request of theirs that came by another path: `below` is what stands before it in
  * the target. Who asks is known; its client is who hears of the answer. */
 struct caller;
