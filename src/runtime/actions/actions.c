@@ -444,14 +444,12 @@ static bool drop_nulls(struct action_call *c, struct err *e)
 
 static bool run_once(struct action_call *c, struct answer *out, struct err *e)
 {
-    struct place place;
     unsigned vault;
-    c->place = &place;
     if (!drop_nulls(c, e) || !find_vault(c, &vault, e) ||
-        !place_find(&place, c->actions, vault, c->who, e))
+        !place_find(c->place, c->actions, vault, c->who, e))
         return false;
     c->edit->arguments = c->arguments;
-    return run_in(&place, c, out, e);
+    return run_in(c->place, c, out, e);
 }
 
 /* What a person wants instead becomes the call's arguments, and the agent is told. */
@@ -474,14 +472,10 @@ static bool take_edit(struct action_call *c, struct answer *out, struct err *e)
 /* A call that a person edits is made again from its beginning. */
 static bool run_row(struct action_call *c, struct answer *out, struct err *e)
 {
-    struct ask_edit edit = {0};
-    c->edit = &edit;
     for (unsigned i = 0; i < EDITS_MAX; i++) {
         if (run_once(c, out, e))
             return true;
-        if (!edit.edited)
-            return false;
-        if (!take_edit(c, out, e))
+        if (!c->edit->edited || !take_edit(c, out, e))
             return false;
     }
     return err_set(e, ERR_LIMIT,
@@ -549,12 +543,16 @@ bool actions_call(struct actions *a, const struct action *which,
                        row->shown.name);
     struct account account;
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    struct place place;
+    struct ask_edit edit = {0};
     struct action_call c = {.actions = a,
                             .row = row,
                             .arguments = arguments,
                             .who = who,
+                            .place = &place,
                             .account = &account,
-                            .arena = arena};
+                            .arena = arena,
+                            .edit = &edit};
     account_begin(&account, a, row->shown.name, arguments, who);
     bool ok = run_row(&c, out, e) && (row->fits || fit_answer(a, row, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
