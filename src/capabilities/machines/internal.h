@@ -113,6 +113,9 @@ struct machine_live {
 void machine_live_output(void *live, enum vm_stream which, struct str bytes);
 void machine_live_end(struct machine_live *l); /* sends what waits, and frees it */
 
+/* Runs tools that are commands, each in a machine of its own (machine_tools.c). */
+extern const struct tool_runner machine_tool_runner;
+
 /* Their calls, in audit records. */
 extern const struct account_list machines_record;
 extern const struct host_call_group vm_calls;

@@ -386,6 +386,24 @@ static bool run_is_permitted(const struct tool_run *r, const struct json *reques
     return tools_permitted(r->call, &wanted, e);
 }
 
+/* Is the machine there that a stage is a command of? Said before anybody is asked. */
+static bool check_machine(const struct tool_run *r, struct err *e)
+{
+    const struct tool_runner *runner = capability_tool_runner();
+    for (size_t i = 0; i < r->count; i++) {
+        const struct tool *t = r->stages[i].tool;
+        if (!t->command)
+            continue;
+        if (!runner)
+            return err_set(e, ERR_NOT_FOUND,
+                           "%s is a command of the Linux machine, which is not here",
+                           t->name);
+        if (!runner->ready(r->call->actions, e))
+            return err_wrap(e, "%s is a command of the Linux machine", t->name);
+    }
+    return true;
+}
+
 static bool report_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
 {
     const struct tool_run *r = arg;
@@ -434,12 +452,16 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
     r.catalogue = actions_catalogue(c->actions, e);
     if (!r.catalogue)
         return false;
-    r.world =
-        (struct tool_world){.cancel = c->cancel, .ended = tree_ended, .ended_arg = &r};
+    const struct tool_runner *runner = capability_tool_runner();
+    r.world = (struct tool_world){.cancel = c->cancel,
+                                  .ended = tree_ended,
+                                  .ended_arg = &r,
+                                  .command = runner ? runner->run : NULL,
+                                  .command_arg = (void *)(uintptr_t)c};
     bool ok = prepare(&r, orders, count, shared, e);
     if (ok)
         run_choose_access(&r);
-    ok = ok && lay_out(&r, e);
+    ok = ok && lay_out(&r, e) && check_machine(&r, e);
     const struct json *request = ok ? whole_request(&r, orders, shared, e) : NULL;
     /* The wait for a user does not count. */
     uint64_t asked_ns = os_mono_ns();

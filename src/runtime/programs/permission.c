@@ -78,7 +78,7 @@ static void put_tool(const struct question *q, size_t i, struct json_writer *w)
     const struct tool *t = q->wanted->tools[i];
     struct tool_files files = files_of(q, i);
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, APPROVAL_SHOWN_MAX);
     buf_printf(&text, "%s %.40s, ", t->name, t->version);
     if (t->builtin)
         buf_cstr(&text, "built in");
@@ -87,6 +87,11 @@ static void put_tool(const struct question *q, size_t i, struct json_writer *w)
     else
         buf_cstr(&text, "installed, not signed");
     buf_printf(&text, "; files: %s", access_word(q, files.reads, files.writes));
+    if (t->command) {
+        buf_cstr(&text, "; in a Linux machine of its own: ");
+        tool_put_command(t, &text);
+        w->out->failed |= text.failed;
+    }
     if (!q->asked[i])
         buf_cstr(&text, " (allowed already)");
     put_text(w, &text);
@@ -306,6 +311,8 @@ static bool look_at_policy(struct question *q, struct err *e)
                    : tool_permission(policy_of(q), t, q->wanted->sees, &from));
         q->always &= !(use && use->each_time);
         q->always = q->always && strcmp(from, "vault") != 0;
+        /* Nor does it answer whether machines may be used. */
+        q->always &= use || !tool_asks_for_machine(policy_of(q), t);
         /* Nor does it cover calls that show the tool more than this one. */
         q->always &= t->execution.access == TOOL_NO_FILES || sees_files(q, i);
     }

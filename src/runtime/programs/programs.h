@@ -7,6 +7,8 @@
 struct consent;
 struct permit_use;
 struct tool;
+struct tool_command;
+struct tool_outcome;
 struct tool_stage;
 
 /* The caller, place and limits of a tool's run. */
@@ -46,6 +48,19 @@ struct tool_request {
 bool tools_permitted(const struct tool_call *c, const struct tool_request *wanted,
                      struct err *e);
 
+/* How tools that are commands of Linux machines are run: by the capability that has them
+ * (capability.tool_runner), which the one that has tools does not know. */
+struct tool_runner {
+    /* What each needs besides the tool's own permission: to use a machine. */
+    struct permit_use (*use)(const struct policy *p);
+    /* Is a machine installed? false and *e, with the command that installs one. */
+    bool (*ready)(struct actions *a, struct err *e);
+    /* A tool_command_fn of the room tools; `call` is a struct tool_call. It starts a new
+     * machine for the command, in which nothing else runs, and records it. */
+    bool (*run)(void *call, const struct tool_command *c, struct tool_outcome *out,
+                struct err *e);
+};
+
 /* ---- the policy of tools (tool_policy.c) ------------------------------------- */
 
 struct tools_policy {
@@ -68,7 +83,8 @@ struct tool_standing {
     bool lacks_signature; /* that the policy demands */
 };
 struct tool_standing tool_standing(const struct policy *p, const struct tool *t);
-/* May it be run, as permit_run()? `sees`: shown files. Where the permit is read_only, with
+/* May it be run, as permit_run()? A command of a machine needs to be permitted as a tool,
+ * and the use of machines as well. `sees`: shown files. Where the permit is read_only, with
  * nothing to write to; never below the level full. */
 bool permit_tool(const struct permit *p, const struct tool *t, bool sees,
                  enum permission *out, struct err *e);
