@@ -41,17 +41,17 @@ static void account_for(const struct tool_call *call, const struct tool_command 
     struct err none = {0};
     scoped_buf struct buf text = buf_of(VM_COMMAND_MAX);
     bool fits = vmtool_text(c, &text, &none);
-    machine_account(call, &(struct machine_operation){
-                              .call = "tools.run",
-                              .machine = handle,
-                              .command = fits ? buf_view(&text) : STR(""),
-                              .outcome = outcome,
-                              .exit_code = use->exit_code,
-                              .wall_ns = use->wall_ns,
-                              .cpu_ns = use->cpu_ns,
-                              .input_bytes = use->input_bytes,
-                              .stdout_bytes = use->stdout_bytes,
-                              .stderr_bytes = use->stderr_bytes});
+    machine_account(
+        call, &(struct machine_operation){.call = "tools.run",
+                                          .machine = handle,
+                                          .command = fits ? buf_view(&text) : STR(""),
+                                          .outcome = outcome,
+                                          .exit_code = use->exit_code,
+                                          .wall_ns = use->wall_ns,
+                                          .cpu_ns = use->cpu_ns,
+                                          .input_bytes = use->input_bytes,
+                                          .stdout_bytes = use->stdout_bytes,
+                                          .stderr_bytes = use->stderr_bytes});
 }
 
 static bool run_tool(void *arg, const struct tool_command *given,
@@ -65,7 +65,8 @@ static bool run_tool(void *arg, const struct tool_command *given,
     enum permission word;
     char owner[MACHINE_OWNER + sizeof " tools"];
     scoped(vm_release) struct vm *m = NULL;
-    if (machine_use_begin(&u, call, "vm.exec", &word, e) && choose_machine(&u, &c, &o, e)) {
+    if (machine_use_begin(&u, call, "vm.exec", &word, e) &&
+        choose_machine(&u, &c, &o, e)) {
         uint64_t most_ns = (uint64_t)u.policy->timeout_ms * 1000000;
         c.timeout_ns = c.timeout_ns < most_ns ? c.timeout_ns : most_ns;
         (void)snprintf(owner, sizeof owner, "%s tools", u.owner);

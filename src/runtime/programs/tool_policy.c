@@ -182,8 +182,8 @@ bool permit_tool(const struct permit *p, const struct tool *t, bool sees,
                       "tools.requireSignature demands";
     struct permit_use machine;
     enum permission also = PERMISSION_ALWAYS;
-    if (!permit_run(p, &use, out, e) || (machine_use(p->policy, t, &machine) &&
-                                         !permit_run(p, &machine, &also, e)))
+    if (!permit_run(p, &use, out, e) ||
+        (machine_use(p->policy, t, &machine) && !permit_run(p, &machine, &also, e)))
         return false;
     *out = stricter(*out, also);
     return true;

@@ -86,7 +86,8 @@ struct tool {
     int64_t installed_ms, updated_ms; /* since 1970; 0: built in */
     /* The same pointer for all tools of one module (argv[0] tells which). */
     const char *module_name;
-    const char *sha256;   /* of the module, in hexadecimal; with a command of the manifest */
+    const char
+        *sha256; /* of the module, in hexadecimal; with a command of the manifest */
     const char *data_dir; /* its read-only files, shown at "/"; NULL: none */
 };
 

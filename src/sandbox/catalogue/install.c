@@ -350,7 +350,8 @@ static bool switch_record(struct catalogue *c, struct edit *ed, const char *name
         struct json_writer w = json_writer(&manifest);
         json_put(&w, n->tool.manifest);
         (void)snprintf(id, sizeof id, "%s", n->tool.id);
-        (void)snprintf(sha256, sizeof sha256, "%s", n->tool.command ? "" : n->tool.sha256);
+        (void)snprintf(sha256, sizeof sha256, "%s",
+                       n->tool.command ? "" : n->tool.sha256);
         (void)snprintf(key, sizeof key, "%s", n->key ? n->key : "");
         r = (struct record){.id = id,
                             .vault = vault,

@@ -168,8 +168,9 @@ static bool fill_command(const struct json *m, struct arena *a, struct tool *t,
 /* Letters that mean nothing to a shell. */
 static bool word_is_plain(const char *s)
 {
-    return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                           "_-./:,=+@%^") == strlen(s);
+    return *s &&
+           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                     "_-./:,=+@%^") == strlen(s);
 }
 
 void tool_put_command(const struct tool *t, struct buf *out)

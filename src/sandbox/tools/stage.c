@@ -244,9 +244,10 @@ static bool run_command(struct stage *s, struct err *e)
                              .write_error = write_errors,
                              .stream_arg = s,
                              .cancel = &s->cancel};
-    return w->command ? w->command(w->command_arg, &c, s->outcome, e)
-                      : err_set(e, ERR_NOT_FOUND,
-                                "it is a command of the Linux machine, which is not here");
+    return w->command
+               ? w->command(w->command_arg, &c, s->outcome, e)
+               : err_set(e, ERR_NOT_FOUND,
+                         "it is a command of the Linux machine, which is not here");
 }
 
 void stage_run(struct stage *s)

@@ -52,7 +52,7 @@ struct tool_command {
     uint64_t until_ns;                 /* os_mono_ns() at which all ends; 0: never */
     /* Its streams; each blocks. `read` NULL: it has no input. */
     wasi_read_fn *read;
-    wasi_ready_fn *ready; /* NULL: reading never waits */
+    wasi_ready_fn *ready;               /* NULL: reading never waits */
     wasi_write_fn *write, *write_error; /* anything but 0: the command is to end */
     void *stream_arg;
     struct cancel *cancel;

@@ -118,8 +118,8 @@ static bool list_folders(struct tree *t, struct arena *a, struct err *e)
 }
 
 /* What is in memory at the top, but for /work, the machine has itself. */
-static bool list_places(struct tree *t, const struct tool_world *w, const struct tool *tool,
-                        struct arena *a, struct err *e)
+static bool list_places(struct tree *t, const struct tool_world *w,
+                        const struct tool *tool, struct arena *a, struct err *e)
 {
     size_t shown = tool->execution.access == TOOL_NO_FILES ? 0 : w->mount_count;
     t->places[t->place_count++] = WORK;
@@ -184,8 +184,7 @@ bool tree_make(const struct tool_world *w, const struct tool *t, struct arena *a
     return show_data(out->vfs, t->data_dir, e) && add_mounts(out->vfs, w, t, e) &&
            make_folder(out->vfs, WORK, e) && make_folder(out->vfs, "/tmp", e) &&
            add_files(out->vfs, w, a, e) && list_folders(out, a, e) &&
-           (!t->command || list_places(out, w, t, a, e)) &&
-           set_here(out, w, t, a, e);
+           (!t->command || list_places(out, w, t, a, e)) && set_here(out, w, t, a, e);
 }
 
 void tree_done(struct tree *t)

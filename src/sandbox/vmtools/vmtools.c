@@ -8,8 +8,8 @@
 #include "vm/commands.h"
 #include "vm/mounts.h"
 
-#define PART ((size_t)64 << 10)             /* bytes of input at a time */
-#define TICK_NS ((uint64_t)50 * 1000000)    /* a look whether the command has ended */
+#define PART ((size_t)64 << 10)          /* bytes of input at a time */
+#define TICK_NS ((uint64_t)50 * 1000000) /* a look whether the command has ended */
 #define FEED_STACK ((size_t)256 << 10)
 _Static_assert(TOOL_MACHINE_BYTES == (uint64_t)VM_RAM_DEFAULT_MB << 20 &&
                    TOOL_MACHINE_LEAST == (uint64_t)VM_RAM_MIN_MB << 20,
@@ -155,8 +155,8 @@ static bool tell_end(const struct tool_command *c, const struct vm_exec *x,
                    vmtool_ram_mb(c));
 }
 
-static bool run_command(struct vm *m, const struct tool_command *c, const struct buf *text,
-                struct vmtool_use *use, struct err *e)
+static bool run_command(struct vm *m, const struct tool_command *c,
+                        const struct buf *text, struct vmtool_use *use, struct err *e)
 {
     struct printer printer = {.of = c, .use = use};
     struct feeder feeder = {.of = c};
