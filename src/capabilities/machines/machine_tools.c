@@ -34,24 +34,20 @@ static bool choose_machine(const struct machine_use *u, const struct tool_comman
            err_set(e, ERR_LIMIT, "the policy allows no machines (vm.machines is 0)");
 }
 
-static void account_for(const struct tool_call *call, const struct tool_command *c,
+static void account_for(const struct tool_call *call, const struct buf *text,
                         const char *handle, const struct vmtool_use *use,
                         enum err_code outcome)
 {
-    struct err none = {0};
-    scoped_buf struct buf text = buf_of(VM_COMMAND_MAX);
-    bool fits = vmtool_text(c, &text, &none);
-    machine_account(
-        call, &(struct machine_operation){.call = "tools.run",
-                                          .machine = handle,
-                                          .command = fits ? buf_view(&text) : STR(""),
-                                          .outcome = outcome,
-                                          .exit_code = use->exit_code,
-                                          .wall_ns = use->wall_ns,
-                                          .cpu_ns = use->cpu_ns,
-                                          .input_bytes = use->input_bytes,
-                                          .stdout_bytes = use->stdout_bytes,
-                                          .stderr_bytes = use->stderr_bytes});
+    machine_account(call, &(struct machine_operation){.call = "tools.run",
+                                                      .machine = handle,
+                                                      .command = buf_view(text),
+                                                      .outcome = outcome,
+                                                      .exit_code = use->exit_code,
+                                                      .wall_ns = use->wall_ns,
+                                                      .cpu_ns = use->cpu_ns,
+                                                      .input_bytes = use->input_bytes,
+                                                      .stdout_bytes = use->stdout_bytes,
+                                                      .stderr_bytes = use->stderr_bytes});
 }
 
 static bool run_tool(void *arg, const struct tool_command *given,
@@ -65,19 +61,25 @@ static bool run_tool(void *arg, const struct tool_command *given,
     enum permission word;
     char owner[MACHINE_OWNER + sizeof " tools"];
     scoped(vm_release) struct vm *m = NULL;
-    if (machine_use_begin(&u, call, "vm.exec", &word, e) &&
+    scoped_buf struct buf text = buf_of(VM_COMMAND_MAX);
+    if (given->stage->order)
+        return machine_pipe_run(call, given, out, e);
+    if (vmtool_text(&c, &text, e) && machine_use_begin(&u, call, "vm.exec", &word, e) &&
         choose_machine(&u, &c, &o, e)) {
         uint64_t most_ns = (uint64_t)u.policy->timeout_ms * 1000000;
         c.timeout_ns = c.timeout_ns < most_ns ? c.timeout_ns : most_ns;
         (void)snprintf(owner, sizeof owner, "%s tools", u.owner);
         m = vm_start(u.all, str_of(owner), &o, e);
     }
-    bool ok = m && vmtool_run(m, &c, &used, out, e);
-    account_for(call, &c, m ? vm_handle(m) : "", &used, e->code);
+    bool ok = m && vmtool_run(m, &c, buf_view(&text), &used, out, e);
+    account_for(call, &text, m ? vm_handle(m) : "", &used, e->code);
     if (m)
         vm_stop(m);
     return ok;
 }
 
-const struct tool_runner machine_tool_runner = {
-    .use = use_of_tools, .ready = machines_ready, .run = run_tool};
+const struct tool_runner machine_tool_runner = {.use = use_of_tools,
+                                                .ready = machines_ready,
+                                                .run = run_tool,
+                                                .stage_key = "vm",
+                                                .stage = machine_pipe_read};

@@ -157,11 +157,12 @@ static bool run_in_machine(void *arg, const struct tool_command *c,
     (void)arg;
     struct vmtool_use used;
     struct machine_box box = {0};
+    scoped_buf struct buf text = buf_of(VM_COMMAND_MAX);
     struct vm_options o = {
         .ram_mb = vmtool_ram_mb(c), .cpu_ns = UINT64_MAX, .cancel = c->cancel};
-    bool ok = machine_box_begin(&box, e) &&
+    bool ok = vmtool_text(c, &text, e) && machine_box_begin(&box, e) &&
               (box.machine = vm_start(box.all, STR("terminal"), &o, e)) &&
-              vmtool_run(box.machine, c, &used, out, e);
+              vmtool_run(box.machine, c, buf_view(&text), &used, out, e);
     machine_box_close(&box);
     return ok;
 }

@@ -32,8 +32,8 @@ struct tool_request {
     size_t count;
     const struct json *request;      /* the whole call, as the user sees it */
     const struct tool_stage *stages; /* the same, for tools_check() */
-    /* What each is permitted by, where they stand for a Linux machine and its network; NULL:
-     * they are tools. */
+    /* What each is permitted by, where it stands for a Linux machine or its network; one
+     * without a name is a tool. NULL: all are. */
     const struct permit_use *uses;
     bool sees;  /* mounts are shown, those that each tool may see; else no files */
     bool vault; /* the vault is one of these */
@@ -59,6 +59,12 @@ struct tool_runner {
      * machine for the command, in which nothing else runs, and records it. */
     bool (*run)(void *call, const struct tool_command *c, struct tool_outcome *out,
                 struct err *e);
+    /* The member of a pipeline's stage that is a command in a machine of the caller's own,
+     * and not a tool; and what reads such a stage, in the call's arena: ERR_INVALID. The
+     * machine is found, or started, when it runs. */
+    const char *stage_key;
+    bool (*stage)(const struct tool_call *c, const struct json *options,
+                  struct tool_stage *out, struct err *e);
 };
 
 /* ---- the policy of tools (tool_policy.c) ------------------------------------- */

@@ -119,6 +119,9 @@ struct tool_stage {
     uint32_t timeout_ms;
     uint64_t memory_bytes;
     bool widened;
+    /* Of a command that is no installed tool's: all of it, for tool_world.command. `tool`
+     * then says only its name and limits, and is not of a catalogue. */
+    const void *order;
 };
 
 struct tool_outcome {

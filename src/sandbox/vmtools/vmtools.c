@@ -155,13 +155,13 @@ static bool tell_end(const struct tool_command *c, const struct vm_exec *x,
                    vmtool_ram_mb(c));
 }
 
-static bool run_command(struct vm *m, const struct tool_command *c,
-                        const struct buf *text, struct vmtool_use *use, struct err *e)
+static bool run_command(struct vm *m, const struct tool_command *c, struct str text,
+                        struct vmtool_use *use, struct err *e)
 {
     struct printer printer = {.of = c, .use = use};
     struct feeder feeder = {.of = c};
     struct vm_result r = {0};
-    struct vm_exec x = {.command = buf_view(text),
+    struct vm_exec x = {.command = text,
                         .apart = true,
                         .cwd = c->folder,
                         .env = c->env,
@@ -183,15 +183,14 @@ static bool run_command(struct vm *m, const struct tool_command *c,
     return ok;
 }
 
-bool vmtool_run(struct vm *m, const struct tool_command *c, struct vmtool_use *use,
-                struct tool_outcome *out, struct err *e)
+bool vmtool_run(struct vm *m, const struct tool_command *c, struct str text,
+                struct vmtool_use *use, struct tool_outcome *out, struct err *e)
 {
     struct vm_info info;
-    scoped_buf struct buf text = buf_of(VM_COMMAND_MAX);
     *use = (struct vmtool_use){0};
-    if (!vmtool_text(c, &text, e) || !mount_places(m, c, e))
+    if (!mount_places(m, c, e))
         return false;
-    bool ok = run_command(m, c, &text, use, e);
+    bool ok = run_command(m, c, text, use, e);
     unmount_places(m, c, c->place_count);
     vm_get_info(m, &info);
     out->exit_code = (uint32_t)use->exit_code;

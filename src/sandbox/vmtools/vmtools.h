@@ -20,7 +20,9 @@ struct vmtool_use {
 uint32_t vmtool_ram_mb(const struct tool_command *c);
 /* Appends the command, as bash takes it. ERR_LIMIT: it is too long. */
 bool vmtool_text(const struct tool_command *c, struct buf *out, struct err *e);
-/* Runs it. The stage's files are mounted while it runs; processes that it leaves behind lose
- * them. The machine goes on: it is the caller's to stop. As a tool_command_fn answers. */
-bool vmtool_run(struct vm *m, const struct tool_command *c, struct vmtool_use *use,
-                struct tool_outcome *out, struct err *e);
+/* Runs that text, by bash, with the streams and limits of `c`, apart from the machine's
+ * sessions. The places of `c` are mounted while it runs; processes that it leaves behind
+ * lose them. The machine goes on: it is the caller's to stop. As a tool_command_fn answers.
+ */
+bool vmtool_run(struct vm *m, const struct tool_command *c, struct str text,
+                struct vmtool_use *use, struct tool_outcome *out, struct err *e);
