@@ -77,6 +77,8 @@ static void put_permission(const struct tool *t, const struct policy *p,
     json_pair_cstr(w, "permission", permission_name(is.permission));
     json_pair_bool(w, "asksForFiles", is.asks_for_files);
     json_pair_cstr(w, "from", is.from);
+    if (t->command)
+        json_pair_cstr(w, "machine", permission_name(is.machine));
 }
 
 static void put_command(const struct tool *t, struct json_writer *w)

@@ -87,6 +87,9 @@ struct tool_standing {
     bool asks_for_files;  /* it is asked for only where a call shows it files */
     bool is_disabled;     /* by tools.disabled */
     bool lacks_signature; /* that the policy demands */
+    /* Of a command of the machine: what the policy says of machines, of which `permission`
+     * is the stricter. */
+    enum permission machine;
 };
 struct tool_standing tool_standing(const struct policy *p, const struct tool *t);
 /* May it be run, as permit_run()? A command of a machine needs to be permitted as a tool,

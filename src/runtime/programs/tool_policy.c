@@ -194,6 +194,9 @@ struct tool_standing tool_standing(const struct policy *p, const struct tool *t)
     const struct tools_policy *tools = policy_values(p, &tools_policy);
     struct tool_standing s = {.is_disabled = policy_names_have(&tools->disabled, t->name),
                               .lacks_signature = lacks_signature(tools, t)};
+    struct permit_use machine;
+    if (machine_use(p, t, &machine))
+        s.machine = permission_for(&machine, NULL);
     s.permission = tool_permission(p, t, true, &s.from);
     s.asks_for_files = s.permission == PERMISSION_ASK &&
                        tool_permission(p, t, false, NULL) == PERMISSION_ALWAYS;
