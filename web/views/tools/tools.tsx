@@ -105,8 +105,10 @@ function Row({ tool, chosen }: { tool: Tool; chosen: boolean }) {
     <li><a class={tool.enabled ? "" : "off"} href={`/toolbox/${encodeURIComponent(tool.name)}`} aria-current={chosen ? "true" : undefined} data-tool={tool.name}>
       <Strange text={tool.name} />
       <span class="tool-about">{spell(tool.description)}</span>
-      {!tool.enabled ? <span class="tag">{t.tools.off}</span> : tool.source === "user" ? <span class="tag good">{t.tools.mine} {spell(tool.version)}</span> : null}
-      {tool.runtime === "vm" && <span class="tag">{t.tools.machine}</span>}
+      <span class="tool-tags">
+        {tool.runtime === "vm" && <span class="tag">{t.tools.machine}</span>}
+        {!tool.enabled ? <span class="tag">{t.tools.off}</span> : tool.source === "user" ? <span class="tag good">{t.tools.mine} {spell(tool.version)}</span> : null}
+      </span>
     </a></li>
   );
 }
