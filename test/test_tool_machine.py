@@ -499,3 +499,20 @@ def test_without_the_image_it_says_the_command_that_adds_it(cloche, vault, tmp_p
     done = tool(program, "run", name, "true", code=1)
     assert b"make vm" in done.stderr
     assert tool(program, "list", "--json").stdout.count(b'"vm"') == 1
+
+
+@needs_image
+def test_private_files_stay_private_and_what_may_only_be_written_is_not_read(cloche, install, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "old").write_text("secret")
+    (folder / "old").chmod(0o640)
+    private = install(name="private", access="readwrite", execution={"privateFiles": True})
+    words = "umask 0; echo x > n; install -m 666 n i; cp -p /etc/passwd p; chmod 777 n p old; python3 -c 'import os; os.fchmod(os.open(\"n\", 2), 0o777)'"
+    tool(cloche, "run", "--mount", f"/data={folder}:rw", private, "sh", "-c", words)
+    modes = {f.name: f.stat().st_mode & 0o777 for f in folder.iterdir()}
+    assert modes == {"n": 0o700, "p": 0o700, "i": 0o600, "old": 0o740}, {k: oct(v) for k, v in modes.items()}
+    blind = install(name="write-only", access="write")
+    done = tool(cloche, "run", "--mount", f"/data={folder}:rw", blind, "sh", "-c", "ls; cat old; cat < old; head -c 3 <> old; echo new > old; ln old l; cat l", code=1)
+    assert b"secret" not in done.stdout and b"new" not in done.stdout and done.stderr.count(b"ermission denied") >= 4
+    assert (folder / "old").read_text() == "new\n"
