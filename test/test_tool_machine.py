@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import packages
-from conftest import policy_in
+from conftest import ROOT, policy_in
 from machine_doors import needs_image, without_image
 from test_access import bearer, make_token
 from test_permissions import run as run_text
@@ -323,6 +323,27 @@ def test_what_is_stopped_or_not_permitted_changes_nothing(cloche, agent, install
     assert not (vault / "refused.md").exists()
 
 
+@needs_image
+def test_the_manifest_of_the_page_works(cloche, tmp_path):
+    page = (ROOT / "docs" / "tools.md").read_text().split("### A command of the Linux machine")[1]
+    text = page.split("    {", 1)[1].split("\n\n")[0]
+    (tmp_path / "stats.zip").write_bytes(packages.pack({"manifest.json": "{" + text}))
+    done = tool(cloche, "install", tmp_path / "stats.zip")
+    assert done.stdout == b"py-stats 1.0.0\n" and done.stderr == b"", "and no warning"
+    assert tool(cloche, "run", "py-stats", stdin=b"1\n2\n6\n").stdout == b"3.0\n"
+
+
+@needs_image
+def test_it_is_found_and_described_like_another(agent, install):
+    name = install(description="Spells words backwards, zebra-like.", command=["rev"])
+    found = structured(agent.ask(call("find_tools", {"query": "zebra-like backwards"})))["results"][0]
+    assert found["name"] == name and found["description"].startswith("Spells")
+    got = evaluate(agent, "return await tools.describe('run-words')")
+    assert (got["runtime"], got["memoryLimit"], got["source"]) == ("vm", 512 << 20, "user")
+    assert evaluate(agent, "return (await tools.describe('jq')).runtime") == "wasm"
+    assert run(agent, name, stdin="abc\n")["stdout"] == "cba\n"
+
+
 # ---- limits ------------------------------------------------------------------------------
 
 
@@ -356,6 +377,18 @@ def test_the_policys_limits_of_machines_hold(cloche, vault, tmp_path, install):
         two = [{"tool": name, "args": ["sleep", "5"]}, {"tool": name, "args": ["cat"]}]
         assert "vm.machines" in refusal(agent, pipeline=two)
         assert run(agent, name, "true")["success"], "the one that was refused holds no place"
+
+
+@needs_image
+def test_memory_and_computing_time_end_it(cloche, vault, tmp_path, install):
+    policy_in(tmp_path, FREE | {"vm": {"cpuSeconds": 20}})
+    name = install()
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        got = run(agent, name, "tail", "/dev/zero")
+        assert got["exitCode"] == 137 and "512 MB" in got["error"] and got["errorDetails"]["code"] == "MEMORY_EXCEEDED", got
+        assert run(agent, name, "true")["success"]
+        policy_in(tmp_path, FREE | {"vm": {"cpuSeconds": 1}})
+        assert "vm.cpuSeconds" in refusal(agent, name=name, args=["sh", "-c", "while :; do :; done"])
 
 
 @needs_image
