@@ -438,6 +438,8 @@ def test_who_may_use_no_machine_gets_none_by_a_tool(cloche, vault, tmp_path, ins
         (vault / ".cloche").mkdir(exist_ok=True)
         (vault / ".cloche" / "policy.json").write_text('{"vm": {"permission": "never"}}')
         assert "vault's policy" in ask("run_tool", name=name, args=["true"])["content"][0]["text"]
+        (vault / ".cloche" / "policy.json").write_text('{"deniedAPIs": ["vm.exec"]}')
+        assert "deniedAPIs" in ask("run_tool", name=name, args=["true"])["content"][0]["text"]
 
 
 @needs_image

@@ -121,6 +121,15 @@ def test_who_may_use_no_machine_has_no_such_stage(cloche, vault, tmp_path):
             assert why(agent, code, allowedAPIs=apis)["type"] == "PermissionDenied", apis
 
 
+def test_a_program_of_a_machine_reaches_no_other_by_a_pipeline(agent):  # noqa: F811
+    structured(agent.ask(call("vm_start", {"keep": True, "name": "dev"})))
+    for stages in ('[{"vm":"echo x","machine":"dev"}]', '[{"tool":"cat"},{"vm":["true"]}]', '[{"tool":"cat","vm":"true"}]'):
+        got = structured(agent.ask(call("vm_exec", {"command": f"cloche-guest tools.pipe '{stages}'", "calls": True})))
+        assert got["exitCode"] == 1 and got["stderr"].startswith("PermissionDenied"), got
+    got = structured(agent.ask(call("vm_exec", {"command": "cloche-guest -r tools.pipe '[{\"tool\":\"cat\"}]' stdin=piped", "calls": True})))
+    assert got["stdout"] == "piped", got
+
+
 def test_a_person_is_shown_the_whole_pipeline(cloche, vault, tmp_path):
     policy_in(tmp_path, FREE | {"vm": {"permission": "ask"}, "tools": {"default": "always", "askSeconds": 30}})
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:  # noqa: F811
