@@ -113,6 +113,7 @@ def test_it_is_installed_switched_updated_and_removed_like_another(cloche, tmp_p
     assert [p.name for p in (kept / "modules").iterdir()] == []
     (row,) = [t for t in json.loads(tool(cloche, "list", "--json").stdout) if t["source"] == "user"]
     assert (row["name"], row["runtime"], row["enabled"]) == ("run-words", "vm", True)
+    assert re.search(r"^run-words .* enabled, in a Linux machine$", tool(cloche, "list").stdout.decode(), re.M)
     shown = tool(cloche, "show", "run-words").stdout.decode()
     assert re.search(r"^runtime +vm$", shown, re.M)
     assert re.search(r"""^command +bash -c '"\$@"' bash$""", shown, re.M)
@@ -342,6 +343,13 @@ def test_it_is_found_and_described_like_another(agent, install):
     assert (got["runtime"], got["memoryLimit"], got["source"]) == ("vm", 512 << 20, "user")
     assert evaluate(agent, "return (await tools.describe('jq')).runtime") == "wasm"
     assert run(agent, name, stdin="abc\n")["stdout"] == "cba\n"
+
+
+@needs_image
+def test_a_dry_run_shows_its_changes_and_keeps_none(agent, install, vault):
+    install(access="readwrite")
+    code = "return (await tools.runWords(['sh', '-c', 'echo x > dry.md; ls'])).vault"
+    assert evaluate(agent, code, dryRun=True)["created"] == ["dry.md"] and not (vault / "dry.md").exists()
 
 
 # ---- limits ------------------------------------------------------------------------------

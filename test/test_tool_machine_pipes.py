@@ -121,6 +121,11 @@ def test_who_may_use_no_machine_has_no_such_stage(cloche, vault, tmp_path):
             assert why(agent, code, allowedAPIs=apis)["type"] == "PermissionDenied", apis
 
 
+def test_a_dry_run_changes_no_machine(agent):  # noqa: F811
+    assert why(agent, "await tools.pipe([{tool: 'cat'}, {vm: 'touch /tmp/dry'}])", dryRun=True)["type"] == "PermissionDenied"
+    assert structured(agent.ask(call("vm_exec", {"command": "ls /tmp/dry"})))["exitCode"] == 2
+
+
 def test_a_program_of_a_machine_reaches_no_other_by_a_pipeline(agent):  # noqa: F811
     structured(agent.ask(call("vm_start", {"keep": True, "name": "dev"})))
     for stages in ('[{"vm":"echo x","machine":"dev"}]', '[{"tool":"cat"},{"vm":["true"]}]', '[{"tool":"cat","vm":"true"}]'):

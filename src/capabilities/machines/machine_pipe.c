@@ -2,6 +2,7 @@
  * would run, with the pipeline's bytes as its input and output, apart from the machine's
  * sessions. */
 #include "catalogue/catalogue.h"
+#include "evaluation/evaluation.h"
 #include "machines/internal.h"
 #include "machines/machine_net.h"
 #include "machines/machine_use.h"
@@ -57,6 +58,10 @@ bool machine_pipe_read(const struct tool_call *c, const struct json *options,
 {
     const struct vm_policy *policy =
         policy_values(c->place->permit.policy, &machines_policy);
+    if (c->code && c->code->dry) /* the machine stays */
+        return err_set(e, ERR_DENIED,
+                       "a command in a machine is not run in a dry run, where nothing is "
+                       "changed; nothing was changed");
     const struct json *of = as_options(c, options, e);
     struct machine_order *o = of ? arena_get(c->arena, sizeof *o, e) : NULL;
     struct tool *tool = o ? arena_get(c->arena, sizeof *tool, e) : NULL;

@@ -97,6 +97,8 @@ static void tool_print_row(const struct standing *s, const struct tool *t)
     print_cell(t->builtin ? "builtin" : "user", 7, 8);
     print_cell(asks_for_files(s, t) ? "for files" : permission_of(s, t), 9, 9);
     printf("%s", t->enabled ? "enabled" : "disabled");
+    if (t->command)
+        printf(", in a Linux machine");
     if (t->vault)
         printf(", for the vault %.*s", SPELT_ARGS(str_of(t->vault)));
     if (t->signer)
