@@ -114,6 +114,7 @@ def test_who_may_use_no_machine_has_no_such_stage(cloche, vault, tmp_path):
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:  # noqa: F811
         assert "Permission denied: the Linux machine" in refusal(agent, pipeline=[{"tool": "cat"}, {"vm": "true"}])
         assert why(agent, "await tools.pipe([{vm: 'true'}])")["type"] == "PermissionDenied"
+        assert "pipes" not in structured(agent.ask(call("find_tools", {"query": "sort lines"})))
         policy_in(tmp_path, FREE)
         code = "return (await tools.pipe([{tool: 'cat'}, {vm: 'cat'}], {stdin: 'x'})).stdout"
         assert evaluate(agent, code, allowedAPIs=["tools.pipe", "tools.cat", "vm.exec"]) == "x"
@@ -158,6 +159,10 @@ def test_each_command_is_recorded_as_one_of_the_machine(agent, vault):  # noqa: 
     (deed,) = record["machines"]
     assert deed["call"] == "vm.exec" and deed["stdin_bytes"] == 4 and deed["stdout_bytes"] == 2
     assert deed["command"] == hashlib.sha256(b"wc -c").hexdigest() and deed["exit"] == 0
+
+
+def test_an_agent_that_looks_for_tools_is_told(agent):  # noqa: F811
+    assert "{vm: COMMAND}" in structured(agent.ask(call("find_tools", {"query": "sort lines"})))["pipes"]
 
 
 def test_files_of_the_pipeline_are_the_tools(agent, install):  # noqa: F811

@@ -124,6 +124,18 @@ static void search_put_code(const struct action_call *c, struct str words,
     json_pair_cstr(w, "code", text);
 }
 
+/* May a pipeline lead through a machine of this caller's? */
+static bool has_machines(const struct action_call *c)
+{
+    struct err none = {0};
+    const struct tool_runner *runner = capability_tool_runner();
+    struct permit_use use =
+        runner ? runner->use(c->place->permit.policy) : (struct permit_use){0};
+    enum permission word;
+    return runner && permit_run(&c->place->permit, &use, &word, &none) &&
+           runner->ready(c->actions, &none);
+}
+
 static bool action_find_tools(const struct action_call *c, struct answer *out,
                               struct err *e)
 {
@@ -140,6 +152,10 @@ static bool action_find_tools(const struct action_call *c, struct answer *out,
         "run_tool {name, arguments: {its parameters}}; of a command-line tool also {args: "
         "[strings], stdin, files: {name: text | {base64}}, cwd}. In code: await "
         "tools.run(name, {...parameters, args, stdin, files}).");
+    if (has_machines(c))
+        json_pair_cstr(&w, "pipes",
+                       "run_tool {pipeline: [{tool, args}, {vm: COMMAND}, ...], stdin}: "
+                       "bytes go through your Linux machine, too");
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }
