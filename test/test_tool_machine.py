@@ -458,6 +458,7 @@ def test_a_person_is_asked_for_the_machine_although_the_tool_is_permitted(cloche
         agent.send(call("run_tool", {"name": name, "args": ["echo", "allowed"]}))
         (entry,) = wait_for(cloche, 1)
         shown = json.dumps(entry["shown"])
+        assert "always" not in entry["choices"], "while machines are asked for"
         assert "in a Linux machine of its own: bash -c" in shown and "allowed" in shown
         run_text(cloche, "approvals", "allow", entry["id"], "--remember", "session")
         assert structured(agent.receive())["stdout"] == "allowed\n"

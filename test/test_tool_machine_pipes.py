@@ -143,6 +143,7 @@ def test_a_person_is_shown_the_whole_pipeline(cloche, vault, tmp_path):
         agent.send(call("run_tool", {"pipeline": stages, "stdin": "text"}))
         (entry,) = wait_for(cloche, 1)
         shown = json.dumps(entry["shown"])
+        assert "always" not in entry["choices"], "it would be a permission of the tool, which has one"
         assert "echo shown; cat" in shown and "text" in shown and "Linux machine" in shown and "cat" in shown
         run_text(cloche, "approvals", "allow", entry["id"])
         assert structured(agent.receive())["stdout"] == "shown\ntext"

@@ -326,6 +326,8 @@ static bool look_at_policy(struct question *q, struct err *e)
         (void)(use ? permission_for(use, &from)
                    : tool_permission(policy_of(q), t, q->wanted->sees, &from));
         q->always &= !(use && use->each_time);
+        /* Of tools beside a machine it is not said which of both would hold for ever. */
+        q->always &= !use || machines_alone(q);
         q->always = q->always && strcmp(from, "vault") != 0;
         /* Nor does it answer whether machines may be used. */
         q->always &= use || !tool_asks_for_machine(policy_of(q), t);
