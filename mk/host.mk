@@ -103,7 +103,7 @@ $(OUT)/cloche-fuse-here: $(OUT)/src/sandbox/fuse/here_main.o $(call of-rooms,bas
 # Never shipped, and deep in build/: these know where the library is.
 $(filter $(OUT)/src/%,$(TESTS:%.c=$(OUT)/%)): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
-$(OUT)/src/sandbox/tools/tools_test $(OUT)/src/sandbox/tools/arguments_test: | build/probe/tools/catalogue.json
+$(OUT)/src/sandbox/tools/tools_test $(OUT)/src/sandbox/tools/arguments_test $(OUT)/src/sandbox/tools/command_test: | build/probe/tools/catalogue.json
 $(OUT)/src/sandbox/vm/machine_test $(OUT)/src/sandbox/vm/copies_test: | build/probe/machine.Image
 $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
         $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so

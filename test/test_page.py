@@ -14,6 +14,8 @@ from wire import Server, Stdio, call
 from conftest import ROOT
 from packages import package
 from test_tool_store import Compiler
+from machine_doors import needs_image
+from test_tool_machine import tool_zip
 from test_permissions import hello, lay_out, read_note, text_of, trail
 
 NODE = Path(os.environ.get("CLOCHE_NODE") or ROOT / "build/deps/node")
@@ -370,6 +372,33 @@ def test_the_page_tells_how_long_a_module_is_being_compiled(cloche, vault, brows
         browser.see("#installing", "slow is being compiled: ")
         compiler.go.touch()
         browser.see("#installing", "slow 1.0.0 is installed")
+
+
+@needs_image
+def test_a_command_of_the_machine_is_shown_as_one(cloche, vault, browser, tmp_path):
+    with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE) as server:
+        come(browser, server)
+        browser.do("await page.goto(given)", f"{server.url}/toolbox")
+        browser.see("h1", "WASM Tools")
+        browser.give("counts.zip", tool_zip(tmp_path, name="counts", command=["sh", "-c", "wc -c; echo \"<b>\""]).read_bytes())
+        browser.see("#installing", "counts 1.0.0 is installed")
+        browser.see(tool_row("counts"), "Linux machine")
+        browser.do("await page.locator(given).click()", tool_row("counts"))
+        browser.see(".tool", "in a new Linux machine without a network")
+        facts = browser.see(".tool .facts", "Linux command")
+        assert "sh -c 'wc -c; echo \"<b>\"'" in facts and "SHA-256 of its manifest" in facts and "512 MB of memory" in facts
+        assert "by your policy" not in browser.see(".permission", "By default").lower()
+        show_all(browser, "tool-machine")
+        browser.do("await page.locator('#try-stdin').fill('seven..')")
+        browser.click(".try", "Run")
+        assert browser.see(".ran.well .output", "<b>").split()[-2] == "7"
+        # What holds for machines holds for it, and is told where it would be missed.
+        subprocess.run([cloche, "policy", "set", "vm.permission", "ask"], check=True)
+        browser.see(".permission", "because your policy asks for Linux machines")
+        subprocess.run([cloche, "policy", "set", "vm.permission", "never"], check=True)
+        browser.see(".permission", "because the policy forbids Linux machines")
+        assert browser.errors() == []
+        server.process.stderr.close()
 
 
 def test_a_client_is_connected_and_seen_to_be(program, vault, browser):

@@ -10,6 +10,7 @@ export interface Tool {
   name: string; version: string; category: string; description: string; returns: string; author: string; license: string;
   homepage: string; signer: string; vault: string; sha256: string; source: "builtin" | "user"; installed?: string; updated?: string;
   parameters: ToolParameter[]; files: "none" | "read" | "write" | "readwrite"; memoryMB: number; timeoutMs: number;
+  runtime: "wasm" | "vm"; command?: string; machine?: "always" | "ask" | "never"; // of a command of the Linux machine: how it begins, and vm.permission
   exits: { code: number; means: string }[]; enabled: boolean; disabledByPolicy: boolean;
   permission: "always" | "ask" | "never"; asksForFiles: boolean; from: "default" | "user" | "vault";
 }

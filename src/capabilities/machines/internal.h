@@ -12,6 +12,9 @@
 #include "json/json.h"
 
 struct tool_call;
+struct tool_command;
+struct tool_outcome;
+struct tool_stage;
 
 /* Ceilings of one caller's machines. */
 struct vm_policy {
@@ -112,6 +115,14 @@ struct machine_live {
 };
 void machine_live_output(void *live, enum vm_stream which, struct str bytes);
 void machine_live_end(struct machine_live *l); /* sends what waits, and frees it */
+
+/* Runs tools that are commands, each in a machine of its own (machine_tools.c). */
+extern const struct tool_runner machine_tool_runner;
+/* Runs a stage of a pipeline in the caller's own machine (machine_pipe.c). */
+bool machine_pipe_read(const struct tool_call *c, const struct json *options,
+                       struct tool_stage *out, struct err *e);
+bool machine_pipe_run(const struct tool_call *call, const struct tool_command *c,
+                      struct tool_outcome *out, struct err *e);
 
 /* Their calls, in audit records. */
 extern const struct account_list machines_record;

@@ -194,6 +194,23 @@ static const struct host_call *row_of(const char *name, struct err *e)
     return e->code ? NULL : row;
 }
 
+/* Neither is a command for a machine in what it calls: a stage of a pipeline. */
+static bool check_stages(struct str args, struct arena *arena, struct err *e)
+{
+    const struct json *all = json_read(args, arena, e);
+    struct json_iter it = json_iter(all);
+    while (json_next(&it)) {
+        struct json_iter stages =
+            json_iter(json_is(it.value, JSON_ARRAY) ? it.value : NULL);
+        while (json_next(&stages))
+            if (json_get(stages.value, machine_tool_runner.stage_key))
+                return err_set(e, ERR_DENIED,
+                               "commands of machines are not for programs of machines, "
+                               "which are in one");
+    }
+    return all != NULL;
+}
+
 /* With -r: a text as it is; of a program's result (tools.run) its standard output, or its
  * standard error, if it failed; anything else as JSON. */
 static bool put_raw(const struct json *v, struct str json, struct buf *out, struct err *e)
@@ -231,7 +248,7 @@ static bool perform(struct machine_guest *g, struct str text, struct buf *answer
     buf_char(&args, ']');
     ok = ok && buf_check(&r.words, "the arguments", e) &&
          buf_check(&r.options, "the arguments", e) &&
-         buf_check(&args, "the arguments", e);
+         buf_check(&args, "the arguments", e) && check_stages(buf_view(&args), arena, e);
     ok = ok && evaluation_call(g->v, r.name, buf_view(&args), &result, e) &&
          buf_check(&result, "the answer", e);
     const struct json *v = ok && r.raw ? json_read(buf_view(&result), arena, e) : NULL;

@@ -44,8 +44,8 @@ static struct machines *own_of(const struct actions *a)
 
 /* The calls that have counters. */
 static const char *const counted[] = {
-    "vm.exec", "vm.start", "vm.stop",     "vm.expose",  "vm.read",     "vm.write",
-    "vm.ls",   "vm.fork",  "vm.snapshot", "vm.restore", "vm.snapshots"};
+    "vm.exec", "vm.start", "vm.stop",     "vm.expose",  "vm.read",      "vm.write",
+    "vm.ls",   "vm.fork",  "vm.snapshot", "vm.restore", "vm.snapshots", "tools.run"};
 static const char *const protocols[] = {"tcp", "udp", "icmp"};
 
 bool machines_installed(struct actions *a)

@@ -145,4 +145,5 @@ const struct capability machines_capability = {
     .part = &part,
     .records = RECORDS(&machines_record),
     .use = machine_use_listed,
+    .tool_runner = &machine_tool_runner,
     .policies = POLICIES(&machines_policy)};

@@ -37,8 +37,8 @@ static bool call_run(struct calling *x, struct json_writer *out, struct err *e)
         return err_set(
             e, ERR_INVALID,
             "tools.run needs the name of a tool, such as 'jq'; tools.list() lists them");
-    return call_run_stages(x, &(struct tool_order){name, json_at(x->args, 1)}, 1, NULL,
-                           out, e);
+    return call_run_stages(x, &(struct tool_order){name, json_at(x->args, 1), false}, 1,
+                           NULL, out, e);
 }
 
 static bool call_pipe(struct calling *x, struct json_writer *out, struct err *e)
@@ -155,7 +155,7 @@ static const struct host_call rows[] = {
          "runs tools concurrently, each one's standard output being the next one's input",
      .call = call_pipe, .level = LEVEL_FULL,
      .details =
-         "At most 16 tools. The result is the last one's; stages says how each ended, and failed names the first that did not end with 0.",
+         "At most 16 tools. The result is the last one's; stages says how each ended, and failed names the first that did not end with 0. A stage {vm: 'python3 x.py', machine, cwd, env, timeout} is a command in your Linux machine, as of vm.exec but apart from its sessions: bytes go to it and from it as they are.",
      .errors = "Those of tools.run.",
      .example =
          "const r = await tools.pipe([{tool: 'sort'}, {tool: 'uniq', args: ['-c']}], "

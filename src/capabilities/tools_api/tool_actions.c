@@ -25,8 +25,8 @@ static bool action_run_stages(const struct action_call *c,
 bool action_wasm(const struct action_call *c, struct answer *out, struct err *e)
 {
     const char *name = c->row->shown.name + sizeof TOOL_PREFIX - 1;
-    return action_run_stages(c, &(struct tool_order){str_of(name), c->arguments}, 1, NULL,
-                             out, e);
+    return action_run_stages(c, &(struct tool_order){str_of(name), c->arguments, false},
+                             1, NULL, out, e);
 }
 
 /* ---- run_tool ------------------------------------------------------------------- */
@@ -34,6 +34,7 @@ bool action_wasm(const struct action_call *c, struct answer *out, struct err *e)
 bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t *count,
                     struct err *e)
 {
+    const struct tool_runner *runner = capability_tool_runner();
     struct json_iter it = json_iter(pipeline);
     size_t n = json_length(pipeline);
     if (!json_is(pipeline, JSON_ARRAY) || n == 0 || n > TOOL_STAGES_MAX)
@@ -43,12 +44,15 @@ bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t 
                        TOOL_STAGES_MAX);
     for (*count = 0; json_next(&it); (*count)++) {
         struct str name = json_str(json_get(it.value, "tool"));
-        if (!name.n)
+        bool in_machine = runner && json_get(it.value, runner->stage_key);
+        if (in_machine == (name.n > 0))
             return err_set(e, ERR_INVALID,
-                           "pipeline[%zu] has no tool; {tool: 'sort', args: ['-u']} is "
-                           "accepted",
-                           *count);
-        out[*count] = (struct tool_order){name, it.value};
+                           "pipeline[%zu] has %s; {tool: 'sort', args: ['-u']}, or {%s: "
+                           "COMMAND}, is accepted",
+                           *count, in_machine ? "a tool and a command" : "no tool",
+                           runner ? runner->stage_key : "tool");
+        out[*count] = (struct tool_order){in_machine ? str_of(runner->stage_key) : name,
+                                          it.value, in_machine};
     }
     return true;
 }
@@ -89,8 +93,8 @@ static bool action_run_tool(const struct action_call *c, struct answer *out,
         name = (struct str){name.at + sizeof TOOL_PREFIX - 1,
                             name.n - (sizeof TOOL_PREFIX - 1)};
     const struct json *options = without_name(c, e);
-    return options &&
-           action_run_stages(c, &(struct tool_order){name, options}, 1, NULL, out, e);
+    return options && action_run_stages(c, &(struct tool_order){name, options, false}, 1,
+                                        NULL, out, e);
 }
 
 /* ---- find_tools ------------------------------------------------------------------- */
@@ -120,6 +124,18 @@ static void search_put_code(const struct action_call *c, struct str words,
     json_pair_cstr(w, "code", text);
 }
 
+/* May a pipeline lead through a machine of this caller's? */
+static bool has_machines(const struct action_call *c)
+{
+    struct err none = {0};
+    const struct tool_runner *runner = capability_tool_runner();
+    struct permit_use use =
+        runner ? runner->use(c->place->permit.policy) : (struct permit_use){0};
+    enum permission word;
+    return runner && permit_run(&c->place->permit, &use, &word, &none) &&
+           runner->ready(c->actions, &none);
+}
+
 static bool action_find_tools(const struct action_call *c, struct answer *out,
                               struct err *e)
 {
@@ -136,6 +152,10 @@ static bool action_find_tools(const struct action_call *c, struct answer *out,
         "run_tool {name, arguments: {its parameters}}; of a command-line tool also {args: "
         "[strings], stdin, files: {name: text | {base64}}, cwd}. In code: await "
         "tools.run(name, {...parameters, args, stdin, files}).");
+    if (has_machines(c))
+        json_pair_cstr(&w, "pipes",
+                       "run_tool {pipeline: [{tool, args}, {vm: COMMAND}, ...], stdin}: "
+                       "bytes go through your Linux machine, too");
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }

@@ -74,6 +74,8 @@ void tooling_describe(const struct tool *t, bool whole, struct json_writer *out)
         put_if(out, "license", t->license);
         put_if(out, "homepage", t->homepage);
         put_if(out, "signer", t->signer);
+        json_pair_cstr(out, "runtime",
+                       t->command ? TOOL_RUNTIME_MACHINE : TOOL_RUNTIME_MODULE);
         json_pair_int(out, "timeout", t->execution.timeout_ms);
         json_pair_int(out, "memoryLimit", (int64_t)t->execution.memory_bytes);
         json_pair_cstr(out, "returns", t->returns_object ? "object" : "string");

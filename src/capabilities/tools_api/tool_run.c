@@ -76,9 +76,33 @@ static bool read_arguments(struct tool_run *r, struct tool_stage *stage,
     return stage->arguments || err_wrap(e, "%s", t->name);
 }
 
+/* A command in the caller's machine. Its input is given as a tool's is. */
+static bool read_machine_stage(struct tool_run *r, const struct tool_order *order,
+                               const struct json *input, struct err *e)
+{
+    struct tool_stage *s = &r->stages[r->count];
+    if (!capability_tool_runner()->stage(r->call, order->options, s, e))
+        return false;
+    r->count++;
+    if (!input)
+        return true;
+    scoped_buf struct buf text;
+    buf_init(&text, OPTIONS_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    json_pair(&w, "stdin", input);
+    json_close(&w);
+    s->arguments = buf_check(&text, "stdin", e)
+                       ? json_read(buf_view(&text), r->call->arena, e)
+                       : NULL;
+    return s->arguments != NULL;
+}
+
 static bool read_stage(struct tool_run *r, const struct tool_order *order,
                        const struct json *input, struct err *e)
 {
+    if (order->in_machine)
+        return read_machine_stage(r, order, input, e);
     struct tool_stage *s = &r->stages[r->count];
     const struct json *options =
         json_is(order->options, JSON_NULL) ? NULL : order->options;
@@ -99,7 +123,7 @@ static bool check_stage(const struct tool_stage *s, const struct tool_order *ord
                         struct err *e)
 {
     static const char *const beside[] = {"stdin", "files", "cwd"};
-    for (size_t i = 0; i < LENGTH(beside); i++)
+    for (size_t i = 0; !order->in_machine && i < LENGTH(beside); i++)
         if (option(s->tool, order->options, beside[i]))
             return err_set(e, ERR_INVALID,
                            "%s: %s belongs to the pipeline: give it beside its stages",
@@ -283,6 +307,8 @@ static void account_all(struct tool_run *r, const struct tool_result *result,
         const struct tool_outcome *o =
             i < result->stage_count ? &result->stages[i] : NULL;
         enum err_code outcome = failed ? failed : outcome_of(result, i);
+        if (r->stages[i].order) /* its runner has recorded it */
+            continue;
         account_stage(r->call->place->part, &r->stages[i], o, outcome);
         tooling_count(r->call->actions, r->stages[i].tool, outcome,
                       o ? (uint64_t)(o->wall_ms * 1e6) : 0);
@@ -375,15 +401,38 @@ static bool run_is_permitted(const struct tool_run *r, const struct json *reques
                              struct err *e)
 {
     const struct tool *tools[TOOL_STAGES_MAX];
-    for (size_t i = 0; i < r->count; i++)
+    struct permit_use uses[TOOL_STAGES_MAX] = {0};
+    for (size_t i = 0; i < r->count; i++) {
         tools[i] = r->stages[i].tool;
+        if (r->stages[i].order)
+            uses[i] = capability_tool_runner()->use(r->call->place->permit.policy);
+    }
     struct tool_request wanted = {.tools = tools,
                                   .count = r->count,
                                   .request = request,
                                   .stages = r->stages,
+                                  .uses = uses,
                                   .sees = r->mount_count > 0,
                                   .vault = r->vault.shown};
     return tools_permitted(r->call, &wanted, e);
+}
+
+/* Is the machine there that a stage is a command of? Said before anybody is asked. */
+static bool check_machine(const struct tool_run *r, struct err *e)
+{
+    const struct tool_runner *runner = capability_tool_runner();
+    for (size_t i = 0; i < r->count; i++) {
+        const struct tool *t = r->stages[i].tool;
+        if (!t->command)
+            continue;
+        if (!runner)
+            return err_set(e, ERR_NOT_FOUND,
+                           "%s is a command of the Linux machine, which is not here",
+                           t->name);
+        if (!runner->ready(r->call->actions, e))
+            return err_wrap(e, "%s is a command of the Linux machine", t->name);
+    }
+    return true;
 }
 
 static bool report_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
@@ -423,7 +472,8 @@ static void clean_up(struct tool_run *r)
     for (size_t i = 0; i < r->mount_count; i++)
         os_close(r->mounts[i].dir);
     for (size_t i = 0; i < r->count; i++)
-        tool_release(r->catalogue, r->stages[i].tool);
+        if (!r->stages[i].order)
+            tool_release(r->catalogue, r->stages[i].tool);
 }
 
 bool tooling_run(const struct tool_call *c, const struct tool_order *orders, size_t count,
@@ -434,12 +484,16 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
     r.catalogue = actions_catalogue(c->actions, e);
     if (!r.catalogue)
         return false;
-    r.world =
-        (struct tool_world){.cancel = c->cancel, .ended = tree_ended, .ended_arg = &r};
+    const struct tool_runner *runner = capability_tool_runner();
+    r.world = (struct tool_world){.cancel = c->cancel,
+                                  .ended = tree_ended,
+                                  .ended_arg = &r,
+                                  .command = runner ? runner->run : NULL,
+                                  .command_arg = (void *)(uintptr_t)c};
     bool ok = prepare(&r, orders, count, shared, e);
     if (ok)
         run_choose_access(&r);
-    ok = ok && lay_out(&r, e);
+    ok = ok && lay_out(&r, e) && check_machine(&r, e);
     const struct json *request = ok ? whole_request(&r, orders, shared, e) : NULL;
     /* The wait for a user does not count. */
     uint64_t asked_ns = os_mono_ns();

@@ -55,6 +55,8 @@ void tooling_metrics(struct actions *a, struct buf *out);
 struct tool_order {
     struct str name;
     const struct json *options; /* NULL: none */
+    bool
+        in_machine; /* no tool: a command that struct tool_runner reads from the options */
 };
 
 /* Runs the stages, each one's standard output as the next one's input, and writes the
@@ -66,7 +68,8 @@ struct tool_order {
 bool tooling_run(const struct tool_call *c, const struct tool_order *orders, size_t count,
                  const struct json *shared, struct json_writer *out, bool *success,
                  struct err *e);
-/* The stages of [{tool, ...options}, ...]; `out` has room for TOOL_STAGES_MAX. false and
+/* The stages of [{tool, ...options}, ...], of which some may be commands in the caller's
+ * machine instead (struct tool_runner); `out` has room for TOOL_STAGES_MAX. false and
  * ERR_INVALID. */
 bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t *count,
                     struct err *e);

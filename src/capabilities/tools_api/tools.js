@@ -75,8 +75,8 @@
   kit.shared.pipe = (callPipe) => (stages, shared) =>
     start(callPipe, () => {
       if (!Array.isArray(stages)) throw bad("stages are an array such as [{tool: 'sort'}, {tool: 'uniq', args: ['-c']}]");
-      const isStage = (stage) => isObject(stage) && typeof stage.tool === 'string';
-      if (!stages.every(isStage)) throw bad("each stage is an object such as {tool: 'sort', args: ['-u']}");
+      const isStage = (stage) => isObject(stage) && (typeof stage.tool === 'string' || stage.vm !== undefined);
+      if (!stages.every(isStage)) throw bad("each stage is an object such as {tool: 'sort', args: ['-u']} or {vm: 'sort -u'}");
       return [stages.map((stage) => options(stage)), options(shared)];
     });
 

@@ -200,7 +200,8 @@ static const struct tool_deed {
     {.name = "install",
      .usage =
          "cloche tool install ZIP [OPTIONS]\n\nInstalls a tool of your own: a ZIP with a "
-         "manifest.json and a .wasm\n(docs/tools.md). '-' reads it from standard input.",
+         "manifest.json and a .wasm, or with a\nmanifest.json that names a command of the "
+         "Linux machine (docs/tools.md). '-' reads\nit from standard input.",
      .needs = "a ZIP",
      .has_update = true,
      .has_vault = true,

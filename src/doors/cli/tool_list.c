@@ -71,6 +71,7 @@ static void tool_put_row(struct json_writer *w, const struct standing *s,
     json_pair_cstr(w, "fileAccess", tool_access_name(t->execution.access));
     tool_put_time(w, "installedAt", t->installed_ms);
     tool_put_time(w, "updatedAt", t->updated_ms);
+    json_pair_cstr(w, "runtime", t->command ? TOOL_RUNTIME_MACHINE : TOOL_RUNTIME_MODULE);
     json_pair_cstr(w, "sha256", t->sha256);
     if (whole)
         json_pair(w, "manifest", t->manifest);
@@ -96,6 +97,8 @@ static void tool_print_row(const struct standing *s, const struct tool *t)
     print_cell(t->builtin ? "builtin" : "user", 7, 8);
     print_cell(asks_for_files(s, t) ? "for files" : permission_of(s, t), 9, 9);
     printf("%s", t->enabled ? "enabled" : "disabled");
+    if (t->command)
+        printf(", in a Linux machine");
     if (t->vault)
         printf(", for the vault %.*s", SPELT_ARGS(str_of(t->vault)));
     if (t->signer)
@@ -175,6 +178,16 @@ static void print_parameter(const struct tool_parameter *p)
     print_pair("", buf_cz(&line));
 }
 
+/* In a Linux machine: how it begins there. */
+static void print_command(const struct tool *t)
+{
+    scoped_buf struct buf text = buf_of(LIST_BYTES);
+    if (!t->command)
+        return;
+    tool_put_command(t, &text);
+    print_pair("command", buf_cz(&text));
+}
+
 static void print_tool(const struct standing *s, const struct tool *t)
 {
     char number[32];
@@ -190,6 +203,8 @@ static void print_tool(const struct standing *s, const struct tool *t)
     print_pair("signer", t->signer ? t->signer : "a key that is not trusted");
     print_pair("state", t->enabled ? "enabled" : "disabled");
     print_pair("agents", permission_of(s, t));
+    print_pair("runtime", t->command ? TOOL_RUNTIME_MACHINE : TOOL_RUNTIME_MODULE);
+    print_command(t);
     print_pair("fileAccess", tool_access_name(t->execution.access));
     (void)snprintf(number, sizeof number, "%llu bytes",
                    (unsigned long long)t->execution.memory_bytes);

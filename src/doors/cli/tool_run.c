@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/tool.h"
 #include "os/os.h"
 #include "tools/tools.h"
 #include "vfs/vfs.h"
+#include "vmtools/vmtools.h"
 
 struct tool_call {
     const char *mounts[OPTION_REPEAT + 1], *env[OPTION_REPEAT + 1];
@@ -146,6 +148,25 @@ static bool read_words(struct tool_call *c, struct err *e)
     return true;
 }
 
+/* ---- commands of the machine --------------------------------------------- */
+
+/* A machine of this process for it alone, which reaches nothing. */
+static bool run_in_machine(void *arg, const struct tool_command *c,
+                           struct tool_outcome *out, struct err *e)
+{
+    (void)arg;
+    struct vmtool_use used;
+    struct machine_box box = {0};
+    scoped_buf struct buf text = buf_of(VM_COMMAND_MAX);
+    struct vm_options o = {
+        .ram_mb = vmtool_ram_mb(c), .cpu_ns = UINT64_MAX, .cancel = c->cancel};
+    bool ok = vmtool_text(c, &text, e) && machine_box_begin(&box, e) &&
+              (box.machine = vm_start(box.all, STR("terminal"), &o, e)) &&
+              vmtool_run(box.machine, c, buf_view(&text), &used, out, e);
+    machine_box_close(&box);
+    return ok;
+}
+
 /* ---- running ------------------------------------------------------------ */
 
 /* The first word that names a file which is there, but not for the tool; NULL: none. */
@@ -218,6 +239,7 @@ static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *
                                .streams = {kind_of(STDIN_FILENO), kind_of(STDOUT_FILENO),
                                            kind_of(STDERR_FILENO)}};
     world.watch = &tool_progress;
+    world.command = run_in_machine;
     while (c->env[world.env_count])
         world.env_count++;
     struct tool_result result = {0};

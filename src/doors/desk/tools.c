@@ -77,6 +77,15 @@ static void put_permission(const struct tool *t, const struct policy *p,
     json_pair_cstr(w, "permission", permission_name(is.permission));
     json_pair_bool(w, "asksForFiles", is.asks_for_files);
     json_pair_cstr(w, "from", is.from);
+    if (t->command)
+        json_pair_cstr(w, "machine", permission_name(is.machine));
+}
+
+static void put_command(const struct tool *t, struct json_writer *w)
+{
+    scoped_buf struct buf text = buf_of(BUF_LIST);
+    tool_put_command(t, &text);
+    put_spelt(w, "command", buf_view(&text));
 }
 
 static void put_tool(const struct tool *t, const struct policy *p, struct json_writer *w)
@@ -92,6 +101,9 @@ static void put_tool(const struct tool *t, const struct policy *p, struct json_w
     put_spelt(w, "homepage", str_of(t->homepage));
     put_spelt(w, "signer", str_of(t->signer));
     put_spelt(w, "vault", str_of(t->vault));
+    json_pair_cstr(w, "runtime", t->command ? TOOL_RUNTIME_MACHINE : TOOL_RUNTIME_MODULE);
+    if (t->command)
+        put_command(t, w);
     json_pair_cstr(w, "sha256", t->sha256);
     json_pair_cstr(w, "source", t->builtin ? "builtin" : "user");
     json_pair_time_known(w, "installed", t->installed_ms);

@@ -51,3 +51,11 @@ const struct custom_code *capability_custom(void)
         i++;
     return i < capability_count ? capability_list[i]->custom : NULL;
 }
+
+const struct tool_runner *capability_tool_runner(void)
+{
+    size_t i = 0;
+    while (i < capability_count && !capability_list[i]->tool_runner)
+        i++;
+    return i < capability_count ? capability_list[i]->tool_runner : NULL;
+}

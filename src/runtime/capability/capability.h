@@ -27,6 +27,7 @@ struct results;
 struct route_group;
 struct services;
 struct telemetry;
+struct tool_runner;
 struct vault_review;
 struct vault_set;
 struct watching;
@@ -206,6 +207,8 @@ struct capability {
     /* How the policy stands to the use `at` (0, 1 ...) of what has a permission of its own,
      * besides tools; false: there are no further ones. NULL: it has none. */
     bool (*use)(const struct policy *p, size_t at, struct permit_use *out);
+    /* Runs tools that are commands of machines (programs/programs.h); NULL: it runs none. */
+    const struct tool_runner *tool_runner;
     /* Adds its rows to the doctor's report by check_put(); NULL: none. */
     void (*doctor)(struct actions *a, struct check_list *l);
 };
@@ -221,5 +224,7 @@ void capability_meant(struct actions *a, const struct place *place, unsigned vau
 /* The first family of actions, and the first custom code; NULL: no capability has any. */
 const struct action_family *capability_family(void);
 const struct custom_code *capability_custom(void);
+/* The first that runs commands of machines; NULL: none does. */
+const struct tool_runner *capability_tool_runner(void);
 /* The next group at or after position `order`, from 0; NULL: none. */
 const struct action_group *action_group_after(unsigned order);

@@ -13,6 +13,10 @@ struct tool_files {
 enum permission tool_permission(const struct policy *p, const struct tool *t, bool sees,
                                 const char **from);
 
+/* Is a person asked for the machine that the tool is a command of, whatever is said of the
+ * tool itself? */
+bool tool_asks_for_machine(const struct policy *p, const struct tool *t);
+
 #define GRANTED_MAX 1024u /* of all sessions; the oldest is evicted */
 /* Permissions granted for a session. Threads: safe. `session`, `vault`: never NULL.
  * `files`: the tool is shown files; a grant without files does not cover it. */

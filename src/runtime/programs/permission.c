@@ -37,6 +37,22 @@ static struct tool_files files_of(const struct question *q, size_t i)
     return tool_files(q->wanted->tools[i], q->wanted->sees);
 }
 
+/* What the stage is permitted by instead of a tool's permission; NULL: it is a tool. */
+static const struct permit_use *use_of(const struct question *q, size_t i)
+{
+    const struct permit_use *use = q->wanted->uses ? &q->wanted->uses[i] : NULL;
+    return use && use->name ? use : NULL;
+}
+
+/* Is none of them a tool? */
+static bool machines_alone(const struct question *q)
+{
+    size_t n = 0;
+    while (n < q->wanted->count && use_of(q, n))
+        n++;
+    return n == q->wanted->count;
+}
+
 static bool sees_files(const struct question *q, size_t i)
 {
     struct tool_files files = files_of(q, i);
@@ -78,7 +94,7 @@ static void put_tool(const struct question *q, size_t i, struct json_writer *w)
     const struct tool *t = q->wanted->tools[i];
     struct tool_files files = files_of(q, i);
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, APPROVAL_SHOWN_MAX);
     buf_printf(&text, "%s %.40s, ", t->name, t->version);
     if (t->builtin)
         buf_cstr(&text, "built in");
@@ -87,6 +103,11 @@ static void put_tool(const struct question *q, size_t i, struct json_writer *w)
     else
         buf_cstr(&text, "installed, not signed");
     buf_printf(&text, "; files: %s", access_word(q, files.reads, files.writes));
+    if (t->command && !use_of(q, i)) {
+        buf_cstr(&text, "; in a Linux machine of its own: ");
+        tool_put_command(t, &text);
+        w->out->failed |= text.failed;
+    }
     if (!q->asked[i])
         buf_cstr(&text, " (allowed already)");
     put_text(w, &text);
@@ -253,9 +274,9 @@ static void allow_always(const struct question *q)
         char key[100];
         (void)snprintf(key, sizeof key, "tools.permissions.%.64s",
                        q->wanted->tools[i]->name);
-        if (q->asked[i] && !ward_set(q->by->place->ward, false,
-                                     q->wanted->uses ? q->wanted->uses[i].key : key,
-                                     &always, 1, "client", &e))
+        if (q->asked[i] &&
+            !ward_set(q->by->place->ward, false, use_of(q, i) ? use_of(q, i)->key : key,
+                      &always, 1, "client", &e))
             log_line(LOG_WARN, "the permission of %s was not kept: %s%s",
                      q->wanted->tools[i]->name, e.msg, ERR_ORIGIN(&e));
     }
@@ -290,7 +311,7 @@ static bool look_at_policy(struct question *q, struct err *e)
         enum permission word;
         const struct tool *t = q->wanted->tools[i];
         const struct permit *permit = &q->by->place->permit;
-        const struct permit_use *use = q->wanted->uses ? &q->wanted->uses[i] : NULL;
+        const struct permit_use *use = use_of(q, i);
         if (!(use ? permit_run(permit, use, &word, e)
                   : permit_tool(permit, t, q->wanted->sees, &word, e)))
             return false;
@@ -305,7 +326,11 @@ static bool look_at_policy(struct question *q, struct err *e)
         (void)(use ? permission_for(use, &from)
                    : tool_permission(policy_of(q), t, q->wanted->sees, &from));
         q->always &= !(use && use->each_time);
+        /* Of tools beside a machine it is not said which of both would hold for ever. */
+        q->always &= !use || machines_alone(q);
         q->always = q->always && strcmp(from, "vault") != 0;
+        /* Nor does it answer whether machines may be used. */
+        q->always &= use || !tool_asks_for_machine(policy_of(q), t);
         /* Nor does it cover calls that show the tool more than this one. */
         q->always &= t->execution.access == TOOL_NO_FILES || sees_files(q, i);
     }
@@ -323,7 +348,7 @@ static bool ask_for(const struct question *q, struct err *e)
                               .evaluation = q->by->code,
                               .consent = q->by->consent,
                               .edit = q->by->edit};
-    struct ask a = {.kind = q->wanted->uses ? "machine" : "run",
+    struct ask a = {.kind = machines_alone(q) ? "machine" : "run",
                     .what = names(q, &list),
                     .verb = "be run",
                     .undone = "nothing ran",
@@ -350,9 +375,10 @@ static bool ask(struct question *q, struct err *e)
     buf_init(&q->shown, APPROVAL_SHOWN_MAX);
     buf_init(&q->told, APPROVAL_SHOWN_MAX);
     /* Before anybody is asked: a call that would be refused anyway needs no decision. */
-    bool ok = (q->wanted->uses || tools_check(q->wanted->stages, q->wanted->count, e)) &&
-              make_shown(q, true, &q->shown, e) &&
-              (!paths_hidden(q->by->who) || make_shown(q, false, &q->told, e));
+    bool ok =
+        (machines_alone(q) || tools_check(q->wanted->stages, q->wanted->count, e)) &&
+        make_shown(q, true, &q->shown, e) &&
+        (!paths_hidden(q->by->who) || make_shown(q, false, &q->told, e));
     if (ok) {
         make_digest(q);
         ok = ask_for(q, e);

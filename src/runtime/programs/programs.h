@@ -7,6 +7,8 @@
 struct consent;
 struct permit_use;
 struct tool;
+struct tool_command;
+struct tool_outcome;
 struct tool_stage;
 
 /* The caller, place and limits of a tool's run. */
@@ -31,8 +33,8 @@ struct tool_request {
     size_t count;
     const struct json *request;      /* the whole call, as the user sees it */
     const struct tool_stage *stages; /* the same, for tools_check() */
-    /* What each is permitted by, where they stand for a Linux machine and its network; NULL:
-     * they are tools. */
+    /* What each is permitted by, where it stands for a Linux machine or its network; one
+     * without a name is a tool. NULL: all are. */
     const struct permit_use *uses;
     bool sees;  /* mounts are shown, those that each tool may see; else no files */
     bool vault; /* the vault is one of these */
@@ -46,6 +48,25 @@ struct tool_request {
  * ERR_DENIED. */
 bool tools_permitted(const struct tool_call *c, const struct tool_request *wanted,
                      struct err *e);
+
+/* How tools that are commands of Linux machines are run: by the capability that has them
+ * (capability.tool_runner), which the one that has tools does not know. */
+struct tool_runner {
+    /* What each needs besides the tool's own permission: to use a machine. */
+    struct permit_use (*use)(const struct policy *p);
+    /* Is a machine installed? false and *e, with the command that installs one. */
+    bool (*ready)(struct actions *a, struct err *e);
+    /* A tool_command_fn of the room tools; `call` is a struct tool_call. It starts a new
+     * machine for the command, in which nothing else runs, and records it. */
+    bool (*run)(void *call, const struct tool_command *c, struct tool_outcome *out,
+                struct err *e);
+    /* The member of a pipeline's stage that is a command in a machine of the caller's own,
+     * and not a tool; and what reads such a stage, in the call's arena: ERR_INVALID. The
+     * machine is found, or started, when it runs. */
+    const char *stage_key;
+    bool (*stage)(const struct tool_call *c, const struct json *options,
+                  struct tool_stage *out, struct err *e);
+};
 
 /* ---- the policy of tools (tool_policy.c) ------------------------------------- */
 
@@ -67,9 +88,13 @@ struct tool_standing {
     bool asks_for_files;  /* it is asked for only where a call shows it files */
     bool is_disabled;     /* by tools.disabled */
     bool lacks_signature; /* that the policy demands */
+    /* Of a command of the machine: what the policy says of machines, of which `permission`
+     * is the stricter. */
+    enum permission machine;
 };
 struct tool_standing tool_standing(const struct policy *p, const struct tool *t);
-/* May it be run, as permit_run()? `sees`: shown files. Where the permit is read_only, with
+/* May it be run, as permit_run()? A command of a machine needs to be permitted as a tool,
+ * and the use of machines as well. `sees`: shown files. Where the permit is read_only, with
  * nothing to write to; never below the level full. */
 bool permit_tool(const struct permit *p, const struct tool *t, bool sees,
                  enum permission *out, struct err *e);

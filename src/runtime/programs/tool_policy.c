@@ -123,11 +123,45 @@ static struct permit_use use_of(const struct tools_policy *p, const struct tool 
                                .change = "cloche tool permit"};
 }
 
+/* Whoever may use no machine gets none by a tool. false: it is a module, and needs none. */
+static bool machine_use(const struct policy *p, const struct tool *t,
+                        struct permit_use *out)
+{
+    static const struct permit_use none = {
+        .name = "the Linux machine",
+        .usual = PERMISSION_NEVER,
+        .need = {.name = "vm.exec", .least = LEVEL_FULL}};
+    const struct tool_runner *runner = t->command ? capability_tool_runner() : NULL;
+    *out = runner ? runner->use(p) : none;
+    return t->command != NULL;
+}
+
+bool tool_asks_for_machine(const struct policy *p, const struct tool *t)
+{
+    struct permit_use machine;
+    return machine_use(p, t, &machine) &&
+           permission_for(&machine, NULL) != PERMISSION_ALWAYS;
+}
+
+/* The one that lets it do less. */
+static enum permission stricter(enum permission a, enum permission b)
+{
+    bool never = a == PERMISSION_NEVER || b == PERMISSION_NEVER;
+    bool ask = a == PERMISSION_ASK || b == PERMISSION_ASK;
+    return never ? PERMISSION_NEVER : ask ? PERMISSION_ASK : PERMISSION_ALWAYS;
+}
+
 enum permission tool_permission(const struct policy *p, const struct tool *t, bool sees,
                                 const char **from)
 {
-    struct permit_use use = use_of(policy_values(p, &tools_policy), t, sees);
-    return permission_for(&use, from);
+    struct permit_use use = use_of(policy_values(p, &tools_policy), t, sees), machine;
+    const char *tool_from, *machine_from = NULL;
+    enum permission word = permission_for(&use, &tool_from), both = word;
+    if (machine_use(p, t, &machine))
+        both = stricter(word, permission_for(&machine, &machine_from));
+    if (from)
+        *from = both == word ? tool_from : machine_from;
+    return both;
 }
 
 bool permit_tool(const struct permit *p, const struct tool *t, bool sees,
@@ -146,7 +180,13 @@ bool permit_tool(const struct permit *p, const struct tool *t, bool sees,
     else if (lacks_signature(policy, t))
         use.refused = "is not signed by a key that the user trusts, which the policy's "
                       "tools.requireSignature demands";
-    return permit_run(p, &use, out, e);
+    struct permit_use machine;
+    enum permission also = PERMISSION_ALWAYS;
+    if (!permit_run(p, &use, out, e) ||
+        (machine_use(p->policy, t, &machine) && !permit_run(p, &machine, &also, e)))
+        return false;
+    *out = stricter(*out, also);
+    return true;
 }
 
 struct tool_standing tool_standing(const struct policy *p, const struct tool *t)
@@ -154,6 +194,9 @@ struct tool_standing tool_standing(const struct policy *p, const struct tool *t)
     const struct tools_policy *tools = policy_values(p, &tools_policy);
     struct tool_standing s = {.is_disabled = policy_names_have(&tools->disabled, t->name),
                               .lacks_signature = lacks_signature(tools, t)};
+    struct permit_use machine;
+    if (machine_use(p, t, &machine))
+        s.machine = permission_for(&machine, NULL);
     s.permission = tool_permission(p, t, true, &s.from);
     s.asks_for_files = s.permission == PERMISSION_ASK &&
                        tool_permission(p, t, false, NULL) == PERMISSION_ALWAYS;

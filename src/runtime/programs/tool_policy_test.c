@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -11,7 +12,21 @@
 #include "policy/policy.h"
 #include "programs/internal.h"
 
-static const char *const calls[] = {"notes.get", "tools.list"};
+static const char *const calls[] = {"notes.get", "tools.list", "vm.exec"};
+
+/* In the place of all capabilities: one that runs commands of machines. */
+static struct permit_use machine_use;
+
+static struct permit_use use_of_machines(const struct policy *p)
+{
+    (void)p;
+    return machine_use;
+}
+
+static const struct tool_runner runner = {.use = use_of_machines};
+static const struct capability machines = {.tool_runner = &runner};
+const struct capability *const capability_list[] = {&machines};
+const size_t capability_count = LENGTH(capability_list);
 static const struct policy_group *const groups[] = {&tools_policy};
 
 static bool is_further(struct str pattern)
@@ -123,6 +138,53 @@ static void a_tool_has_to_pass_every_list(void **state)
     assert_non_null(strstr(tool_word(&limited, &is_signed, NULL), "level 'limited'"));
 }
 
+static void a_command_of_the_machine_needs_both_permissions(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"bash", NULL};
+    static const struct tool command = {.name = "my-tool", .command = words};
+    static const struct {
+        enum permission machine;
+        const char *tool, *both; /* NULL: it is refused */
+    } rows[] = {
+        {PERMISSION_ALWAYS, "always", "always"}, {PERMISSION_ALWAYS, "ask", "ask"},
+        {PERMISSION_ALWAYS, "never", NULL},      {PERMISSION_ASK, "always", "ask"},
+        {PERMISSION_ASK, "ask", "ask"},          {PERMISSION_NEVER, "always", NULL},
+        {PERMISSION_NEVER, "ask", NULL}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char policy[100];
+        machine_use =
+            (struct permit_use){.need = {.name = "vm.exec", .least = LEVEL_FULL},
+                                .name = "the Linux machine",
+                                .words = {rows[i].machine, PERMISSION_USUAL},
+                                .usual = PERMISSION_NEVER,
+                                .change = "cloche policy set vm.permission ask"};
+        (void)snprintf(policy, sizeof policy,
+                       "{\"tools\":{\"permissions\":{\"my-tool\":\"%s\"}}}",
+                       rows[i].tool);
+        user_says(policy);
+        const char *word = tool_word(&agent, &command, NULL);
+        if (rows[i].both)
+            assert_string_equal(word, rows[i].both);
+        else
+            assert_non_null(strstr(word, "Permission denied"));
+        scoped_policy const struct policy *p = in_force();
+        struct tool_standing is = tool_standing(p, &command);
+        assert_string_equal(permission_name(is.permission),
+                            rows[i].both ? rows[i].both : "never");
+        assert_int_equal(tool_asks_for_machine(p, &command),
+                         rows[i].machine != PERMISSION_ALWAYS);
+        assert_false(tool_asks_for_machine(p, &mine));
+    }
+    machine_use.words[0] = PERMISSION_ALWAYS;
+    user_says("{\"tools\":{\"default\":\"always\"}}");
+    assert_string_equal(tool_word(&agent, &command, "[\"tools.my-tool\",\"vm.exec\"]"),
+                        "always");
+    assert_non_null(
+        strstr(tool_word(&agent, &command, "[\"tools.my-tool\"]"), "allowedAPIs"));
+    assert_string_equal(tool_word(&agent, &mine, "[\"tools.my-tool\"]"), "always");
+}
+
 static void a_person_at_the_terminal_is_not_asked_but_may_be_refused(void **state)
 {
     (void)state;
@@ -171,6 +233,7 @@ int main(void)
         test(the_users_word_on_a_tool_goes_before_his_default),
         test(a_vaults_word_on_a_tool_only_takes_away),
         test(a_tool_has_to_pass_every_list),
+        test(a_command_of_the_machine_needs_both_permissions),
         test(a_person_at_the_terminal_is_not_asked_but_may_be_refused),
         test(one_tools_permission_is_set_and_taken_back),
         test(a_permission_that_cannot_be_meant_refuses_every_call),

@@ -141,6 +141,10 @@ struct loadable *tool_module(struct catalogue *c, const struct tool *t,
                              const struct tool_watch *watch, struct err *e)
 {
     struct binary *b = ((const struct entry *)t)->binary;
+    if (!b) {
+        err_set(e, ERR_INVALID, "the tool %s is a command of the Linux machine", t->name);
+        return NULL;
+    }
     struct engine *g = catalogue_engine(c, e);
     pthread_mutex_lock(&b->lock);
     if (!b->module && g)

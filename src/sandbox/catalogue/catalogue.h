@@ -2,7 +2,7 @@
  * that a person installed.
  *
  * A tool is a manifest (what it is, which parameters it takes, what it may use) and a
- * Wasm module. Built-in tools lie beside the program, in `tools/` of the guests' folder;
+ * Wasm module, or a command of the Linux machine that the manifest names. Built-in tools lie beside the program, in `tools/` of the guests' folder;
  * installed ones in `tools/` of the user's data folder, for every vault or for one.
  * Nothing is ever read from a vault. Only a person installs, removes, switches and trusts:
  * no door of this room that changes anything may be reachable by code or an agent.
@@ -72,6 +72,9 @@ struct tool {
         const struct tool_exit *exits; /* codes that are answers and no failures */
         size_t exit_count;
     } execution;
+    /* Of the runtime "vm": a program of the Linux machine, by its name or path, and the
+     * words before the call's own, up to a NULL. NULL: it is a module. */
+    const char *const *command;
     bool returns_object; /* stdout is JSON */
     const char *returns;
     const struct tool_parameter *parameters; /* in the manifest's order */
@@ -83,13 +86,24 @@ struct tool {
     int64_t installed_ms, updated_ms; /* since 1970; 0: built in */
     /* The same pointer for all tools of one module (argv[0] tells which). */
     const char *module_name;
-    const char *sha256;   /* of the module, in hexadecimal */
+    const char
+        *sha256; /* of the module, in hexadecimal; with a command of the manifest */
     const char *data_dir; /* its read-only files, shown at "/"; NULL: none */
 };
+
+/* A machine's memory, where the manifest of a command does not say it, and the least. */
+#define TOOL_MACHINE_BYTES ((uint64_t)512 << 20)
+#define TOOL_MACHINE_LEAST ((uint64_t)64 << 20)
 
 /* The meaning of an exit code other than 0 that is no failure ("no line matched"); NULL:
  * it is a failure. */
 const char *tool_exit_means(const struct tool *t, uint32_t code);
+
+/* The values of "runtime" in manifests. */
+#define TOOL_RUNTIME_MODULE "wasm"
+#define TOOL_RUNTIME_MACHINE "vm"
+/* Appends the command of a tool that has one, for a person: words as a shell takes them. */
+void tool_put_command(const struct tool *t, struct buf *out);
 
 #define TOOL_NAME_MAX 64u
 #define TOOL_ID 37 /* a UUID and a NUL */
@@ -118,7 +132,7 @@ struct tool_watch {
     void *arg;
 };
 /* Its module, compiled when first needed, and loaded now. Valid while the tool is held.
- * ERR_INVALID: it is no module that can run here. */
+ * ERR_INVALID: it is no module that can run here, or a command of the machine. */
 struct loadable *tool_module(struct catalogue *c, const struct tool *t,
                              const struct tool_watch *watch, struct err *e);
 
@@ -173,8 +187,8 @@ enum tool_replace {
     TOOL_MAY_REPLACE,  /* updates, or takes a built-in tool's place */
     TOOL_MUST_REPLACE, /* ERR_NOT_FOUND where nothing is installed by that name */
 };
-/* Whole or not at all, whatever happens meanwhile. Links its module with what there is
- * for tools, and compiles it in a process apart: ERR_INVALID, ERR_LIMIT. An update keeps
+/* Whole or not at all, whatever happens meanwhile. Links its module, if it has one, with
+ * what there is for tools, and compiles it in a process apart: ERR_INVALID, ERR_LIMIT. An update keeps
  * id, times and switch, and needs the same signature (ERR_DENIED). `vault`: an id, or
  * NULL for all. */
 bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,

@@ -43,6 +43,8 @@ static bool tools_collect(void *arg, const char *name, const struct os_stat *st,
                                     ? json_read(buf_view(&text), a, &why)
                                     : NULL;
     struct str sha256 = json_str(json_get(json_get(record, "wasmBinary"), "sha256"));
+    if (!sha256.n && json_is(json_get(record, "machine"), JSON_OBJECT))
+        return true;
     if (sha256.n != 64)
         return err_set(e, ERR_INVALID, "%s cannot be read", name);
     return buf_str(named, sha256);
@@ -131,10 +133,12 @@ bool record_write(struct edit *ed, const struct record *r, struct err *e)
     json_open_object(&w);
     json_pair_cstr(&w, "id", r->id);
     json_pair_raw(&w, "manifest", r->manifest);
-    json_key(&w, "wasmBinary");
+    json_key(&w, *r->wasm_sha256 ? "wasmBinary" : "machine");
     json_open_object(&w);
-    json_pair_cstr(&w, "sha256", r->wasm_sha256);
-    json_pair_int(&w, "size", (int64_t)r->wasm_bytes);
+    if (*r->wasm_sha256) {
+        json_pair_cstr(&w, "sha256", r->wasm_sha256);
+        json_pair_int(&w, "size", (int64_t)r->wasm_bytes);
+    }
     if (r->key[0])
         json_pair_cstr(&w, "signedBy", r->key);
     json_close(&w);

@@ -23,9 +23,9 @@ struct binary {
 struct entry {
     struct tool tool; /* first: this is what others hold */
     struct snapshot *owner;
-    struct binary *binary;
-    const char *only_in; /* a copy for this vault alone, where it is switched off */
-    const char *key;     /* whose signature it has; NULL: none */
+    struct binary *binary; /* NULL: it is a command of the machine */
+    const char *only_in;   /* a copy for this vault alone, where it is switched off */
+    const char *key;       /* whose signature it has; NULL: none */
     uint64_t wasm_bytes;
 };
 

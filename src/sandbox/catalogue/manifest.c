@@ -498,6 +498,29 @@ static void check_stdin(struct check *c, const struct json *m,
         refuse_text(c, &at, "is not a name in parameters.properties");
 }
 
+/* Its program is a word of its own: what follows are arguments, whatever is in them. */
+static void check_runtime(struct check *c, const struct json *m,
+                          const struct place *whole)
+{
+    const struct json *command = json_get(m, "command"),
+                      *memory = json_get(json_get(m, "execution"), "memoryLimit");
+    struct str program = json_str(json_at(command, 0));
+    struct place at = {.outer = whole, .key = STR("command")};
+    struct place limit = {.outer = whole, .key = STR("execution.memoryLimit")};
+    if (!manifest_is_command(m)) {
+        if (command)
+            warn(c, &at, "belongs to the runtime \"vm\", and does nothing here");
+        return;
+    }
+    if (!program.n || program.at[0] == '-')
+        refuse_text(c, &at,
+                    "must begin with a program of the Linux machine, such as "
+                    "[\"python3\", \"-m\", \"json.tool\"]: the runtime is \"vm\"");
+    if (memory && (uint64_t)json_int(memory, 0) < TOOL_MACHINE_LEAST)
+        refuse_text(c, &limit,
+                    "is less than a Linux machine has: from 67108864 on is accepted");
+}
+
 static void check_sense(struct check *c, const struct json *m)
 {
     const struct json *parameters = json_get(m, "parameters"),
@@ -512,6 +535,7 @@ static void check_sense(struct check *c, const struct json *m)
                         &(struct place){.outer = &list, .key = it.key});
     check_positions(c, properties, &list);
     check_stdin(c, m, properties, &whole);
+    check_runtime(c, m, &whole);
     if (!semver_is(json_str(json_get(m, "version"))))
         warn(c, &(struct place){.outer = &whole, .key = STR("version")},
              "is not a semantic version such as 1.2.3, so that nobody can tell which "

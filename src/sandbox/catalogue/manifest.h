@@ -22,3 +22,5 @@ bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean
 bool manifest_fill(const struct json *manifest, struct arena *a, struct tool *t,
                    struct err *e);
 enum tool_access tool_access_named(struct str word);
+/* Is the tool a command of the Linux machine, rather than a module? */
+bool manifest_is_command(const struct json *manifest);

@@ -142,6 +142,55 @@ static bool fill_execution(const struct json *m, struct arena *a, struct tool *t
     return fill_exits(x, a, t, e);
 }
 
+bool manifest_is_command(const struct json *m)
+{
+    return str_is(json_str(json_get(m, "runtime")), TOOL_RUNTIME_MACHINE);
+}
+
+static bool fill_command(const struct json *m, struct arena *a, struct tool *t,
+                         struct err *e)
+{
+    const struct json *command = json_get(m, "command");
+    size_t n = 0;
+    if (!manifest_is_command(m))
+        return true;
+    const char **words = arena_get(a, (json_length(command) + 1) * sizeof *words, e);
+    struct json_iter it = json_iter(command);
+    while (words && json_next(&it))
+        if (!(words[n++] = str_cz(json_str(it.value), a, e)))
+            return false;
+    t->command = words;
+    if (!json_get(json_get(m, "execution"), "memoryLimit"))
+        t->execution.memory_bytes = TOOL_MACHINE_BYTES;
+    return words && (n || err_set(e, ERR_INVALID, "its command is missing"));
+}
+
+/* Letters that mean nothing to a shell. */
+static bool word_is_plain(const char *s)
+{
+    return *s &&
+           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                     "_-./:,=+@%^") == strlen(s);
+}
+
+void tool_put_command(const struct tool *t, struct buf *out)
+{
+    for (const char *const *word = t->command; word && *word; word++) {
+        buf_cstr(out, word == t->command ? "" : " ");
+        if (word_is_plain(*word)) {
+            buf_cstr(out, *word);
+            continue;
+        }
+        buf_char(out, '\'');
+        for (const char *c = *word; *c; c++)
+            if (*c == '\'')
+                buf_cstr(out, "'\\''");
+            else
+                buf_char(out, *c);
+        buf_char(out, '\'');
+    }
+}
+
 static const char *const accesses[] = {"none", "read", "write", "readwrite"};
 
 enum tool_access tool_access_named(struct str word)
@@ -167,5 +216,6 @@ bool manifest_fill(const struct json *m, struct arena *a, struct tool *t, struct
     t->returns_object = str_is(json_str(json_get(returns, "type")), "object");
     t->returns = text_or(returns, "description", a);
     t->manifest = m;
-    return fill_execution(m, a, t, e) && fill_parameters(m, a, t, e);
+    return fill_execution(m, a, t, e) && fill_command(m, a, t, e) &&
+           fill_parameters(m, a, t, e);
 }

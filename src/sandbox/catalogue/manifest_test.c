@@ -237,6 +237,40 @@ static void errors_without_end_are_counted_and_cut(void **state)
     assert_non_null(strstr(e.msg, " more"));
 }
 
+static void a_command_of_the_machine_is_its_words(void **state)
+{
+    (void)state;
+    struct tool t = {0};
+    assert_true(check(manifest("{}", ",'runtime':'vm','command':['bash','-c','it is']")));
+    assert_int_equal(notes.error_count + notes.warning_count, 0);
+    const struct json *m = json_read(buf_view(&clean), arena, &e);
+    assert_true(manifest_is_command(m) && manifest_fill(m, arena, &t, &e));
+    assert_string_equal(t.command[0], "bash");
+    assert_string_equal(t.command[2], "it is");
+    assert_null(t.command[3]);
+    assert_int_equal(t.execution.memory_bytes, TOOL_MACHINE_BYTES);
+    buf_clear(&text);
+    tool_put_command(&t, &text);
+    assert_string_equal(buf_cz(&text), "bash -c 'it is'");
+    const char *const odd[] = {"a'b", "", "$(x)", NULL};
+    t.command = odd;
+    buf_clear(&text);
+    tool_put_command(&t, &text);
+    assert_string_equal(buf_cz(&text), "'a'\\''b' '' '$(x)'");
+}
+
+static void a_module_has_no_command(void **state)
+{
+    (void)state;
+    struct tool t = {0};
+    assert_true(check(manifest("{}", ",'runtime':'wasm','command':['bash']")));
+    assert_note(&notes.warnings, "command belongs to the runtime \"vm\"");
+    const struct json *m = json_read(buf_view(&clean), arena, &e);
+    assert_false(manifest_is_command(m));
+    assert_true(manifest_fill(m, arena, &t, &e));
+    assert_null(t.command);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -253,6 +287,8 @@ int main(void)
         T(a_nul_within_a_text_is_no_end_of_it),
         T(what_is_no_json_and_what_is_too_long_is_refused),
         T(errors_without_end_are_counted_and_cut),
+        T(a_command_of_the_machine_is_its_words),
+        T(a_module_has_no_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

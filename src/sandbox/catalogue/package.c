@@ -60,8 +60,7 @@ static bool find_files(struct reading *r, struct err *e)
     }
     if (r->manifest < 0)
         return err_set(e, ERR_INVALID, "WASM tool ZIP is missing manifest.json");
-    return r->wasm >= 0 ||
-           err_set(e, ERR_INVALID, "WASM tool ZIP is missing a .wasm file");
+    return true;
 }
 
 /* By what the directory says: refused before anything is expanded. */
@@ -80,7 +79,7 @@ static bool check_sizes(struct reading *r, size_t zip_bytes, struct err *e)
                        "ZIP would expand to %llu bytes, more than %u times its own size, "
                        "as only a ZIP bomb does",
                        (unsigned long long)all, PACKAGE_RATIO_MAX);
-    if (r->layout.all[r->wasm].size > PACKAGE_WASM_MAX)
+    if (r->wasm >= 0 && r->layout.all[r->wasm].size > PACKAGE_WASM_MAX)
         return err_set(e, ERR_LIMIT, "WASM binary exceeds maximum size of %zu MB",
                        PACKAGE_WASM_MAX >> 20);
     if (r->layout.all[r->manifest].size > MANIFEST_MAX)
@@ -168,6 +167,22 @@ static bool expand_all(struct reading *r, struct err *e)
 
 /* ---- whole --------------------------------------------------------------- */
 
+/* A module, or a command of the Linux machine: whoever signs or installs it has one of
+ * both before him. The manifest itself is checked later. */
+static bool check_program(const struct package *p, struct err *e)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(MANIFEST_MEMORY);
+    const struct json *m = json_read(buf_view(&p->manifest), a, &none);
+    bool command = manifest_is_command(m);
+    if (!p->wasm_name.n && !command)
+        return err_set(e, ERR_INVALID, "WASM tool ZIP is missing a .wasm file");
+    return !p->wasm_name.n || !command ||
+           err_set(e, ERR_INVALID,
+                   "the ZIP has a .wasm file, and its manifest names a command of the "
+                   "Linux machine (runtime \"vm\"); one of both is accepted");
+}
+
 static zip_t *open_zip(struct str zip, struct err *e)
 {
     zip_error_t why;
@@ -209,7 +224,7 @@ bool package_read(struct str zip, struct package *p, struct err *e)
                             "readers count its entries differently");
     zip_discard(r.zip);
     crypto_sha256_hex(zip, p->sha256);
-    return ok;
+    return ok && check_program(p, e);
 }
 
 void package_done(struct package *p)

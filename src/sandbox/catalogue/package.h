@@ -19,7 +19,7 @@ struct package {
     struct package_file *files;
     size_t count;
     struct buf manifest, wasm, signature; /* the files; a missing signature is empty */
-    struct str wasm_name;
+    struct str wasm_name; /* empty: there is no module, but a command of the machine */
     char sha256[65], wasm_sha256[65]; /* of the whole ZIP, and of the module */
 };
 /* Begins empty; ended by package_done(), also after a failure. */

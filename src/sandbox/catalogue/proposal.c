@@ -7,6 +7,7 @@
 
 #include "catalogue/catalogue.h"
 #include "catalogue/internal.h"
+#include "catalogue/manifest.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
 
@@ -72,6 +73,16 @@ static void put_label(struct json_writer *w, const char *label, const char *text
         json_pair_cstr(w, label, text);
 }
 
+/* All of it: that is what is decided about. */
+static void put_command(struct json_writer *w, const struct tool *t)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, MANIFEST_MAX);
+    tool_put_command(t, &text);
+    put_label(w, "runs in a Linux machine", buf_cz(&text));
+    w->out->failed |= text.failed;
+}
+
 void tool_proposal_shown(struct catalogue *c, const struct tool_package *p,
                          struct json_writer *w)
 {
@@ -91,7 +102,10 @@ void tool_proposal_shown(struct catalogue *c, const struct tool_package *p,
     put_label(w, "version", t->version);
     put_label(w, "description", t->description);
     put_label(w, "fileAccess", tool_access_name(t->execution.access));
-    put_label(w, "size", size);
+    if (t->command)
+        put_command(w, t);
+    else
+        put_label(w, "size", size);
     put_label(w, "sha256", tool_package_sha256(p));
     put_label(w, "signer", t->signer ? t->signer : key[0] ? key : "nobody");
     put_label(w, "license", t->license);

@@ -54,15 +54,37 @@ static bool fill_manifest(struct loading *l, const struct json *record, struct t
               manifest_check(buf_view(&text), &notes, &clean, e);
     tool_notes_done(&notes);
     const struct json *m = ok ? json_read(buf_view(&clean), l->s->arena, e) : NULL;
-    return m && manifest_fill(m, l->s->arena, t, e);
+    char sha256[CRYPTO_SHA256_HEX];
+    crypto_sha256_hex(buf_view(&clean), sha256);
+    t->sha256 = arena_copy(l->s->arena, sha256, sizeof sha256 - 1, e);
+    return m && t->sha256 && manifest_fill(m, l->s->arena, t, e);
+}
+
+static bool fill_signer(struct loading *l, const struct json *program, struct entry *n,
+                        struct err *e)
+{
+    struct str key = json_str(json_get(program, "signedBy"));
+    n->key = key.n ? str_cz(key, l->s->arena, e) : NULL;
+    n->tool.signer = n->key ? keys_name(&l->keys, n->key) : NULL;
+    return !e->code;
+}
+
+/* A command of the machine: it has no module, and its hash is that of its manifest. */
+static bool fill_machine(struct loading *l, const struct json *record, struct entry *n,
+                         struct err *e)
+{
+    const struct json *machine = json_get(record, "machine");
+    n->tool.module_name = n->tool.sha256;
+    if (!json_is(machine, JSON_OBJECT) || json_get(record, "wasmBinary"))
+        return record_damaged(e, "machine");
+    return fill_signer(l, machine, n, e);
 }
 
 static bool fill_binary(struct loading *l, const struct json *binary, struct entry *n,
                         struct err *e)
 {
     struct arena *a = l->s->arena;
-    struct str sha256 = json_str(json_get(binary, "sha256")),
-               key = json_str(json_get(binary, "signedBy"));
+    struct str sha256 = json_str(json_get(binary, "sha256"));
     if (!is_sha256(sha256))
         return record_damaged(e, "wasmBinary.sha256 is none");
     struct binary like = {.sha256 = str_cz(sha256, a, e)};
@@ -70,11 +92,8 @@ static bool fill_binary(struct loading *l, const struct json *binary, struct ent
     like.dir = arena_printf(a, e, RECORDS_DIR "/modules");
     like.file = arena_printf(a, e, "%.*s.wasm", STR_ARGS(sha256));
     n->wasm_bytes = (uint64_t)json_int(json_get(binary, "size"), 0);
-    if (key.n)
-        n->key = str_cz(key, a, e);
-    if (e->code)
+    if (e->code || !fill_signer(l, binary, n, e))
         return false;
-    n->tool.signer = n->key ? keys_name(&l->keys, n->key) : NULL;
     n->binary = binary_share(l->c, &like);
     n->tool.module_name = n->binary->key;
     n->tool.sha256 = n->binary->sha256;
@@ -108,7 +127,8 @@ static bool entry_fill_record(struct loading *l, struct str name,
     t->updated_ms = json_int(json_get(record, "updatedAt"), 0);
     if (t->installed_ms <= 0 || t->updated_ms < t->installed_ms)
         return record_damaged(e, "installedAt or updatedAt");
-    return fill_binary(l, json_get(record, "wasmBinary"), n, e);
+    return t->command ? fill_machine(l, record, n, e)
+                      : fill_binary(l, json_get(record, "wasmBinary"), n, e);
 }
 
 static bool load_record(struct loading *l, const char *path, struct err *e)
@@ -158,7 +178,8 @@ static bool switch_off(struct loading *l, const struct entry *n, const char *vau
     *copy = *n;
     copy->only_in = vault;
     copy->tool.enabled = false;
-    copy->binary->refs++;
+    if (copy->binary)
+        copy->binary->refs++;
     return true;
 }
 

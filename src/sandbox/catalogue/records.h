@@ -24,7 +24,7 @@ struct record {
     const char *id;
     const char *vault; /* NULL: all */
     struct str manifest;
-    const char *wasm_sha256;
+    const char *wasm_sha256; /* "": it is a command of the machine, without a module */
     uint64_t wasm_bytes;
     const char *key; /* whose signature it has; "": none */
     bool enabled;

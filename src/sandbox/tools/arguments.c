@@ -479,8 +479,11 @@ bool command_make(const struct tool_stage *s, bool piped, struct arena *a,
     *out = (struct command){0};
     struct layout l = {
         .tool = s->tool, .given = s->arguments, .piped = piped, .arena = a, .out = out};
-    if (!arguments_add_word(&l, str_of(s->tool->name), e))
-        return false;
+    const char *const own[] = {s->tool->name, NULL};
+    const char *const *first = s->tool->command ? s->tool->command : own;
+    for (; *first; first++)
+        if (!arguments_add_word(&l, str_of(*first), e))
+            return false;
     if (s->arguments)
         return lay_out(&l, e);
     for (size_t i = 0; i < s->arg_count; i++)

@@ -9,7 +9,8 @@
 
 /* ---- arguments (arguments.c) -------------------------------------------- */
 
-/* How a tool is called: its words, the name first, and what it reads. */
+/* How a tool is called: its words, the name first (of a command of the machine: its own),
+ * and what it reads. */
 struct command {
     const char **words;
     size_t count;
@@ -43,6 +44,9 @@ struct tree {
     const char *folders[TREE_FOLDERS]; /* open from the start: "/", and those in it */
     size_t folder_count;
     const char *here; /* the working directory */
+    /* Where a machine mounts it: /work, and each mount that is not in there. */
+    const char *places[TREE_FOLDERS];
+    size_t place_count;
 };
 
 /* The world's files and mounts, as far as the tool may use them. `a` holds names. */
@@ -58,7 +62,7 @@ bool tree_collect(struct tree *t, const struct tool_world *w, struct tool_result
 struct stage {
     const struct tool_stage *what;
     const struct tool_world *world;
-    struct loadable *module;
+    struct loadable *module; /* NULL: it is a command of the machine */
     struct command command;
     struct tree tree;
     const char **env;

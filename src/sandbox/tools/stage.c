@@ -221,11 +221,40 @@ static bool run_world(struct stage *s, struct err *e)
     return ok;
 }
 
+/* A command of the Linux machine. */
+static bool run_command(struct stage *s, struct err *e)
+{
+    const struct tool_world *w = s->world;
+    bool input = input_kind(s) != WASI_DEVICE || w->read;
+    struct tool_command c = {.stage = s->what,
+                             .words = s->command.words,
+                             .word_count = s->command.count,
+                             .folder = s->tree.here,
+                             .env = w->env,
+                             .env_count = w->env_count,
+                             .tree = s->tree.vfs,
+                             .places = s->tree.places,
+                             .place_count = s->tree.place_count,
+                             .memory_bytes = stage_memory(s->what),
+                             .timeout_ns = timeout_ns(s->what),
+                             .until_ns = w->until_ns,
+                             .read = input ? read_input : NULL,
+                             .ready = is_input_ready,
+                             .write = write_output,
+                             .write_error = write_errors,
+                             .stream_arg = s,
+                             .cancel = &s->cancel};
+    return w->command
+               ? w->command(w->command_arg, &c, s->outcome, e)
+               : err_set(e, ERR_NOT_FOUND,
+                         "it is a command of the Linux machine, which is not here");
+}
+
 void stage_run(struct stage *s)
 {
     struct err why = {0};
     uint64_t began = os_mono_ns();
-    bool ok = run_world(s, &why);
+    bool ok = s->what->tool->command ? run_command(s, &why) : run_world(s, &why);
     /* At the end of all, what waits goes on for the moment until the watchdog stops it. */
     if (ok && s->world->until_ns && os_mono_ns() >= s->world->until_ns)
         ok = err_set(&why, ERR_TIMEOUT, "the call exceeded its total time limit");

@@ -117,8 +117,8 @@ static bool make_stage(struct catalogue *c, struct stage *s, bool is_first,
         !set_input(s, is_first, e) || !tree_make(s->world, t, a, &s->tree, e) ||
         !stage_environment(s, a, e))
         return err_wrap(e, "%s", t->name);
-    s->module = tool_module(c, t, s->world->watch, e);
-    return s->module != NULL;
+    s->module = t->command ? NULL : tool_module(c, t, s->world->watch, e);
+    return t->command || s->module;
 }
 
 static bool make_stages(struct run *r, struct catalogue *c, const struct tool_world *w,

@@ -34,6 +34,35 @@ struct tool_file {
     uint64_t size;    /* of one found: its true size */
 };
 
+/* A stage whose tool is a command of the Linux machine, for whoever has machines. All is
+ * borrowed for the call. */
+struct tool_command {
+    const struct tool_stage *stage;
+    const char *const *words; /* the program, and all of its words */
+    size_t word_count;
+    const char *folder;     /* the working directory */
+    const char *const *env; /* "NAME=value", of the call */
+    size_t env_count;
+    /* The stage's files. Of its folders the command sees these, at the same paths; nobody
+     * else uses the tree meanwhile. */
+    struct vfs *tree;
+    const char *const *places;
+    size_t place_count;
+    uint64_t memory_bytes, timeout_ns; /* the latter by the clock, from its beginning */
+    uint64_t until_ns;                 /* os_mono_ns() at which all ends; 0: never */
+    /* Its streams; each blocks. `read` NULL: it has no input. */
+    wasi_read_fn *read;
+    wasi_ready_fn *ready;               /* NULL: reading never waits */
+    wasi_write_fn *write, *write_error; /* anything but 0: the command is to end */
+    void *stream_arg;
+    struct cancel *cancel;
+};
+/* Runs it. true: it came to its own end; the exit code and what it used are in *out. false
+ * and *e: ERR_TIMEOUT, ERR_CANCELLED, ERR_MEMORY, ERR_GUEST stopped it; or it never ran. */
+struct tool_outcome;
+typedef bool tool_command_fn(void *arg, const struct tool_command *c,
+                             struct tool_outcome *out, struct err *e);
+
 /* The settings that all stages share. Zero means the default. Each has its own file tree:
  * what one writes is seen by another only through a mount that is no overlay. */
 struct tool_world {
@@ -67,6 +96,10 @@ struct tool_world {
     void *ended_arg;
     const struct tool_watch
         *watch; /* over compiling, where that is needed; NULL: nobody */
+    /* Runs the stages that are commands of the Linux machine, on the stage's thread, several
+     * at a time; NULL: ERR_NOT_FOUND, there is none. */
+    tool_command_fn *command;
+    void *command_arg;
 };
 
 /* A stage: a tool and its arguments. */
@@ -80,11 +113,15 @@ struct tool_stage {
         *args; /* the same from a command line; used where `arguments` is NULL */
     size_t arg_count;
     /* Milliseconds in which it computes or sleeps; waiting for its input or for others to
-     * take its output does not count. And bytes of memory. 0: the manifest's; more than
+     * take its output does not count (that of a command of the machine does). And bytes of
+     * memory. 0: the manifest's; more than
      * that counts only `widened`, which is a person's to say. */
     uint32_t timeout_ms;
     uint64_t memory_bytes;
     bool widened;
+    /* Of a command that is no installed tool's: all of it, for tool_world.command. `tool`
+     * then says only its name and limits, and is not of a catalogue. */
+    const void *order;
 };
 
 struct tool_outcome {
@@ -95,7 +132,7 @@ struct tool_outcome {
     char why[240];
     bool unread; /* the next stage had read enough: no failure */
     double wall_ms, compute_ms;
-    uint64_t memory_peak;              /* bytes */
+    uint64_t memory_peak;              /* bytes; of a machine those that it took */
     uint64_t stderr_lost, stdout_lost; /* bytes over the cap */
     struct buf errors;                 /* its stderr */
 };

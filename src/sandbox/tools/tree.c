@@ -117,6 +117,27 @@ static bool list_folders(struct tree *t, struct arena *a, struct err *e)
            err_set(e, ERR_IO, "cannot look at the file tree: %s", strerror(failed));
 }
 
+/* What is in memory at the top, but for /work, the machine has itself. */
+static bool list_places(struct tree *t, const struct tool_world *w,
+                        const struct tool *tool, struct arena *a, struct err *e)
+{
+    size_t shown = tool->execution.access == TOOL_NO_FILES ? 0 : w->mount_count;
+    t->places[t->place_count++] = WORK;
+    for (size_t i = 0; i < shown; i++) {
+        const char *at = w->mounts[i].at;
+        if (!strncmp(at, WORK, sizeof WORK - 1) &&
+            (!at[sizeof WORK - 1] || at[sizeof WORK - 1] == '/'))
+            continue;
+        if (t->place_count == TREE_FOLDERS)
+            return err_set(e, ERR_LIMIT, "a machine is shown at most %u mounts",
+                           TREE_FOLDERS - 1);
+        t->places[t->place_count] = arena_copy(a, at, strlen(at), e);
+        if (!t->places[t->place_count++])
+            return false;
+    }
+    return true;
+}
+
 /* Does it lie in what others of the run are shown, and this tool is not? */
 static bool is_hidden(const struct tool_world *w, const struct tool *t,
                       const char *folder)
@@ -163,7 +184,7 @@ bool tree_make(const struct tool_world *w, const struct tool *t, struct arena *a
     return show_data(out->vfs, t->data_dir, e) && add_mounts(out->vfs, w, t, e) &&
            make_folder(out->vfs, WORK, e) && make_folder(out->vfs, "/tmp", e) &&
            add_files(out->vfs, w, a, e) && list_folders(out, a, e) &&
-           set_here(out, w, t, a, e);
+           (!t->command || list_places(out, w, t, a, e)) && set_here(out, w, t, a, e);
 }
 
 void tree_done(struct tree *t)

@@ -9,13 +9,19 @@
 
 /* ---- permissions ---------------------------------------------------------- */
 
+/* Of what is for its owner alone, nobody else gets more than he has. */
+static uint32_t mode_within(const struct mounted *m, uint32_t mode, uint32_t now)
+{
+    return m && m->owner_only ? mode & (0700 | now) : mode;
+}
+
 static int node_set_mode(struct vfs *v, struct node *n, uint32_t mode)
 {
     int failed = node_writable(n);
     if (!failed)
         failed = lower_keep(v, n);
     if (!failed)
-        n->mode = mode;
+        n->mode = mode_within(n->home, mode, n->mode);
     return failed;
 }
 
@@ -31,6 +37,7 @@ static int place_set_mode(struct vfs *v, const struct place *p, uint32_t mode)
         return failed;
     if (p->stat.type == VFS_LINK)
         return EOPNOTSUPP;
+    mode = mode_within(p->in.mount, mode, p->stat.mode);
     if (!p->name_n)
         return fchmodat(p->in.fd, ".", mode, 0) == 0 ? 0 : errno;
     return fchmodat(p->in.fd, p->name, mode, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
@@ -54,8 +61,12 @@ int vfs_set_mode_of(struct vfs_file *f, uint32_t mode)
         return EPERM;
     if (f->node)
         return node_set_mode(f->vfs, f->node, mode);
+    struct stat st;
     if (!f->mount->writable)
         return EROFS;
+    if (fstat(f->fd, &st) != 0)
+        return errno;
+    mode = mode_within(f->mount, mode, st.st_mode & 0777);
     return fchmod(f->fd, mode) == 0 ? 0 : errno;
 }
 

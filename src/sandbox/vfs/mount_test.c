@@ -234,6 +234,40 @@ static void what_is_written_to_mounts_has_a_quota(void **state)
     assert_int_equal(vfs_usage(v).written, 1000);
 }
 
+/* What is for its owner alone cannot be opened to others, by name or while it is open. */
+static void private_files_stay_private(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct vfs_file *f;
+    struct stat st;
+    assert_true(vfs_mount(
+        v,
+        &(struct vfs_mount){
+            .at = "/private", .dir = inside, .writable = true, .owner_only = true},
+        &e));
+    host("chmod 640 in/%s", "f");
+    assert_int_equal(
+        vfs_open(v, NULL, S("/private/n"), VFS_WRITE | VFS_CREATE | VFS_MODE(0666), &f),
+        0);
+    assert_int_equal(fstatat(inside, "n", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(vfs_set_mode_of(f, 0777), 0);
+    vfs_close(f);
+    assert_int_equal(fstatat(inside, "n", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(vfs_set_mode(v, NULL, S("/private/n"), 0666), 0);
+    assert_int_equal(fstatat(inside, "n", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    /* One that was there stays as open as it was. */
+    assert_int_equal(vfs_set_mode(v, NULL, S("/private/f"), 0777), 0);
+    assert_int_equal(fstatat(inside, "f", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0740);
+    assert_int_equal(vfs_set_mode(v, NULL, S("/rw/f"), 0755), 0);
+    assert_int_equal(fstatat(inside, "f", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0755);
+}
+
 static void files_made_in_mounts_count(void **state)
 {
     (void)state;
@@ -365,6 +399,7 @@ int main(void)
         T(names_with_dots_are_not_there),
         T(pipes_and_devices_are_not_opened),
         T(what_is_written_to_mounts_has_a_quota),
+        T(private_files_stay_private),
         T(files_made_in_mounts_count),
         T(nothing_moves_between_mounts),
         T(mounts_are_made_at_free_places),

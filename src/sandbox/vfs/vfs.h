@@ -62,8 +62,10 @@ struct vfs_mount {
     /* Entries that were there before can neither be read nor listed (EACCES), only, with
      * `writable`, be replaced and removed; what the guest made itself can be read. */
     bool write_only;
-    bool owner_only; /* new files are 0600, else 0666 less the umask */
-    bool links;      /* symbolic links may be made, and renamed */
+    /* New files are 0600, else 0666 less the umask; no mode that is set opens a file to others
+     * than those it is open to. */
+    bool owner_only;
+    bool links;   /* symbolic links may be made, and renamed */
     bool overlay; /* changes are kept in memory, and the host's files stay as they are */
 };
 /* false and ERR_INVALID (no absolute path, a file in the way, inside another

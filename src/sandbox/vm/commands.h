@@ -25,6 +25,9 @@ SCOPED(vm_keyboard, vm_keyboard_free);
 /* Takes as many bytes as there is room for, without waiting; returns their number, 0 also
  * after the end. */
 size_t vm_keyboard_offer(struct vm_keyboard *k, struct str bytes);
+/* Takes all of them. Waits until the command has begun, and while 256 KB are queued and none
+ * consumed. false: the command has ended, or reads no more, or vm_keyboard_end(). */
+bool vm_keyboard_type(struct vm_keyboard *k, struct str bytes);
 void vm_keyboard_end(struct vm_keyboard *k); /* no more bytes will come */
 void vm_keyboard_resize(struct vm_keyboard *k, uint16_t rows, uint16_t columns);
 void vm_keyboard_signal(struct vm_keyboard *k, int number); /* Linux's, to all of it */

@@ -201,7 +201,3 @@ void vms_notice(struct vms *s);
 
 /* Shorter waits, for tests; before the first machine. */
 void vms_hurry(struct vms *s, const struct vm_timeouts *p);
-
-/* Waits until the command has begun, and while 256 KB are queued and none consumed.
- * false: the command has ended, or reads no more. */
-bool vm_keyboard_type(struct vm_keyboard *k, struct str bytes);

@@ -22,7 +22,9 @@ struct vm_mount {
     const char *label; /* of the caller's own, told by vm_each_mount(); NULL: none */
 };
 
-/* Mounts the tree, which is the machine's until vm_unmount(), or freed with it. false and
+/* Mounts the tree, which is the machine's until vm_unmount(), or freed with it. Several
+ * folders of one tree may be mounted in one machine: then all have to be unmounted before
+ * it is released. false and
  * ERR_INVALID (the place), ERR_CONFLICT (a mount is there), ERR_LIMIT, ERR_TIMEOUT, or as
  * vm_find() if it has ended: the tree is the caller's still. */
 bool vm_mount(struct vm *m, const struct vm_mount *what, struct err *e);

@@ -38,6 +38,7 @@ function Permission({ tool, scope }: { tool: Tool; scope: string }) {
         {["always", "ask", "never", "usual"].map((word) => <option key={word} value={word}>{name(word)}</option>)}
       </select>
       <span class="quiet">{t.tools.from[tool.from]}</span>
+      {tool.machine && t.tools.machinePermission[tool.machine] && <p class="quiet">{t.tools.machinePermission[tool.machine]}</p>}
       {asked && <Confirm wider sentence={asked.sentence} yes={t.tools.confirm} onYes={() => void say(asked.word, asked.confirm, before)} onNo={() => setAsked(null)} />}
     </section>
   );
@@ -67,7 +68,7 @@ function Facts({ tool }: { tool: Tool }) {
     [f.source, (tool.source === "builtin" ? t.tools.builtin : tool.signer ? t.tools.signed(tool.signer) : t.tools.unsigned) + (tool.vault ? `, ${t.tools.inVault}` : "")],
     [f.installed, tool.installed ? exactly(tool.installed) : ""], [f.updated, tool.updated && tool.updated !== tool.installed ? exactly(tool.updated) : ""],
     [f.files, t.tools.access[tool.files]], [f.limits, t.tools.limit(tool.memoryMB, duration(tool.timeoutMs))], [f.returns, tool.returns],
-    [f.exits, tool.exits.map((x) => `${x.code}: ${x.means}`).join("; ")], [f.sha256, tool.sha256],
+    [f.exits, tool.exits.map((x) => `${x.code}: ${x.means}`).join("; ")], [f.command, tool.command ?? ""], [tool.runtime === "vm" ? f.manifest : f.sha256, tool.sha256],
   ];
   return <dl class="facts">{rows.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Strange text={value} /></dd></div>)}</dl>;
 }
@@ -89,6 +90,7 @@ function One({ tool, vault, scope, pick }: { tool: Tool; vault: string; scope: s
       <header><h2 id="tool"><Strange text={tool.name} /></h2><p><Strange text={tool.description} /></p></header>
       <Permission tool={tool} scope={scope} />
       <Deeds tool={tool} scope={scope} pick={pick} />
+      {tool.runtime === "vm" && <p class="quiet"><span class="tag">{t.tools.machine}</span> {t.tools.machineHint}</p>}
       <details open><summary>{t.tools.tryOut}</summary><Try tool={tool} vault={vault} /></details>
       <section><h3>{t.tools.parameters}</h3><Parameters tool={tool} /></section>
       <Facts tool={tool} />
@@ -103,7 +105,10 @@ function Row({ tool, chosen }: { tool: Tool; chosen: boolean }) {
     <li><a class={tool.enabled ? "" : "off"} href={`/toolbox/${encodeURIComponent(tool.name)}`} aria-current={chosen ? "true" : undefined} data-tool={tool.name}>
       <Strange text={tool.name} />
       <span class="tool-about">{spell(tool.description)}</span>
-      {!tool.enabled ? <span class="tag">{t.tools.off}</span> : tool.source === "user" ? <span class="tag good">{t.tools.mine} {spell(tool.version)}</span> : null}
+      <span class="tool-tags">
+        {tool.runtime === "vm" && <span class="tag">{t.tools.machine}</span>}
+        {!tool.enabled ? <span class="tag">{t.tools.off}</span> : tool.source === "user" ? <span class="tag good">{t.tools.mine} {spell(tool.version)}</span> : null}
+      </span>
     </a></li>
   );
 }
