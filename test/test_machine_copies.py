@@ -66,6 +66,7 @@ def test_each_machine_begins_with_the_default_one(cloche, vault):
         vm(agent, "stop")
         assert vm(agent, command="cat /usr/local/installed")["stdout"] == "one\n"
         assert vm(agent, "list")["machines"][-1]["from"] == "default"
+        assert vm(agent, command="true")["from"] == "default"
         plain = vm(agent, "start", plain=True)["machine"]
         assert vm(agent, command="cat /usr/local/installed", machine=plain)["exitCode"] == 1
         vm(agent, "snapshots", delete="default")

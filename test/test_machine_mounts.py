@@ -1,12 +1,14 @@
 """Folders of this computer in a machine: cloche vm --mount, and mounts of the policy and the vault."""
 import json
 import os
+import re
 import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, policy_in
 from machine_doors import needs_image
+from wire import Stdio, call, structured
 
 pytestmark = needs_image
 
@@ -196,3 +198,51 @@ def test_a_machine_is_not_used_where_its_mounts_are_not_given(server):
     assert server(code)["result"] == "f\n"
     (server.vault / ".cloche" / "policy.json").write_text('{"mounts": [{"guest": "/fixed", "host": "/x"}]}')
     assert "no mount '/data'" in json.dumps(server(code))
+
+
+def agent_with(vault, *mounts):
+    return Stdio([CLOCHE, "mcp", "--vault", str(vault), *[word for m in mounts for word in ("--mount", m)]])
+
+
+def test_a_server_of_one_client_has_mounts_of_its_person(vault, folder, tmp_path):
+    (folder / "a").write_text("from the host\n")
+    with agent_with(vault, f"{folder}:/data", f"{folder}:/over:overlay") as agent:
+        def refusal(**arguments):
+            return agent.ask(call("vm_exec", {"command": "true", **arguments}))["result"]["content"][0]["text"]
+
+        exec_ = lambda command, *mounts: structured(agent.ask(call("vm_exec", {"command": command, "mounts": mounts})))
+        assert exec_("cat /data/a; echo b >/data/b", "/data")["stdout"] == "from the host\n"
+        assert exec_("cat /data/b", {"mount": "/data", "mode": "ro"})["stdout"] == "b\n"
+        assert exec_("rm /over/a; ls /over", "/over")["stdout"] == "b\n"
+        assert exec_("echo >/over/c", {"mount": "/over", "mode": "ro"})["exitCode"] != 0
+        assert "overlay" in refusal(mounts=[{"mount": "/over", "mode": "rw"}])
+        assert "no mount '/none'" in refusal(mounts=["/none"])
+        # Only machines have them.
+        got = structured(agent.ask(call("evaluate_note_code", {"code": "return await fs.promises.readdir('/data')",
+                                                               "enableFileSystem": True})))
+        assert not got["success"]
+    assert sorted(f.name for f in folder.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("policy, command, part", [
+    ({"readOnly": True}, "touch /data/x", "Read-only|readOnly|denied"), ({"fileSystem": False}, "ls /data", "fileSystem")],
+    ids=["readOnly", "fileSystem"])
+def test_the_policy_holds_for_mounts_of_a_person(vault, folder, tmp_path, policy, command, part):
+    policy_in(tmp_path, policy)
+    with agent_with(vault, f"{folder}:/data") as agent:
+        result = agent.ask(call("vm_exec", {"command": command, "mounts": ["/data"]}))["result"]
+        assert re.search(part, result["content"][0]["text"])
+    assert not list(folder.iterdir())
+
+
+def test_no_mount_of_a_person_leads_to_our_own_folders(vault, folder, tmp_path):
+    config = policy_in(tmp_path, {})
+    with agent_with(vault, f"{tmp_path}:/data") as agent:
+        result = agent.ask(call("vm_exec", {"command": "ls", "mounts": ["/data"]}))["result"]
+        assert "settings" in result["content"][0]["text"], config
+
+
+def test_a_server_does_not_start_with_what_is_no_mount(vault):
+    done = subprocess.run([CLOCHE, "mcp", "--vault", str(vault), "--mount", "relative"], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and "--mount" in done.stderr
