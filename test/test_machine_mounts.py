@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import sqlite3
 import subprocess
 
 import pytest
@@ -109,6 +110,70 @@ print(db.execute('select count(*) from t').fetchone()[0], db.execute('pragma int
 E""", f"{folder}:/work")
     assert out == "wal\n1000 ok\n"
     assert len(os.listdir(folder / "copy")) == 51
+
+
+# Commits for ever, and says after each how many there are.
+COMMITS = """
+import sqlite3, sys
+db = sqlite3.connect('/work/db', isolation_level=None)
+db.execute('pragma journal_mode=wal'), db.execute('pragma synchronous=full')
+db.execute('create table if not exists t (n)')
+while True:
+    db.execute('insert into t values (1)')
+    print(db.execute('select count(*) from t').fetchone()[0], flush=True)
+"""
+
+
+@pytest.mark.parametrize("end", ["server", "machine"])
+def test_what_was_committed_is_there_when_the_machine_or_its_server_is_killed(folder, end):
+    """sqlite's WAL: also what was committed last is there, and the database is sound."""
+    (folder / "commits.py").write_text(COMMITS)
+    there = 0
+    for commits in (1, 2, 30):
+        with subprocess.Popen([CLOCHE, "vm", "exec", "--mount", f"{folder}:/work", "--", "bash", "-c",
+                               "python3 /work/commits.py & read; echo b >/proc/sysrq-trigger; sleep 100"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            for _ in range(commits):
+                said = int(process.stdout.readline())
+            if end == "server":
+                process.kill()
+            else:
+                process.stdin.write(b"now\n")
+                process.stdin.close()
+            said = max([said, *map(int, process.stdout.read().rpartition(b"\n")[0].split())])
+        db = sqlite3.connect(folder / "db")
+        assert db.execute("pragma integrity_check").fetchone()[0] == "ok"
+        there, before = db.execute("select count(*) from t").fetchone()[0], there
+        db.close()
+        assert there >= said >= before + commits
+
+
+WRITES = """
+import os, sys
+root, who = sys.argv[1:]
+for i in range(60):
+    path = os.path.join(root, f'{who}{i}')
+    with open(path + '.tmp', 'w') as f:
+        f.write(who * 1000)
+    os.rename(path + '.tmp', path)
+    fd = os.open(os.path.join(root, 'log'), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(fd, (who + chr(10)).encode())
+    os.close(fd)
+    assert len(os.listdir(root)) > i
+"""
+
+
+def test_two_machines_and_the_host_write_one_folder(folder, tmp_path):
+    """Each makes, appends to and renames files of its own; all of them are there in the end."""
+    (tmp_path / "writes.py").write_text(WRITES)
+    runs = [subprocess.Popen(["python3", tmp_path / "writes.py", folder, "h"])]
+    runs += [subprocess.Popen([CLOCHE, "vm", "exec", "--mount", f"{folder}:/work", "--", "python3", "-c", WRITES, "/work", who],
+                              stdin=subprocess.DEVNULL) for who in "ab"]
+    assert [r.wait(300) for r in runs] == [0, 0, 0]
+    for who in "hab":
+        for i in range(60):
+            assert (folder / f"{who}{i}").read_text() == who * 1000
+    assert sorted((folder / "log").read_text().split()) == sorted("hab" * 60)
 
 
 # ---- agents ---------------------------------------------------------------------
