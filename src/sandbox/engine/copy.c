@@ -520,7 +520,7 @@ struct memory_copy *world_copy(struct world *w, struct err *e)
         note_private(&c, 0, all.n / PAGE * PAGE);
     if (w->slot)
         find_shared(&c);
-    bool freeze = c.shared_bytes >= FREEZE_MIN;
+    bool freeze = w->slot && c.shared_bytes >= FREEZE_MIN;
     struct copy_file *f = freeze ? copy_file_hold(w->slot->own) : copy_file_new(all.n);
     struct memory_copy *copy = f ? copy_into(&c, f, e) : NULL;
     if (!f)
