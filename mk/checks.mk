@@ -30,6 +30,8 @@ deep: all tools tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes
 	@build/asan/fuzz/message -n 1000000 -s $$$$ && build/asan/fuzz/endpoint -n 1000000 -s $$$$
 	@build/asan/fuzz/frames -n 3000000 -s $$$$ && build/asan/fuzz/border -n 3000000 -s $$$$ && \
 	    build/asan/fuzz/sockets -n 300000 -s $$$$ && build/asan/fuzz/files -n 1000000 -s $$$$
+	$(again) MODE=debug build/debug/src/sandbox/vm/copies_test
+	@CLOCHE_DEEP=1 build/debug/src/sandbox/vm/copies_test
 	@CLOCHE_FSX_SECONDS=3600 CLOCHE_SEED=$$$$ $(DEPS)/venv-test/bin/python -m pytest -q test/test_mounts_here.py
 rooms:                    ## includes go one way (src/rooms.txt)
 	@dev/rooms

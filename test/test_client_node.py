@@ -61,7 +61,7 @@ def project(env, tmp_path):
     return place
 
 
-@pytest.mark.parametrize("file", ["machine", "cloche"])
+@pytest.mark.parametrize("file", ["machine", "cloche", "reference"])
 def test_its_own_tests_pass(file, env, tmp_path):
     run(NODE, "--test", PACKAGE / "test" / f"{file}.test.js", env=env, cwd=PACKAGE)
 
@@ -116,7 +116,10 @@ await vm.start({ signal: AbortSignal.timeout(1000) });
 const result: ExecResult = await vm.exec(['ls'], { stdin: new Uint8Array(3), env: { A: 'b' }, timeoutMs: 5 });
 const text: string = result.stdout, bytes: Uint8Array = result.stdoutBytes, code: number = result.exitCode;
 const file: Uint8Array = await vm.download('/etc/passwd');
-const cloche = new Cloche({ vaults: ['a', 'b'] });
+const copy: AgentVM = await vm.fork({ network: false });
+const made: Date = (await copy.snapshot('tools')).made;
+const cloche = new Cloche({ vaults: ['a', 'b'], mounts: { '/data': { path: '/tmp', mode: 'ro' } } });
+const named: AgentVM = cloche.machine({ from: 'tools', mounts: { '/work': { mount: '/data' } } });
 const note = await cloche.notes.get('a/b');
 const content: string | undefined = note?.content;
 const sum: number = await cloche.evaluate<number>('return 1', { context: { a: 1 } });
@@ -128,7 +131,9 @@ await vm.exec(5);
 await cloche.notes.create({ titel: 'x' });
 // @ts-expect-error
 new AgentVM({ wasm: './x' });
-console.log(text, bytes, code, file, content, sum, ran);
+// @ts-expect-error
+new AgentVM({ mounts: { '/x': { path: '/tmp', mode: 'w' } } });
+console.log(text, bytes, code, file, content, sum, ran, made, named);
 """
 
 

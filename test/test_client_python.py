@@ -23,7 +23,7 @@ TIMEOUT_S = 600
 sys.path.insert(0, str(PACKAGE))
 
 from cloche import (AgentVM, AsyncAgentVM, AsyncCloche, Cloche, ClocheError, Disconnected,  # noqa: E402
-                    FileError, ImageNotFound, NotStarted, NotSupported, OutputTooLarge,
+                    FileError, HostFolder, ImageNotFound, Mount, NotStarted, OutputTooLarge,
                     ProgramNotFound, Timeout)
 
 pytestmark = [needs_image, needs.installed(VENV / "mypy", by="deps/fetch test"),
@@ -162,22 +162,132 @@ def test_what_is_missing_is_named():
         AgentVM(mac="02:00")
 
 
-@pytest.mark.parametrize("option", [{"mounts": {"/mnt": "/tmp"}}, {"mac": "02:00:00:00:00:09"},
-                                    {"network": True}], ids=str)
-def test_an_option_is_taken_or_refused_by_name(option):
-    vm = AgentVM(wasm_path=IMAGE, **option)
-    try:
-        vm.start()
-    except ClocheError as error:
-        assert error.name in ("NotFound", "NotSupported", "PermissionDenied") and len(str(error)) > 20
-    else:
-        vm.stop()
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "folder"
+    (place / "inner").mkdir(parents=True)
+    (place / "data.txt").write_text("of the host\n")
+    return place
 
 
-def test_what_this_version_has_not_says_so(vm):
-    for call in (vm.fork, vm.snapshot):
-        with pytest.raises(NotSupported):
+def refused(name, says, call):
+    with pytest.raises(ClocheError, match=says) as error:
+        call()
+    assert error.value.name == name
+
+
+def test_folders_of_this_computer_are_seen_at_their_place(folder):
+    with AgentVM(wasm_path=IMAGE, mounts={"/mnt/data": folder}) as vm:
+        assert vm.exec("ls /mnt/data; cat /mnt/data/data.txt").stdout == "data.txt\ninner\nof the host\n"
+        vm.exec("echo of the machine >/mnt/data/inner/made")
+        assert (folder / "inner" / "made").read_text() == "of the machine\n"
+        (folder / "later").write_text("later\n")
+        assert vm.exec("cat /mnt/data/later").stdout == "later\n"
+        refused("Conflict", "mounted", vm.fork)
+    mounts = {"/ro": HostFolder(folder, "ro"), "/over": HostFolder(folder, "overlay")}
+    with AgentVM(wasm_path=IMAGE, mounts=mounts) as vm:
+        assert "Read-only" in vm.exec("echo no >/ro/data.txt").stderr
+        assert vm.exec("echo yes >/over/data.txt; cat /over/data.txt").stdout == "yes\n"
+    assert (folder / "data.txt").read_text() == "of the host\n"
+
+
+def test_machines_of_a_library_name_its_folders(folder):
+    with Cloche(mounts={"/data": folder}) as library:
+        with library.machine(mounts={"/work": Mount("/data", "ro"), "/too": "/data"}) as vm:
+            assert vm.exec("cat /work/data.txt; echo x >/work/x; echo y >/too/y").stdout == "of the host\n"
+        refused("NotFound", "/none", library.machine(mounts={"/work": "/none"}).start)
+    assert sorted(f.name for f in folder.iterdir()) == ["data.txt", "inner", "y"]
+
+
+def test_folders_that_cannot_be_mounted_are_errors(folder):
+    refused("NotFound", "none", AgentVM(wasm_path=IMAGE, mounts={"/x": folder / "none"}).start)
+    refused("InvalidInput", "/proc", AgentVM(wasm_path=IMAGE, mounts={"/proc": folder}).start)
+    refused("InvalidInput", "absolute", lambda: AgentVM(mounts={"/x:ro": folder}))
+    refused("InvalidInput", "overlay", lambda: AgentVM(mounts={"/x": HostFolder(folder, "w")}))
+
+
+def test_the_network_card_has_the_address_that_is_given():
+    for mac, seen in ((None, "02:00:00:00:00:01"), ("02:00:00:00:0A:09", "02:00:00:00:0a:09")):
+        with AgentVM(wasm_path=IMAGE, mac=mac) as vm:
+            assert vm.exec("cat /sys/class/net/eth0/address").stdout == f"{seen}\n"
+    refused("InvalidInput", "group", AgentVM(wasm_path=IMAGE, mac="03:00:00:00:00:01").start)
+
+
+@pytest.mark.parametrize("word, asked, has", [("always", None, True), ("always", False, False),
+                                              ("never", None, False), ("ask", None, False)])
+def test_the_network_is_there_where_the_policy_allows_it(word, asked, has, tmp_path):
+    policy_in(tmp_path, {"vm": {"network": word}})
+    with AgentVM(wasm_path=IMAGE, network=asked) as vm:
+        assert vm.cloche.evaluate("return (await vm.list())[0].network") is has
+        with vm.fork() as copy:
+            listed = copy.cloche.evaluate("return (await vm.list()).map(({network}) => network)")
+            assert listed == [has, has]
+
+
+def test_a_network_that_is_asked_for_is_there_or_an_error(tmp_path):
+    policy_in(tmp_path, {"vm": {"network": "never"}})
+    refused("PermissionDenied", "network", AgentVM(wasm_path=IMAGE, network=True).start)
+
+
+def test_a_fork_goes_on_beside_its_machine_and_neither_sees_the_other():
+    vm = AgentVM(wasm_path=IMAGE)
+    for call in (vm.fork, lambda: vm.snapshot("x")):
+        with pytest.raises(NotStarted):
             call()
+    vm.start()
+    vm.exec("export WHO=me; cd /tmp; echo before >file")
+    copy = vm.fork()
+    vm.exec("echo parent >file")
+    assert copy.exec("echo $WHO $PWD; cat file; echo copy >file").stdout == "me /tmp\nbefore\n"
+    assert vm.exec("cat file").stdout == "parent\n"
+    heard = []
+    with copy.fork() as second:
+        second.on("output", heard.append)
+        vm.stop()  # the process is that of all three
+        assert second.exec("cat file").stdout == "copy\n"
+        copy.stop()
+        with pytest.raises(NotStarted):
+            copy.exec("true")
+        assert second.exec("echo on").stdout == "on\n"
+        vm.start()  # as another machine
+        assert vm.exec("cat /tmp/file").exit_code != 0
+        vm.stop()
+    assert [o.data for o in heard] == [b"copy\n", b"on\n"]
+    with pytest.raises(Disconnected):
+        second.cloche.evaluate("return 1")
+
+
+def test_a_snapshot_is_where_machines_of_another_process_begin(folder):
+    with AgentVM(wasm_path=IMAGE) as vm:
+        vm.exec("echo kept >/root/file; sleep 1000 & export JOB=$!")
+        saved = vm.snapshot("tools")
+        assert saved.name == "tools" and saved.size > 0 and saved.ram_mb == 512 and saved.made
+        refused("InvalidInput", "name", lambda: vm.snapshot("not a name"))
+    with AgentVM(wasm_path=IMAGE, from_snapshot="tools", mac="02:00:00:00:00:07", mounts={"/host": folder}) as vm:
+        assert vm.exec("cat /root/file; kill -0 $JOB && echo runs").stdout == "kept\nruns\n"
+        got = vm.exec("cat /sys/class/net/eth0/address /host/data.txt").stdout
+        assert got == "02:00:00:00:00:07\nof the host\n"
+        assert [(s["name"], s["kind"], s["usable"]) for s in vm.cloche.snapshots.list()] == [("tools", "snapshot", True)]
+        vm.cloche.snapshots.delete("tools")
+        assert vm.cloche.snapshots.list() == []
+    refused("NotFound", "tools", AgentVM(wasm_path=IMAGE, from_snapshot="tools").start)
+    refused("InvalidInput", "ramMB", lambda: AgentVM(from_snapshot="tools", ram_mb=256))
+
+
+def test_machines_begin_with_the_snapshot_that_is_the_default():
+    with AgentVM(wasm_path=IMAGE) as vm:
+        vm.exec("echo kept >/root/file")
+        vm.snapshot("default")
+    with AgentVM(wasm_path=IMAGE) as vm, vm.cloche.machine(plain=True) as plain:
+        assert vm.exec("cat /root/file").stdout == "kept\n"
+        assert plain.exec("cat /root/file").exit_code == 1
+
+
+def test_a_machine_with_a_name_is_found_again():
+    with AgentVM(wasm_path=IMAGE, name="dev") as vm:
+        vm.exec("cd /tmp; echo kept >file")
+    with AgentVM(wasm_path=IMAGE, name="dev") as vm:
+        assert vm.exec("cat file").stdout == "kept\n"
 
 
 def test_a_port_is_reached_as_the_policy_allows(tmp_path):
@@ -239,9 +349,15 @@ def test_commands_run_at_once_and_files_are_carried():
             assert [r.stdout for r in got] == ["a\n", "b\n"]
             await vm.upload(b"\0\xff", "/root/x")
             assert await vm.download("/root/x") == b"\0\xff"
-            for call in (vm.fork(), vm.snapshot()):
-                with pytest.raises(NotSupported):
-                    await call
+            await vm.exec("echo mine >/root/mine")
+            assert (await vm.snapshot("tools")).name == "tools"
+            async with await vm.fork() as copy:
+                await copy.exec("echo other >/root/mine")
+                await vm.stop()
+                assert (await copy.exec("cat /root/mine")).stdout == "other\n"
+                async with copy.cloche.machine(from_snapshot="tools") as saved:
+                    assert (await saved.exec("cat /root/mine")).stdout == "mine\n"
+                assert len(await copy.cloche.snapshots.list()) == 1
         with pytest.raises(NotStarted):
             await vm.exec("true")
 
@@ -351,19 +467,21 @@ def test_the_readme_s_example_runs(installed, tmp_path):
 
 TYPED = """\
 import asyncio
-from cloche import AgentVM, AsyncAgentVM, Cloche, ExecResult
+from cloche import AgentVM, AsyncAgentVM, Cloche, ExecResult, HostFolder, Snapshot
 
 with AgentVM(wasm_path="x", mounts={"/mnt": "/tmp"}, network=True, mac="02:00:00:00:00:01") as vm:
     result: ExecResult = vm.exec(["ls"], stdin=b"x", env={"A": "b"}, timeout_ms=5)
     texts: list[str] = [result.stdout, result.stderr]
     data: bytes = vm.download("/etc/passwd")
+    copy: AgentVM = vm.fork(network=False)
+    saved: Snapshot = copy.snapshot("tools")
     vm.exec(5)  # type: ignore[arg-type]
 
 async def main() -> int:
-    async with AsyncAgentVM() as vm:
-        return (await vm.exec("true")).exit_code
+    async with AsyncAgentVM(from_snapshot="tools", name=None) as vm, await vm.fork() as copy:
+        return (await copy.exec("true")).exit_code
 
-with Cloche(vaults=["a", "b"]) as cloche:
+with Cloche(vaults=["a", "b"], mounts={"/data": HostFolder("/tmp", "ro")}) as cloche:
     code: int = cloche.tools.run("jq", {"filter": "."}).exit_code
 """
 

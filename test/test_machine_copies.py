@@ -59,6 +59,22 @@ def test_a_snapshot_outlives_its_server(cloche, vault):
         assert "tools" in refusal(agent, "restore", name="tools")
 
 
+def test_folders_are_mounted_in_copies_of_machines_that_had_some(cloche, vault, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a").write_text("a\n")
+    policy_in(tmp_path, {"mounts": [{"guest": "/data", "host": str(folder), "mode": "rw"}]})
+    with mcp(cloche, vault) as agent:
+        for _ in range(3):
+            assert vm(agent, command="cat /data/a", mounts=["/data"])["stdout"] == "a\n"
+            copy = vm(agent, "fork")["machine"]
+            assert vm(agent, command="cat /data/a; ls /data", machine=copy, mounts=["/data"])["stdout"] == "a\na\n"
+            vm(agent, "stop", machine=copy)
+        vm(agent, "snapshot", name="tools")
+        saved = vm(agent, "restore", name="tools", mounts=["/data"])["machine"]
+        assert vm(agent, command="echo b >/data/b; cat /data/b", machine=saved)["stdout"] == "b\n"
+
+
 def test_each_machine_begins_with_the_default_one(cloche, vault):
     with mcp(cloche, vault) as agent:
         vm(agent, command="echo one > /usr/local/installed")
@@ -66,6 +82,7 @@ def test_each_machine_begins_with_the_default_one(cloche, vault):
         vm(agent, "stop")
         assert vm(agent, command="cat /usr/local/installed")["stdout"] == "one\n"
         assert vm(agent, "list")["machines"][-1]["from"] == "default"
+        assert vm(agent, command="true")["from"] == "default"
         plain = vm(agent, "start", plain=True)["machine"]
         assert vm(agent, command="cat /usr/local/installed", machine=plain)["exitCode"] == 1
         vm(agent, "snapshots", delete="default")

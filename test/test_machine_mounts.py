@@ -1,12 +1,15 @@
 """Folders of this computer in a machine: cloche vm --mount, and mounts of the policy and the vault."""
 import json
 import os
+import re
+import sqlite3
 import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, policy_in
 from machine_doors import needs_image
+from wire import Stdio, call, structured
 
 pytestmark = needs_image
 
@@ -109,6 +112,70 @@ E""", f"{folder}:/work")
     assert len(os.listdir(folder / "copy")) == 51
 
 
+# Commits for ever, and says after each how many there are.
+COMMITS = """
+import sqlite3, sys
+db = sqlite3.connect('/work/db', isolation_level=None)
+db.execute('pragma journal_mode=wal'), db.execute('pragma synchronous=full')
+db.execute('create table if not exists t (n)')
+while True:
+    db.execute('insert into t values (1)')
+    print(db.execute('select count(*) from t').fetchone()[0], flush=True)
+"""
+
+
+@pytest.mark.parametrize("end", ["server", "machine"])
+def test_what_was_committed_is_there_when_the_machine_or_its_server_is_killed(folder, end):
+    """sqlite's WAL: also what was committed last is there, and the database is sound."""
+    (folder / "commits.py").write_text(COMMITS)
+    there = 0
+    for commits in (1, 2, 30):
+        with subprocess.Popen([CLOCHE, "vm", "exec", "--mount", f"{folder}:/work", "--", "bash", "-c",
+                               "python3 /work/commits.py & read; echo b >/proc/sysrq-trigger; sleep 100"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            for _ in range(commits):
+                said = int(process.stdout.readline())
+            if end == "server":
+                process.kill()
+            else:
+                process.stdin.write(b"now\n")
+                process.stdin.close()
+            said = max([said, *map(int, process.stdout.read().rpartition(b"\n")[0].split())])
+        db = sqlite3.connect(folder / "db")
+        assert db.execute("pragma integrity_check").fetchone()[0] == "ok"
+        there, before = db.execute("select count(*) from t").fetchone()[0], there
+        db.close()
+        assert there >= said >= before + commits
+
+
+WRITES = """
+import os, sys
+root, who = sys.argv[1:]
+for i in range(60):
+    path = os.path.join(root, f'{who}{i}')
+    with open(path + '.tmp', 'w') as f:
+        f.write(who * 1000)
+    os.rename(path + '.tmp', path)
+    fd = os.open(os.path.join(root, 'log'), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(fd, (who + chr(10)).encode())
+    os.close(fd)
+    assert len(os.listdir(root)) > i
+"""
+
+
+def test_two_machines_and_the_host_write_one_folder(folder, tmp_path):
+    """Each makes, appends to and renames files of its own; all of them are there in the end."""
+    (tmp_path / "writes.py").write_text(WRITES)
+    runs = [subprocess.Popen(["python3", tmp_path / "writes.py", folder, "h"])]
+    runs += [subprocess.Popen([CLOCHE, "vm", "exec", "--mount", f"{folder}:/work", "--", "python3", "-c", WRITES, "/work", who],
+                              stdin=subprocess.DEVNULL) for who in "ab"]
+    assert [r.wait(300) for r in runs] == [0, 0, 0]
+    for who in "hab":
+        for i in range(60):
+            assert (folder / f"{who}{i}").read_text() == who * 1000
+    assert sorted((folder / "log").read_text().split()) == sorted("hab" * 60)
+
+
 # ---- agents ---------------------------------------------------------------------
 
 
@@ -196,3 +263,51 @@ def test_a_machine_is_not_used_where_its_mounts_are_not_given(server):
     assert server(code)["result"] == "f\n"
     (server.vault / ".cloche" / "policy.json").write_text('{"mounts": [{"guest": "/fixed", "host": "/x"}]}')
     assert "no mount '/data'" in json.dumps(server(code))
+
+
+def agent_with(vault, *mounts):
+    return Stdio([CLOCHE, "mcp", "--vault", str(vault), *[word for m in mounts for word in ("--mount", m)]])
+
+
+def test_a_server_of_one_client_has_mounts_of_its_person(vault, folder, tmp_path):
+    (folder / "a").write_text("from the host\n")
+    with agent_with(vault, f"{folder}:/data", f"{folder}:/over:overlay") as agent:
+        def refusal(**arguments):
+            return agent.ask(call("vm_exec", {"command": "true", **arguments}))["result"]["content"][0]["text"]
+
+        exec_ = lambda command, *mounts: structured(agent.ask(call("vm_exec", {"command": command, "mounts": mounts})))
+        assert exec_("cat /data/a; echo b >/data/b", "/data")["stdout"] == "from the host\n"
+        assert exec_("cat /data/b", {"mount": "/data", "mode": "ro"})["stdout"] == "b\n"
+        assert exec_("rm /over/a; ls /over", "/over")["stdout"] == "b\n"
+        assert exec_("echo >/over/c", {"mount": "/over", "mode": "ro"})["exitCode"] != 0
+        assert "overlay" in refusal(mounts=[{"mount": "/over", "mode": "rw"}])
+        assert "no mount '/none'" in refusal(mounts=["/none"])
+        # Only machines have them.
+        got = structured(agent.ask(call("evaluate_note_code", {"code": "return await fs.promises.readdir('/data')",
+                                                               "enableFileSystem": True})))
+        assert not got["success"]
+    assert sorted(f.name for f in folder.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("policy, command, part", [
+    ({"readOnly": True}, "touch /data/x", "Read-only|readOnly|denied"), ({"fileSystem": False}, "ls /data", "fileSystem")],
+    ids=["readOnly", "fileSystem"])
+def test_the_policy_holds_for_mounts_of_a_person(vault, folder, tmp_path, policy, command, part):
+    policy_in(tmp_path, policy)
+    with agent_with(vault, f"{folder}:/data") as agent:
+        result = agent.ask(call("vm_exec", {"command": command, "mounts": ["/data"]}))["result"]
+        assert re.search(part, result["content"][0]["text"])
+    assert not list(folder.iterdir())
+
+
+def test_no_mount_of_a_person_leads_to_our_own_folders(vault, folder, tmp_path):
+    config = policy_in(tmp_path, {})
+    with agent_with(vault, f"{tmp_path}:/data") as agent:
+        result = agent.ask(call("vm_exec", {"command": "ls", "mounts": ["/data"]}))["result"]
+        assert "settings" in result["content"][0]["text"], config
+
+
+def test_a_server_does_not_start_with_what_is_no_mount(vault):
+    done = subprocess.run([CLOCHE, "mcp", "--vault", str(vault), "--mount", "relative"], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and "--mount" in done.stderr

@@ -15,7 +15,7 @@ export type Bytes = ArrayBuffer | ArrayBufferView;
 export type Data = string | Bytes;
 
 /**
- * Errors by name. Of this package: ProgramNotFound, ImageNotFound, NotStarted, NotSupported,
+ * Errors by name. Of this package: ProgramNotFound, ImageNotFound, NotStarted,
  * OutputTooLarge, FileError, Disconnected, ProtocolError. Of the server: InvalidInput, NotFound,
  * PermissionDenied, Timeout, Busy, LimitExceeded, Conflict, ExecutionError and others.
  */
@@ -67,16 +67,26 @@ export interface ExecOptions extends CallOptions {
 }
 
 export interface MachineOptions {
-  /** MAC address of its network card, where machines have one. */
+  /** MAC address of its network card; 02:00:00:00:00:01 where nothing is said. */
   mac?: string;
-  /** A network, as far as the policy allows it. Nothing is asked for where it is left out. */
+  /** A network, as far as the policy allows it; true is rejected where it allows none. Where nothing is said, the
+   * machine has one if the policy allows that without asking (`vm.network: always`). */
   network?: boolean;
-  /** Mounts of the policy ('/vault' is the vault), by their place in the machine. */
-  mounts?: Record<string, string>;
+  /** Mounts of its Cloche or of the policy, by their place in the machine. */
+  mounts?: Record<string, string | { mount: string; mode?: 'ro' | 'rw' | 'overlay' }>;
   ramMB?: number;
   diskMB?: number;
   cpuSeconds?: number;
+  /** It begins with this snapshot. */
+  from?: string;
+  /** It does not begin with the snapshot named 'default'. */
+  plain?: boolean;
+  /** A machine that is kept: stop() freezes it, and another start with this name goes on there. */
+  name?: string;
 }
+
+/** A folder of this computer. 'rw' where nothing is said; the changes of an overlay end with the machine. */
+export type HostFolder = string | { path: string; mode?: 'ro' | 'rw' | 'overlay'; links?: boolean };
 
 export interface ProgramOptions {
   /** The program `cloche`; else that of the image, CLOCHE_BIN, or the one in PATH. */
@@ -87,9 +97,24 @@ export interface ProgramOptions {
   env?: Record<string, string>;
 }
 
-export interface AgentVMOptions extends MachineOptions, ProgramOptions {
-  /** Its process is used, instead of one of the machine's own. */
-  cloche?: Cloche;
+export type AgentVMOptions =
+  | (Omit<MachineOptions, 'mounts'> &
+      ProgramOptions & {
+        /** Folders of this computer, by their place in the machine. */
+        mounts?: Record<string, HostFolder>;
+        cloche?: undefined;
+      })
+  | (MachineOptions & {
+      /** Its process is used, instead of one of the machine's own. */
+      cloche: Cloche;
+    });
+
+export interface Snapshot {
+  name: string;
+  /** Of its file. */
+  bytes: number;
+  ramMB: number;
+  made: Date;
 }
 
 export interface ExposedPort {
@@ -115,9 +140,12 @@ export class AgentVM {
   upload(source: string | Bytes, target: string, options?: CallOptions): Promise<void>;
   /** The bytes of a file in the machine, also written to `target` if it is given. */
   download(source: string, target?: string, options?: CallOptions): Promise<Buffer>;
-  /** These are rejected with NotSupported in this version of Cloche. */
-  fork(): Promise<never>;
-  snapshot(name?: string): Promise<never>;
+  /** Another machine that goes on from here: with its programs, shells and files, in the same process. Neither sees
+   * what the other does from now on. Its network is asked for as by the constructor. */
+  fork(options?: CallOptions & { network?: boolean }): Promise<AgentVM>;
+  /** Saves the machine under this name, in place of what has it: `new AgentVM({ from: name })` begins there. All
+   * further machines begin with the one named 'default'. */
+  snapshot(name: string, options?: CallOptions): Promise<Snapshot>;
   /** Exposes a port of the machine on a loopback address of this computer, as the policy allows (`vm.expose`). */
   expose(port: number, options?: CallOptions & { hostPort?: number }): Promise<ExposedPort>;
   /** It is exposed no more; connections stay until they end. */
@@ -180,6 +208,8 @@ export interface ClocheOptions extends ProgramOptions {
   /** Folders of notes, instead of the registered vaults. */
   vaults?: string | string[];
   vaultRoots?: string | string[];
+  /** Folders of this computer that its machines may mount, by name: `{'/data': '/home/me/data'}`. */
+  mounts?: Record<string, HostFolder>;
 }
 
 export class Cloche {
@@ -196,6 +226,11 @@ export class Cloche {
     describe(name: string, options?: CallOptions): Promise<any>;
   };
   readonly functions: Functions;
+  /** Saved machines. */
+  readonly snapshots: {
+    list(options?: CallOptions): Promise<{ name: string; kind: 'snapshot' | 'machine'; bytes: number; ramMB: number; made: string; usable: boolean }[]>;
+    delete(name: string, options?: CallOptions): Promise<void>;
+  };
   /** A machine of this process. */
   machine(options?: MachineOptions): AgentVM;
   /** Runs code in the sandbox; the value that it returns. */

@@ -4,6 +4,7 @@ import { join, posix } from 'node:path';
 import { base64Of, bufferOf, isBytes, streamsOf } from './bytes.js';
 import { Cloche } from './cloche.js';
 import { ClocheError, errorOfAnswer } from './errors.js';
+import { hostMounts, mountsByName } from './mounts.js';
 
 const OUTPUT_MAX = 16 * 1024 * 1024; // bytes of each stream that the server keeps
 const UPLOAD_PIECE = 4 * 1024 * 1024;
@@ -18,6 +19,9 @@ const OPTIONS = {
   ramMB: 'number',
   diskMB: 'number',
   cpuSeconds: 'number',
+  from: 'string',
+  plain: 'boolean',
+  name: 'string',
   program: 'string',
   env: 'object',
   cloche: 'object',
@@ -31,6 +35,10 @@ const readOptions = (options) => {
   }
   if (options.mac !== undefined && !/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(options.mac))
     throw new ClocheError('InvalidInput', `mac is '${options.mac}'; an address such as 02:00:00:00:00:01 is accepted`);
+  const sized = ['ramMB', 'diskMB', 'cpuSeconds', 'plain', 'name'].filter((key) => options[key] !== undefined);
+  if (options.from !== undefined && sized.length)
+    throw new ClocheError('InvalidInput', `${sized.join(', ')}: what begins with a snapshot has its size, and no name`);
+  if (!options.cloche) hostMounts(options.mounts);
   if (options.cloche && (options.program ?? options.wasmPath ?? options.env) !== undefined)
     throw new ClocheError('InvalidInput', 'program, wasmPath and env belong to the Cloche that is given');
   return options;
@@ -69,6 +77,7 @@ class Relay {
 export class AgentVM extends EventEmitter {
   #options;
   #cloche;
+  #process; // {users}: machines of a process that is theirs alone; undefined: it is not
   #starting; // a promise of the handle
   #machine;
 
@@ -94,8 +103,7 @@ export class AgentVM extends EventEmitter {
   }
 
   async exec(command, { signal, onOutput, stdin, files, ...options } = {}) {
-    if (this.#machine === undefined)
-      throw new ClocheError('NotStarted', 'the machine is not running: await start() first');
+    this.#running();
     const input = stdin === undefined ? {} : { stdin: base64Of(stdin) };
     if (files !== undefined)
       input.files = Object.fromEntries(Object.entries(files).map(([path, data]) => [path, base64Of(data)]));
@@ -107,14 +115,15 @@ export class AgentVM extends EventEmitter {
     await this.#starting?.catch(() => {});
     const machine = this.#machine;
     const cloche = this.#cloche;
-    this.#starting = this.#machine = this.#cloche = undefined;
+    const own = this.#process;
+    this.#starting = this.#machine = this.#cloche = this.#process = undefined;
     if (machine === undefined) return;
     try {
       await cloche.call('vm_stop', { machine });
     } catch (error) {
       if (!['NotFound', 'Disconnected'].includes(error.name)) throw error; // it has ended by itself
     } finally {
-      if (!this.#options.cloche) await cloche.close();
+      if (own && --own.users === 0) await cloche.close();
     }
   }
 
@@ -145,12 +154,26 @@ export class AgentVM extends EventEmitter {
     return bytes;
   }
 
-  async fork() {
-    return this.#notYet('machines cannot be forked');
+  // A machine that goes on from here beside this one, in the same process: with its programs, shells and
+  // files. Neither sees what the other does from now on.
+  async fork({ network = this.#options.network, signal } = {}) {
+    const cloche = this.#running();
+    const { answer } = await cloche.call('vm_fork', { machine: this.#machine, ...this.#card(network) }, { signal });
+    const copy = new AgentVM({ ...this.#options, name: undefined, network });
+    copy.#machine = answer.machine;
+    copy.#cloche = cloche;
+    copy.#starting = Promise.resolve();
+    copy.#process = this.#process;
+    if (copy.#process) copy.#process.users++;
+    return copy;
   }
 
-  async snapshot() {
-    return this.#notYet('machines have no snapshots');
+  // Saves the machine under this name, in place of what has it. `new AgentVM({from: name})` begins there,
+  // also tomorrow; all further machines begin with the one named 'default'.
+  async snapshot(name, { signal } = {}) {
+    const { answer } = await this.#running().call('vm_snapshot', { name, machine: this.#machine }, { signal });
+    const { bytes, ramMB, made } = answer;
+    return { name, bytes, ramMB, made: new Date(made) };
   }
 
   // What listens at the port in the machine, at 0.0.0.0, is reached at the url of the answer.
@@ -164,49 +187,46 @@ export class AgentVM extends EventEmitter {
   }
 
   async #expose(args, signal) {
-    if (this.#machine === undefined)
-      throw new ClocheError('NotStarted', 'the machine is not running: await start() first');
-    const { answer } = await this.#cloche.call('vm_expose', { ...args, machine: this.#machine }, { signal });
+    const { answer } = await this.#running().call('vm_expose', { ...args, machine: this.#machine }, { signal });
     const { port, hostPort, address, url } = answer;
     return { port, hostPort, address, url };
   }
 
-  #notYet(what) {
-    throw new ClocheError('NotSupported', `${what} in this version of Cloche; nothing was done`);
+  #running() {
+    if (this.#machine === undefined)
+      throw new ClocheError('NotStarted', 'the machine is not running: await start() first');
+    return this.#cloche;
+  }
+
+  // Where nothing is said, the network that the policy allows without asking.
+  #card(network) {
+    const { mac } = this.#options;
+    return { ...(network === false ? {} : { network: network ?? 'allowed' }), ...(mac === undefined ? {} : { mac }) };
   }
 
   async #start(signal) {
-    const { program, wasmPath, env, ramMB, diskMB, cpuSeconds } = this.#options;
-    const cloche = this.#options.cloche ?? new Cloche({ program, wasmPath, env });
+    const { program, wasmPath, env, mounts, network, from, name, plain, ramMB, diskMB, cpuSeconds } = this.#options;
+    const given = this.#options.cloche;
+    const cloche = given ?? new Cloche({ program, wasmPath, env, mounts });
+    const shown = given ? mountsByName(mounts) : Object.keys(mounts ?? {});
+    const args = { ...this.#card(network), ...(shown.length ? { mounts: shown } : {}) };
+    const kept = name === undefined ? {} : { keep: true, name };
     try {
-      const args = { ramMB, diskMB, cpuSeconds, ...(await this.#newer(cloche, signal)) };
-      const { answer } = await cloche.call('vm_start', args, { signal }).catch((error) => {
-        throw error.name === 'NotFound' && !args.mounts ? new ClocheError('ImageNotFound', error.message) : error;
+      const { answer } = await (
+        from === undefined
+          ? cloche.call('vm_start', { ramMB, diskMB, cpuSeconds, plain, ...kept, ...args }, { signal })
+          : cloche.call('vm_restore', { name: from, ...args }, { signal })
+      ).catch((error) => {
+        const missing = error.name === 'NotFound' && from === undefined && !shown.length;
+        throw missing ? new ClocheError('ImageNotFound', error.message) : error;
       });
       this.#machine = answer.machine;
       this.#cloche = cloche;
+      if (!given) this.#process = { users: 1 };
     } catch (error) {
-      if (!this.#options.cloche) await cloche.close();
+      if (!given) await cloche.close();
       throw error;
     }
-  }
-
-  // Options that not every version of Cloche has: passed on where it has them, refused where not.
-  async #newer(cloche, signal) {
-    const { mounts = {}, network, mac } = this.#options;
-    const wanted = {};
-    if (Object.keys(mounts).length) wanted.mounts = Object.entries(mounts).map(([at, mount]) => ({ mount, at }));
-    if (network) wanted.network = true;
-    if (mac !== undefined) wanted.mac = mac;
-    if (!Object.keys(wanted).length) return wanted;
-    const { answer } = await cloche.call('describe_api', { name: 'vm.start' }, { signal });
-    const there = (answer.options ?? []).map(({ name }) => name);
-    const missing = Object.keys(wanted).filter((name) => !there.includes(name));
-    if (!missing.length) return wanted;
-    throw new ClocheError(
-      'NotSupported',
-      `machines have no ${missing.join(' and no ')} in this version of Cloche; leave ${missing.length > 1 ? 'them' : 'it'} out. No machine was started`,
-    );
   }
 
   async #exec(command, options, signal, onOutput) {

@@ -3,6 +3,7 @@ import { base64Of, streamsOf } from './bytes.js';
 import { Connection } from './connection.js';
 import { ClocheError, errorOfAnswer, errorOfText } from './errors.js';
 import { locateProgram } from './locate.js';
+import { hostMounts } from './mounts.js';
 
 const RESULTS = 'cloche://results/'; // an answer that was too large (docs/resources.md)
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
@@ -17,9 +18,9 @@ export class Cloche {
   #closed = false;
 
   constructor(options = {}) {
-    const { program, wasmPath, vaults, vaultRoots, env, ...rest } = options;
+    const { program, wasmPath, vaults, vaultRoots, mounts, env, ...rest } = options;
     for (const key of Object.keys(rest)) throw new ClocheError('InvalidInput', `there is no option '${key}'`);
-    this.#options = { program, wasmPath, vaults, vaultRoots, env };
+    this.#options = { program, wasmPath, vaults, vaultRoots, mounts: hostMounts(mounts), env };
     for (const name of NAMESPACES)
       Object.defineProperty(this, name, { value: this.#namespace(name), enumerable: true });
     this.tools = {
@@ -36,6 +37,10 @@ export class Cloche {
       update: action('update_custom_function'),
       delete: (name, options) => this.#action('delete_custom_function', { name }, options),
       test: action('test_custom_function'),
+    };
+    this.snapshots = {
+      list: async (options) => (await this.#action('vm_snapshots', {}, options)).snapshots,
+      delete: async (name, options) => void (await this.#action('vm_snapshots', { delete: name }, options)),
     };
   }
 
@@ -89,10 +94,11 @@ export class Cloche {
   #open() {
     if (this.#closed) throw new ClocheError('Disconnected', 'it was closed');
     if (!this.#connection) {
-      const { vaults, vaultRoots, env } = this.#options;
+      const { vaults, vaultRoots, mounts, env } = this.#options;
       const args = [
         ...listOf(vaults).flatMap((folder) => ['--vault', folder]),
         ...listOf(vaultRoots).flatMap((folder) => ['--vault-root', folder]),
+        ...mounts.flatMap((words) => ['--mount', words]),
       ];
       this.#connection = new Connection(locateProgram(this.#options), args, { ...process.env, ...env });
     }

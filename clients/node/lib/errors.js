@@ -1,5 +1,5 @@
 // Errors by name: those of the server (docs/api.md: NotFound, PermissionDenied, Timeout, ...), and
-// ProgramNotFound, ImageNotFound, NotStarted, NotSupported, OutputTooLarge, Disconnected.
+// ProgramNotFound, ImageNotFound, NotStarted, OutputTooLarge, FileError, Disconnected.
 export class ClocheError extends Error {
   constructor(name, message, { cause, details, result } = {}) {
     super(message, cause === undefined ? undefined : { cause });

@@ -4,7 +4,7 @@ import { mkdtemp, mkdir, readFile, symlink, writeFile, chmod } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { AgentVM, ClocheError } from 'agentvm';
+import { AgentVM, Cloche, ClocheError } from 'agentvm';
 
 const IMAGE = process.env.CLOCHE_IMAGE;
 const named = (name, says = '') => (error) => {
@@ -175,8 +175,7 @@ describe('a machine that runs', () => {
     await assert.rejects(vm.upload(bytes.subarray(0, 1), '/proc/none/x'), named('FileError'));
   });
 
-  test('what this version has not says so', async () => {
-    for (const method of ['fork', 'snapshot']) await assert.rejects(vm[method](), named('NotSupported'));
+  test('an option that exec does not have is named', async () => {
     await assert.rejects(vm.exec('true', { shell: 'zsh' }), named('InvalidInput', 'shell'));
   });
 });
@@ -257,15 +256,150 @@ test('what is no image, no program or no option is an error that says what to do
   assert.throws(() => new AgentVM({ mac: '02:00' }), named('InvalidInput', '02:00:00:00:00:01'));
 });
 
-// Each of these is either done or refused by name: nothing is left out silently.
-for (const [name, value] of Object.entries({ mounts: { '/mnt/data': '/tmp' }, mac: '02:00:00:00:00:09', network: true }))
-  test(`${name}: as asked for, or refused by name`, async () => {
-    const vm = new AgentVM({ wasmPath: IMAGE, [name]: value });
-    await vm.start().then(
-      () => vm.stop(),
-      (error) => assert.ok(['NotFound', 'NotSupported', 'PermissionDenied'].includes(error.name) && error.message.length > 20, error),
-    );
+// A configuration with this policy, and nothing else that is stored for the user.
+const withPolicy = async (policy) => {
+  const place = await mkdtemp(join(tmpdir(), 'agentvm-'));
+  await mkdir(join(place, 'cloche'));
+  await writeFile(join(place, 'cloche', 'policy.json'), JSON.stringify(policy));
+  return { XDG_CONFIG_HOME: place, XDG_STATE_HOME: join(place, 'state') };
+};
+
+describe('folders of this computer', () => {
+  let place;
+  before(async () => {
+    place = await mkdtemp(join(tmpdir(), 'agentvm-'));
+    await mkdir(join(place, 'inner'));
+    await writeFile(join(place, 'data.txt'), 'of the host\n');
   });
+
+  test('are seen, read and written at their place', async () => {
+    const vm = new AgentVM({ wasmPath: IMAGE, mounts: { '/mnt/data': place } });
+    await vm.start();
+    assert.equal((await vm.exec('ls /mnt/data')).stdout, 'data.txt\ninner\n');
+    assert.equal((await vm.exec('cat /mnt/data/data.txt')).stdout, 'of the host\n');
+    assert.equal((await vm.exec('echo of the machine >/mnt/data/inner/made; cat /mnt/data/inner/made')).exitCode, 0);
+    assert.equal(await readFile(join(place, 'inner', 'made'), 'utf8'), 'of the machine\n');
+    await writeFile(join(place, 'later'), 'later\n');
+    assert.equal((await vm.exec('cat /mnt/data/later')).stdout, 'later\n');
+    assert.notEqual((await vm.exec('cat /mnt/data/../../etc/hostname /mnt/data/none')).exitCode, 0);
+    await assert.rejects(vm.fork(), named('Conflict', 'mounted'));
+    await vm.stop();
+  });
+
+  test('are read-only or overlays as the option says', async () => {
+    const mounts = { '/ro': { path: place, mode: 'ro' }, '/over': { path: place, mode: 'overlay' } };
+    const vm = new AgentVM({ wasmPath: IMAGE, mounts });
+    await vm.start();
+    assert.match((await vm.exec('echo no >/ro/data.txt')).stderr, /Read-only/);
+    assert.equal((await vm.exec('echo yes >/over/data.txt; cat /over/data.txt')).stdout, 'yes\n');
+    assert.equal(await readFile(join(place, 'data.txt'), 'utf8'), 'of the host\n');
+    await vm.stop();
+  });
+
+  test('belong to a Cloche, whose machines name them', async () => {
+    const cloche = new Cloche({ mounts: { '/data': place }, env: await withPolicy({}) });
+    const vm = cloche.machine({ mounts: { '/work': { mount: '/data', mode: 'ro' } } });
+    await vm.start();
+    assert.equal((await vm.exec('cat /work/data.txt')).stdout, 'of the host\n');
+    assert.equal((await vm.exec('cat data.txt', { cwd: '/x', mounts: [{ mount: '/data', at: '/x' }] })).stdout, 'of the host\n');
+    await assert.rejects(cloche.machine({ mounts: { '/work': '/none' } }).start(), named('NotFound', '/none'));
+    await cloche.close();
+  });
+
+  test('that are not there, or not said as they are taken, are errors', async () => {
+    await assert.rejects(new AgentVM({ wasmPath: IMAGE, mounts: { '/x': join(place, 'none') } }).start(), named('NotFound', 'none'));
+    await assert.rejects(new AgentVM({ wasmPath: IMAGE, mounts: { '/proc': place } }).start(), named('InvalidInput', '/proc'));
+    assert.throws(() => new AgentVM({ mounts: { x: place } }), named('InvalidInput', 'absolute'));
+    assert.throws(() => new AgentVM({ mounts: { '/x:ro': place } }), named('InvalidInput', 'absolute'));
+    assert.throws(() => new AgentVM({ mounts: { '/x': { path: place, mode: 'w' } } }), named('InvalidInput', 'overlay'));
+  });
+});
+
+test('the network card has the address that is given', async () => {
+  for (const [mac, seen] of [[undefined, '02:00:00:00:00:01'], ['02:00:00:00:0a:09', '02:00:00:00:0a:09']]) {
+    const vm = new AgentVM({ wasmPath: IMAGE, mac });
+    await vm.start();
+    assert.equal((await vm.exec('cat /sys/class/net/eth0/address')).stdout, `${seen}\n`);
+    await vm.stop();
+  }
+  await assert.rejects(new AgentVM({ wasmPath: IMAGE, mac: '03:00:00:00:00:01' }).start(), named('InvalidInput', 'group'));
+});
+
+test('the network is there where the policy allows it, and only if it is asked for where a person decides', async () => {
+  const route = async (policy, network) => {
+    const vm = new AgentVM({ wasmPath: IMAGE, network, env: await withPolicy(policy) });
+    await vm.start();
+    const { answer } = await vm.cloche.call('vm_list');
+    await vm.stop();
+    return answer.machines[0].network;
+  };
+  assert.equal(await route({ vm: { network: 'always' } }), true);
+  assert.equal(await route({ vm: { network: 'always' } }, false), false);
+  assert.equal(await route({ vm: { network: 'never' } }), false);
+  assert.equal(await route({ vm: { network: 'ask' } }), false);
+  await assert.rejects(route({ vm: { network: 'never' } }, true), named('PermissionDenied'));
+});
+
+test('a fork goes on beside its machine, and neither sees the other', async () => {
+  const vm = new AgentVM({ wasmPath: IMAGE });
+  await assert.rejects(vm.fork(), named('NotStarted'));
+  await assert.rejects(vm.snapshot('x'), named('NotStarted'));
+  await vm.start();
+  await vm.exec('export WHO=me; cd /tmp; echo before >file');
+  const copy = await vm.fork();
+  await vm.exec('echo parent >file');
+  assert.equal((await copy.exec('echo $WHO $PWD; cat file; echo copy >file')).stdout, 'me /tmp\nbefore\n');
+  assert.equal((await vm.exec('cat file')).stdout, 'parent\n');
+  const second = await copy.fork();
+  const heard = [];
+  second.on('output', ({ data }) => heard.push(String(data)));
+  await vm.stop(); // the process is that of all three
+  assert.equal((await second.exec('cat file')).stdout, 'copy\n');
+  assert.deepEqual(heard, ['copy\n']);
+  await copy.stop();
+  await assert.rejects(copy.exec('true'), named('NotStarted'));
+  assert.equal((await second.exec('echo on')).stdout, 'on\n');
+  const { cloche } = second;
+  await second.stop();
+  await assert.rejects(cloche.evaluate('return 1'), named('Disconnected'));
+});
+
+test('a snapshot is where machines of another process begin', async () => {
+  const env = await withPolicy({});
+  const vm = new AgentVM({ wasmPath: IMAGE, env });
+  await vm.start();
+  await vm.exec('echo kept >/root/file; sleep 1000 & export JOB=$!');
+  const { name, bytes, ramMB, made } = await vm.snapshot('tools');
+  assert.ok(name === 'tools' && bytes > 0 && ramMB === 512 && made instanceof Date);
+  await assert.rejects(vm.snapshot('not a name'), named('InvalidInput'));
+  await vm.stop();
+  const next = new AgentVM({ wasmPath: IMAGE, env, from: 'tools', mac: '02:00:00:00:00:07', mounts: { '/host': import.meta.dirname } });
+  await next.start();
+  assert.equal((await next.exec('cat /root/file; kill -0 $JOB && echo runs')).stdout, 'kept\nruns\n');
+  assert.equal((await next.exec('cat /sys/class/net/eth0/address; ls /host/cloche.test.js')).stdout, '02:00:00:00:00:07\n/host/cloche.test.js\n');
+  const saved = await next.cloche.snapshots.list();
+  assert.deepEqual(saved.map(({ name, kind, usable }) => [name, kind, usable]), [['tools', 'snapshot', true]]);
+  await next.cloche.snapshots.delete('tools');
+  assert.deepEqual(await next.cloche.snapshots.list(), []);
+  await next.stop();
+  await assert.rejects(new AgentVM({ wasmPath: IMAGE, env, from: 'tools' }).start(), named('NotFound', 'tools'));
+  assert.throws(() => new AgentVM({ from: 'tools', ramMB: 256 }), named('InvalidInput', 'ramMB'));
+});
+
+test('a machine with a name is found again', async () => {
+  const env = await withPolicy({});
+  const vm = new AgentVM({ wasmPath: IMAGE, env, name: 'dev' });
+  await vm.start();
+  await vm.exec('cd /tmp; echo kept >file');
+  const copy = await vm.fork();
+  await copy.exec('echo other >file');
+  await copy.stop();
+  await vm.stop();
+  const again = new AgentVM({ wasmPath: IMAGE, env, name: 'dev' });
+  await again.start();
+  assert.equal((await again.exec('cat file')).stdout, 'kept\n');
+  await again.stop();
+});
 
 test('a process that ends by itself says so', async () => {
   const vm = new AgentVM({ program: '/bin/false' });

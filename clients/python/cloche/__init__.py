@@ -1,12 +1,13 @@
 """A Linux machine in WebAssembly for AI agents, and the rest of Cloche: code in a sandbox, notes, tools,
 functions. Every class exists for plain code (AgentVM, Cloche) and for asyncio (AsyncAgentVM, AsyncCloche)."""
-from ._errors import (ClocheError, Disconnected, FileError, ImageNotFound, NotStarted, NotSupported,
+from ._errors import (ClocheError, Disconnected, FileError, ImageNotFound, NotStarted,
                       OutputTooLarge, ProgramNotFound, ProtocolError, Timeout)
 from ._library import AsyncCloche, Cloche
-from ._machine import AgentVM, AsyncAgentVM, ExecResult, ExposedPort, Output
+from ._machine import AgentVM, AsyncAgentVM, ExecResult, ExposedPort, Output, Snapshot
+from ._mounts import HostFolder, Mount
 from ._operations import ToolResult
 
 __version__ = "0.1.0"
 __all__ = ["AgentVM", "AsyncAgentVM", "AsyncCloche", "Cloche", "ClocheError", "Disconnected",
-           "ExecResult", "ExposedPort", "FileError", "ImageNotFound", "NotStarted", "NotSupported", "Output",
-           "OutputTooLarge", "ProgramNotFound", "ProtocolError", "Timeout", "ToolResult"]
+           "ExecResult", "ExposedPort", "FileError", "HostFolder", "ImageNotFound", "Mount", "NotStarted", "Output",
+           "OutputTooLarge", "ProgramNotFound", "ProtocolError", "Snapshot", "Timeout", "ToolResult"]

@@ -29,10 +29,6 @@ class NotStarted(ClocheError):
     """The machine is not running."""
 
 
-class NotSupported(ClocheError):
-    """This version of Cloche has no such thing."""
-
-
 class OutputTooLarge(ClocheError):
     """There was more output than is kept."""
 

@@ -12,6 +12,7 @@ from . import _operations as ops
 from ._connection import Answer, Connection, Event
 from ._errors import Disconnected
 from ._locate import locate_program
+from ._mounts import HostMounts, host_words
 from ._operations import Data, Operation, Request, ToolResult
 
 if TYPE_CHECKING:
@@ -30,13 +31,15 @@ def _folders(option: str, given: PathLike | Sequence[PathLike]) -> List[str]:
 class _Base:
     def __init__(self, *, program: PathLike | None = None, wasm_path: PathLike | None = None,
                  vaults: PathLike | Sequence[PathLike] = (), vault_roots: PathLike | Sequence[PathLike] = (),
-                 env: Mapping[str, str] | None = None) -> None:
+                 mounts: HostMounts | None = None, env: Mapping[str, str] | None = None) -> None:
         """`program`: the program `cloche`; else that of the image, CLOCHE_BIN, or the one in PATH.
         `wasm_path`: the machine's image, the folder build/vm of Cloche or a link to it. `vaults`: folders of
-        notes, instead of the registered ones. `env`: further variables for the process."""
+        notes, instead of the registered ones. `mounts`: folders of this computer that its machines may mount,
+        by name. `env`: further variables for the process."""
         self._program = os.fspath(program) if program is not None else None
         self._wasm_path = os.fspath(wasm_path) if wasm_path is not None else None
         self._args = _folders("--vault", vaults) + _folders("--vault-root", vault_roots)
+        self._args += _folders("--mount", host_words(mounts))
         self._env = {**os.environ, **(env or {})}
         self._lock = threading.Lock()
         self._connection: Connection | None = None
@@ -102,6 +105,19 @@ class _Functions:
         return self._run(ops.action("test_custom_function", request))
 
 
+class _Snapshots:
+    """Saved machines (docs/machine-snapshots.md)."""
+
+    def __init__(self, run: Callable[[Operation[Any]], Any]) -> None:
+        self._run = run
+
+    def list(self) -> Any:
+        return self._run(ops.snapshots())
+
+    def delete(self, name: str) -> Any:
+        return self._run(ops.action("vm_snapshots", {"delete": name}))
+
+
 class Cloche(_Base):
     """Calls block. A call that is interrupted (KeyboardInterrupt) is cancelled. Threads: safe."""
 
@@ -112,6 +128,10 @@ class Cloche(_Base):
     @property
     def functions(self) -> _Functions:
         return _Functions(self._run)
+
+    @property
+    def snapshots(self) -> _Snapshots:
+        return _Snapshots(self._run)
 
     def __getattr__(self, name: str) -> _Namespace:
         return _namespace(self._run, name)
@@ -196,6 +216,10 @@ class AsyncCloche(_Base):
     @property
     def functions(self) -> _Functions:
         return _Functions(self._run)
+
+    @property
+    def snapshots(self) -> _Snapshots:
+        return _Snapshots(self._run)
 
     def __getattr__(self, name: str) -> _Namespace:
         return _namespace(self._run, name)

@@ -7,14 +7,15 @@ import posixpath
 import re
 import secrets
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Literal, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Literal, Mapping, Sequence, TypeVar, cast
 
 from . import _operations as ops
 from ._connection import Log
-from ._errors import (ClocheError, Disconnected, FileError, ImageNotFound, NotStarted, NotSupported,
+from ._errors import (ClocheError, Disconnected, FileError, ImageNotFound, NotStarted,
                       OutputTooLarge, error_of_answer)
+from ._mounts import HostMounts, NamedMounts, by_name
 from ._library import AsyncCloche, Cloche, PathLike
 from ._operations import Data, Operation
 
@@ -94,41 +95,71 @@ class _Relay:
             listener(output)
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """A saved machine; `size` is that of its file, `made` an ISO time."""
+    name: str
+    size: int
+    ram_mb: int
+    made: str
+
+
+@dataclass
+class _Process:
+    """One that belongs to machines alone: the last of them that stops ends it."""
+    users: int = 0
+
+    def leave(self, users: int) -> bool:
+        """Has nobody a machine in it any more?"""
+        self.users -= users
+        return self.users == 0
+
+
 @dataclass
 class _State:
     """A machine's options, and what is asked of it; without input or output of its own."""
-    mounts: Mapping[str, PathLike]
+    mounts: List[Dict[str, Any]]
     network: bool | None
     mac: str | None
     size: Dict[str, Any]
+    origin: str | None
+    plain: bool | None
+    name: str | None
     handle: str | None = None
     listeners: List[OnOutput] = field(default_factory=list)
 
-    def newer(self) -> Operation[Dict[str, Any]]:
-        """Options that not every version of Cloche has: passed on where it has them, refused where not."""
-        mounts = [{"mount": os.fspath(mount), "at": at} for at, mount in self.mounts.items()]
-        wanted: Dict[str, Any] = {"mounts": mounts or None, "network": self.network or None, "mac": self.mac}
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        if not wanted:
-            return wanted
-        answer, _, _ = yield from ops.call("describe_api", {"name": "vm.start"})
-        there = [option["name"] for option in answer.get("options") or []]
-        missing = [name for name in wanted if name not in there]
-        if missing:
-            them = "them" if len(missing) > 1 else "it"
-            raise NotSupported(f"machines have no {' and no '.join(missing)} in this version of Cloche; leave "
-                               f"{them} out. No machine was started")
-        return wanted
+    def running(self) -> str:
+        if self.handle is None:
+            raise NotStarted("the machine is not running: call start() first, or use it in a with block")
+        return self.handle
+
+    def card(self, network: bool | None) -> Dict[str, Any]:
+        """Where nothing is said, the network that the policy allows without asking."""
+        return {"network": "allowed" if network is None else network or None, "mac": self.mac}
 
     def start(self) -> Operation[None]:
         if self.handle is not None:
             return
-        args = {**self.size, **(yield from self.newer())}
+        args = {**self.card(self.network), "mounts": self.mounts or None}
         try:
-            answer, _, _ = yield from ops.call("vm_start", args)
+            if self.origin is not None:
+                answer, _, _ = yield from ops.call("vm_restore", {"name": self.origin, **args})
+            else:
+                kept = {} if self.name is None else {"keep": True, "name": self.name}
+                answer, _, _ = yield from ops.call("vm_start", {**self.size, "plain": self.plain, **kept, **args})
         except ClocheError as error:
-            raise ImageNotFound(str(error)) if error.name == "NotFound" and not self.mounts else error from None
+            missing = error.name == "NotFound" and self.origin is None and not self.mounts
+            raise ImageNotFound(str(error)) if missing else error from None
         self.handle = answer["machine"]
+
+    def fork(self, network: bool | None) -> Operation[_State]:
+        network = self.network if network is None else network
+        answer, _, _ = yield from ops.call("vm_fork", {"machine": self.running(), **self.card(network)})
+        return replace(self, name=None, network=network, handle=answer["machine"], listeners=[])
+
+    def snapshot(self, name: str) -> Operation[Snapshot]:
+        answer, _, _ = yield from ops.call("vm_snapshot", {"name": name, "machine": self.running()})
+        return Snapshot(answer["name"], answer["bytes"], answer["ramMB"], answer["made"])
 
     def stop(self) -> Operation[None]:
         handle, self.handle = self.handle, None
@@ -142,12 +173,11 @@ class _State:
 
     def exec(self, command: str | Sequence[str], options: Mapping[str, Any], stdin: Data | None = None,
              on_output: OnOutput | None = None, files: Mapping[str, Data] | None = None) -> Operation[ExecResult]:
-        if self.handle is None:
-            raise NotStarted("the machine is not running: call start() first, or use it in a with block")
+        handle = self.running()
         relay = _Relay([*self.listeners, *([on_output] if on_output else [])])
         heard = bool(self.listeners or on_output)
         args: Dict[str, Any] = {"command": command if isinstance(command, str) else list(command),
-                                "machine": self.handle, "maxOutput": _OUTPUT_MAX,
+                                "machine": handle, "maxOutput": _OUTPUT_MAX,
                                 **{name: value for name, value in options.items() if value is not None}}
         if stdin is not None:
             args["stdin"] = ops.data_of(stdin)
@@ -218,9 +248,7 @@ class _State:
         return bytes(data)
 
     def _expose(self, args: Dict[str, Any]) -> Operation[Dict[str, Any]]:
-        if self.handle is None:
-            raise NotStarted("the machine is not running: call start() first, or use it in a with block")
-        answer, _, _ = yield from ops.call("vm_expose", {**args, "machine": self.handle})
+        answer, _, _ = yield from ops.call("vm_expose", {**args, "machine": self.running()})
         return answer
 
     def expose(self, port: int, host_port: int | None) -> Operation[ExposedPort]:
@@ -232,11 +260,16 @@ class _State:
         yield from self._expose({"port": port, "close": True})
 
 
-def _state(mounts: Mapping[str, PathLike] | None, network: bool | None, mac: str | None, ram_mb: int | None,
-           disk_mb: int | None, cpu_seconds: int | None) -> _State:
+def _state(mounts: HostMounts | NamedMounts | None, is_own: bool, network: bool | None, mac: str | None,
+           size: Dict[str, Any], origin: str | None, plain: bool | None, name: str | None) -> _State:
+    """Of a process of its own, mounts are named by their places (see _mounts.py)."""
     if mac is not None and not re.fullmatch(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}", mac):
         raise ClocheError(f"mac is '{mac}'; an address such as 02:00:00:00:00:01 is accepted", "InvalidInput")
-    return _State(mounts or {}, network, mac, {"ramMB": ram_mb, "diskMB": disk_mb, "cpuSeconds": cpu_seconds})
+    sized = [key for key, value in {**size, "plain": plain, "name": name}.items() if value is not None]
+    if origin is not None and sized:
+        raise ClocheError(f"{', '.join(sized)}: what begins with a snapshot has its size, and no name", "InvalidInput")
+    shown = by_name({place: place for place in mounts or {}} if is_own else cast("NamedMounts | None", mounts))
+    return _State(shown, network, mac, size, origin, plain, name)
 
 
 def _exec_options(cwd: str | None, env: Mapping[str, str] | None, timeout_ms: int | None, session: str | None,
@@ -245,34 +278,56 @@ def _exec_options(cwd: str | None, env: Mapping[str, str] | None, timeout_ms: in
             "calls": calls}
 
 
-def _not_yet(what: str) -> NotSupported:
-    return NotSupported(f"{what} in this version of Cloche; nothing was done")
+_Machine = TypeVar("_Machine", "AgentVM", "AsyncAgentVM")
+
+
+def _beside(parent: _Machine, copy: _Machine, state: _State) -> _Machine:
+    """A further machine of its parent's process."""
+    copy._state = state
+    copy._process = parent._process
+    copy.cloche = parent.cloche
+    if copy._process:
+        copy._process.users += 1
+    return copy
 
 
 class AgentVM:
     """A machine for plain code; calls block. Threads: safe once it is started."""
 
-    def __init__(self, *, wasm_path: PathLike | None = None, mounts: Mapping[str, PathLike] | None = None,
+    def __init__(self, *, wasm_path: PathLike | None = None, mounts: HostMounts | NamedMounts | None = None,
                  network: bool | None = None, mac: str | None = None, ram_mb: int | None = None,
-                 disk_mb: int | None = None, cpu_seconds: int | None = None, program: PathLike | None = None,
+                 disk_mb: int | None = None, cpu_seconds: int | None = None, from_snapshot: str | None = None,
+                 plain: bool | None = None, name: str | None = None, program: PathLike | None = None,
                  env: Mapping[str, str] | None = None, cloche: Cloche | None = None) -> None:
-        """`cloche`: its process is used, instead of one of the machine's own."""
-        self._state = _state(mounts, network, mac, ram_mb, disk_mb, cpu_seconds)
-        self._is_own = cloche is None
-        self.cloche = cloche or Cloche(program=program, wasm_path=wasm_path, env=env)
+        """`mounts`: folders of this computer by their places in the machine, {"/mnt/data": "/home/me/data"} or
+        with a HostFolder. `network`: where nothing is said, the machine has one if the policy allows that without
+        asking (vm.network: always). `from_snapshot`: it begins with that one. `plain`: it does not begin with
+        the snapshot "default". `name`: a machine that is kept, and found again by another start. `cloche`: its
+        process is used, instead of one of the machine's own, and `mounts` are names of its mounts or of the
+        policy's, {"/work": "/data"} or with a Mount."""
+        size = {"ramMB": ram_mb, "diskMB": disk_mb, "cpuSeconds": cpu_seconds}
+        is_own = cloche is None
+        self._state = _state(mounts, is_own, network, mac, size, from_snapshot, plain, name)
+        self._process = _Process() if is_own else None
+        own = cast("HostMounts | None", mounts if is_own else None)
+        self.cloche = cloche or Cloche(program=program, wasm_path=wasm_path, mounts=own, env=env)
 
     def on(self, event: Literal["output"], listener: OnOutput) -> None:
         """Calls it with the output of every command as it comes, in the thread that called exec()."""
         self._state.listeners.append(listener)
 
     def start(self) -> None:
-        if self._is_own:
+        if self._state.handle is not None:
+            return
+        if self._process:
             self.cloche._reopen()
         try:
             self.cloche._run(self._state.start())
         except BaseException:
-            self._close()
+            self._leave(0)
             raise
+        if self._process:
+            self._process.users += 1
 
     def exec(self, command: str | Sequence[str], *, stdin: Data | None = None, cwd: str | None = None,
              env: Mapping[str, str] | None = None, timeout_ms: int | None = None, session: str | None = None,
@@ -285,10 +340,11 @@ class AgentVM:
 
     def stop(self) -> None:
         """Ends the machine, with all that is in it. It may be started again."""
+        was = int(self._state.handle is not None)
         try:
             self.cloche._run(self._state.stop())
         finally:
-            self._close()
+            self._leave(was)
 
     def upload(self, source: PathLike | bytes, target: str) -> None:
         """Bytes, or a file or folder of this computer by its path, to a path in the machine."""
@@ -298,11 +354,16 @@ class AgentVM:
         """The bytes of a file in the machine, also written to `target` if it is given."""
         return self.cloche._run(self._state.download(source, target))
 
-    def fork(self) -> AgentVM:
-        raise _not_yet("machines cannot be forked")
+    def fork(self, *, network: bool | None = None) -> AgentVM:
+        """Another machine that goes on from here, with its programs, shells and files, in the same process.
+        Neither sees what the other does from now on. `network`: as of this machine where nothing is said."""
+        state = self.cloche._run(self._state.fork(network))
+        return _beside(self, object.__new__(AgentVM), state)
 
-    def snapshot(self, name: str | None = None) -> None:
-        raise _not_yet("machines have no snapshots")
+    def snapshot(self, name: str) -> Snapshot:
+        """Saves the machine under this name, in place of what has it: AgentVM(from_snapshot=name) begins there,
+        and all further machines begin with the one named "default"."""
+        return self.cloche._run(self._state.snapshot(name))
 
     def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
         """What listens at the port in the machine, at 0.0.0.0, is reached at the url of the result, from this
@@ -313,8 +374,8 @@ class AgentVM:
         """It is exposed no more; connections stay until they end."""
         self.cloche._run(self._state.unexpose(port))
 
-    def _close(self) -> None:
-        if self._is_own:
+    def _leave(self, users: int) -> None:
+        if self._process and self._process.leave(users):
             self.cloche.close()
 
     def __enter__(self) -> AgentVM:
@@ -329,26 +390,34 @@ class AgentVM:
 class AsyncAgentVM:
     """A machine for asyncio. A task that is cancelled ends its command with all processes."""
 
-    def __init__(self, *, wasm_path: PathLike | None = None, mounts: Mapping[str, PathLike] | None = None,
+    def __init__(self, *, wasm_path: PathLike | None = None, mounts: HostMounts | NamedMounts | None = None,
                  network: bool | None = None, mac: str | None = None, ram_mb: int | None = None,
-                 disk_mb: int | None = None, cpu_seconds: int | None = None, program: PathLike | None = None,
+                 disk_mb: int | None = None, cpu_seconds: int | None = None, from_snapshot: str | None = None,
+                 plain: bool | None = None, name: str | None = None, program: PathLike | None = None,
                  env: Mapping[str, str] | None = None, cloche: AsyncCloche | None = None) -> None:
-        self._state = _state(mounts, network, mac, ram_mb, disk_mb, cpu_seconds)
-        self._is_own = cloche is None
-        self.cloche = cloche or AsyncCloche(program=program, wasm_path=wasm_path, env=env)
+        size = {"ramMB": ram_mb, "diskMB": disk_mb, "cpuSeconds": cpu_seconds}
+        is_own = cloche is None
+        self._state = _state(mounts, is_own, network, mac, size, from_snapshot, plain, name)
+        self._process = _Process() if is_own else None
+        own = cast("HostMounts | None", mounts if is_own else None)
+        self.cloche = cloche or AsyncCloche(program=program, wasm_path=wasm_path, mounts=own, env=env)
 
     def on(self, event: Literal["output"], listener: OnOutput) -> None:
         """Calls it with the output of every command as it comes, in the loop."""
         self._state.listeners.append(listener)
 
     async def start(self) -> None:
-        if self._is_own:
+        if self._state.handle is not None:
+            return
+        if self._process:
             self.cloche._reopen()
         try:
             await self.cloche._run(self._state.start())
         except BaseException:
-            await self._close()
+            await self._leave(0)
             raise
+        if self._process:
+            self._process.users += 1
 
     async def exec(self, command: str | Sequence[str], *, stdin: Data | None = None, cwd: str | None = None,
                    env: Mapping[str, str] | None = None, timeout_ms: int | None = None,
@@ -359,10 +428,11 @@ class AsyncAgentVM:
         return await self.cloche._run(self._state.exec(command, options, stdin, on_output, files))
 
     async def stop(self) -> None:
+        was = int(self._state.handle is not None)
         try:
             await self.cloche._run(self._state.stop())
         finally:
-            await self._close()
+            await self._leave(was)
 
     async def upload(self, source: PathLike | bytes, target: str) -> None:
         await self.cloche._run(self._state.upload(source, target))
@@ -370,11 +440,12 @@ class AsyncAgentVM:
     async def download(self, source: str, target: PathLike | None = None) -> bytes:
         return await self.cloche._run(self._state.download(source, target))
 
-    async def fork(self) -> AsyncAgentVM:
-        raise _not_yet("machines cannot be forked")
+    async def fork(self, *, network: bool | None = None) -> AsyncAgentVM:
+        state = await self.cloche._run(self._state.fork(network))
+        return _beside(self, object.__new__(AsyncAgentVM), state)
 
-    async def snapshot(self, name: str | None = None) -> None:
-        raise _not_yet("machines have no snapshots")
+    async def snapshot(self, name: str) -> Snapshot:
+        return await self.cloche._run(self._state.snapshot(name))
 
     async def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
         return await self.cloche._run(self._state.expose(port, host_port))
@@ -382,8 +453,8 @@ class AsyncAgentVM:
     async def unexpose(self, port: int) -> None:
         await self.cloche._run(self._state.unexpose(port))
 
-    async def _close(self) -> None:
-        if self._is_own:
+    async def _leave(self, users: int) -> None:
+        if self._process and self._process.leave(users):
             await self.cloche.close()
 
     async def __aenter__(self) -> AsyncAgentVM:

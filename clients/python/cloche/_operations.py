@@ -85,6 +85,11 @@ def action(name: str, args: Mapping[str, Any]) -> Operation[Any]:
     return answer
 
 
+def snapshots() -> Operation[Any]:
+    answer = yield from action("vm_snapshots", {})
+    return answer["snapshots"]
+
+
 def call_in_code(method: str, args: Tuple[Any, ...], options: Mapping[str, Any]) -> Operation[Any]:
     """notes.get('x') as evaluated code calls it; `options` become the last argument, an object."""
     if not re.fullmatch(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", method, re.A):

@@ -55,9 +55,8 @@ static const struct host_call rows[] = {
          "The machine goes on. vm.restore starts further machines from it, also after a restart of the server. If its name is \"default\", each further machine of yours begins with it, so that installed packages are there. A snapshot of that name is replaced. Commands that run are ended in machines that are restored; sessions and background processes stay.",
      .errors =
          "InvalidInput: the name. NotFound: no such machine runs. LimitExceeded: too many saved machines, or too many bytes.",
-     .example =
-         "await vm.exec('pip install --no-index --find-links /root/wheels six || true');\n"
-         "return (await vm.snapshot({name: 'tools'})).bytes;",
+     .example = "await vm.exec('mkdir -p /opt/tool && echo ready > /opt/tool/state');\n"
+                "return (await vm.snapshot({name: 'tools'})).bytes;",
      .words = "save freeze checkpoint persist keep image packages install default"},
     {CALL(.name = "vm.restore", .slow = true), .signature = VM_RESTORE_SIGNATURE,
      .summary = "starts a Linux machine from a snapshot", .call = call_restore,

@@ -87,6 +87,8 @@ bool machine_from_default(const struct machine_use *u, uint32_t ram_mb,
 struct copy_request {
     struct str machine, name, kind;
     bool network;
+    uint8_t mac[6];
+    struct machine_mounts mounts; /* of the machine that starts */
 };
 
 static bool is_among(struct str key, const char *const *keys)
@@ -96,8 +98,9 @@ static bool is_among(struct str key, const char *const *keys)
     return *keys != NULL;
 }
 
-static bool read_request(const struct json *options, const char *const *keys, bool names,
-                         struct copy_request *x, struct err *e)
+static bool read_request(const struct machine_use *u, const struct json *options,
+                         const char *const *keys, bool names, struct copy_request *x,
+                         struct err *e)
 {
     static const char undone[] = "nothing was done";
     struct json_iter it = json_iter(options);
@@ -114,7 +117,11 @@ static bool read_request(const struct json *options, const char *const *keys, bo
         else if (str_is(it.key, "kind") && text)
             x->kind = json_str(it.value);
         else if (str_is(it.key, "network"))
-            ok = read_flag("network", it.value, &x->network, undone, e);
+            ok = machine_read_network(u, it.value, &x->network, undone, e);
+        else if (str_is(it.key, "mac"))
+            ok = machine_read_mac(it.value, x->mac, undone, e);
+        else if (str_is(it.key, "mounts"))
+            ok = machine_mounts_read(&x->mounts, it.value, u->call->arena, e);
         else
             ok =
                 err_set(e, ERR_INVALID, "%.*s is a string; %s", STR_ARGS(it.key), undone);
@@ -145,7 +152,8 @@ static bool snapshot(const struct machine_use *u, const struct json *options,
     struct copy_request x = {0};
     struct vm_shelf shelf;
     struct vm_saved saved;
-    if (!read_request(options, VM_SNAPSHOT_KEYS, true, &x, e) || !machine_may_save(u, e))
+    if (!read_request(u, options, VM_SNAPSHOT_KEYS, true, &x, e) ||
+        !machine_may_save(u, e))
         return false;
     scoped(vm_release) struct vm *m = machine_use_running(u, x.machine, e);
     scoped(vm_copy_drop) struct vm_copy *c = m ? vm_copy(m, e) : NULL;
@@ -191,7 +199,7 @@ static bool snapshots(const struct machine_use *u, const struct json *options,
                       struct json_writer *out, struct err *e)
 {
     struct copy_request x = {0};
-    if (!read_request(options, VM_SNAPSHOTS_KEYS, false, &x, e) ||
+    if (!read_request(u, options, VM_SNAPSHOTS_KEYS, false, &x, e) ||
         (x.name.n && !remove_saved(u, &x, e)))
         return false;
     json_open_object(out);
@@ -209,19 +217,25 @@ static bool snapshots(const struct machine_use *u, const struct json *options,
 
 /* Writes the machine. */
 static bool start_from(const struct machine_use *u, struct vm_copy *c, const char *origin,
-                       const struct copy_request *x, const struct json *options,
+                       struct copy_request *x, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
+    enum permission word = x->mounts.count ? u->word : PERMISSION_ALWAYS;
     struct vm_options o = machine_use_options(u);
     struct vm_info info;
     o.from = c;
     o.origin = origin;
     o.ram_mb = vm_copy_ram_mb(c);
-    if (!machine_use_permitted(u, PERMISSION_ALWAYS, x->network, options, e))
+    if (!machine_use_permitted(u, word, x->network, options, e))
         return false;
     struct machine_use with = *u;
     with.network = x->network;
+    memcpy(with.mac, x->mac, sizeof with.mac);
     scoped(vm_release) struct vm *m = machine_use_start(&with, &o, e);
+    if (m && !machine_mounts_stay(&x->mounts, u->call, m, e)) {
+        vm_stop(m); /* as if it had not started */
+        return false;
+    }
     if (!m)
         return false;
     vm_get_info(m, &info);
@@ -234,7 +248,7 @@ static bool restore(const struct machine_use *u, const struct json *options,
 {
     struct copy_request x = {0};
     char name[VM_NAME_MAX + 1];
-    if (!read_request(options, VM_RESTORE_KEYS, true, &x, e))
+    if (!read_request(u, options, VM_RESTORE_KEYS, true, &x, e))
         return false;
     scoped(vm_copy_drop) struct vm_copy *c = open_snapshot(u, x.name, e);
     (void)snprintf(name, sizeof name, "%.*s", STR_ARGS(x.name));
@@ -245,7 +259,7 @@ static bool fork_machine(const struct machine_use *u, const struct json *options
                          struct json_writer *out, struct err *e)
 {
     struct copy_request x = {0};
-    if (!read_request(options, VM_FORK_KEYS, false, &x, e))
+    if (!read_request(u, options, VM_FORK_KEYS, false, &x, e))
         return false;
     scoped(vm_release) struct vm *m = machine_use_running(u, x.machine, e);
     scoped(vm_copy_drop) struct vm_copy *c = m ? vm_copy(m, e) : NULL;

@@ -103,15 +103,45 @@ bool machine_mounts_read(struct machine_mounts *m, const struct json *v, struct 
 
 /* ---- the policy's folders ---------------------------------------------------------- */
 
+/* A folder that was found; `words` has the texts of one that is not the policy's. */
+struct folder {
+    struct policy_mount mount;
+    bool overlay;
+    struct vm_mount_words words;
+};
+
+/* Those of the person who started this program go before the policy's. */
+static bool find_given(const struct actions *a, struct str name, struct folder *out,
+                       struct err *e)
+{
+    for (const char *const *text = a->mounts; text && *text; text++) {
+        if (!vm_mount_read(*text, &out->words, e))
+            return false;
+        if (!str_is(name, out->words.place))
+            continue;
+        out->overlay = out->words.overlay;
+        out->mount = (struct policy_mount){.guest = out->words.place,
+                                           .host = out->words.host,
+                                           .writable = !out->words.read_only,
+                                           .dots = true,
+                                           .links = out->words.links};
+        return true;
+    }
+    return false;
+}
+
 static bool find_folder(const struct tool_call *c, const struct machine_mount *m,
-                        struct policy_mount *out, struct err *e)
+                        struct folder *found, struct err *e)
 {
     const struct policy *policy = c->place->permit.policy;
     const struct files_policy *files = policy_values(policy, &files_policy);
     struct json_iter it = json_iter(policy_mounts(policy));
+    struct policy_mount *out = &found->mount;
     if (!files->file_system)
         return err_set(e, ERR_DENIED,
                        "the policy shows no files (fileSystem is false); nothing ran");
+    if (find_given(c->actions, m->of, found, e) || e->code)
+        return !e->code;
     while (json_next(&it)) {
         *out = policy_mount(it.value);
         if (str_is(m->of, out->guest))
@@ -143,21 +173,24 @@ static bool show(struct machine_mount *m, struct vm *in, const struct vfs_mount 
 static bool open_folder(struct machine_mount *m, const struct tool_call *c, struct vm *in,
                         bool stays, struct err *e)
 {
-    struct policy_mount of;
+    struct folder found = {0};
+    const struct policy_mount *of = &found.mount;
     struct vfs_mount how;
-    if (!find_folder(c, m, &of, e) || !mount_open(c->actions, c->place, &of, &how, e))
+    if (!find_folder(c, m, &found, e) || !mount_open(c->actions, c->place, of, &how, e))
         return false;
     scoped_fd int dir = how.dir;
     if (m->mode == MOUNT_RW && !how.writable)
-        return err_set(e, ERR_DENIED,
-                       "the mount %.100s is read-only by the policy; nothing ran",
-                       of.guest);
+        return err_set(e, ERR_DENIED, "the mount %.100s is read-only%s; nothing ran",
+                       of->guest, found.words.host[0] ? "" : " by the policy");
+    if (m->mode == MOUNT_RW && found.overlay)
+        return err_set(e, ERR_DENIED, "the mount %.100s is an overlay; nothing ran",
+                       of->guest);
     how.at = AT;
-    how.overlay = m->mode == MOUNT_OVERLAY;
+    how.overlay = m->mode == MOUNT_OVERLAY || (found.overlay && m->mode != MOUNT_RO);
     how.writable = how.overlay || (how.writable && m->mode != MOUNT_RO);
     scoped(free) char *label = NULL;
     must(asprintf(&label, "%s %s %s", how.writable && !how.overlay ? "rw" : "ro",
-                  of.guest, of.host) > 0);
+                  of->guest, of->host) > 0);
     return show(m, in, &how, stays ? label : NULL, e);
 }
 
@@ -214,26 +247,37 @@ bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
     return true;
 }
 
-/* Does the policy still mount it, as far as it is mounted? */
+/* Is the mount with this label "rw GUEST HOST" this one, or less? */
+static bool is_within(const struct policy_mount *own, const char *label, bool *may_write)
+{
+    scoped(free) char *given = NULL;
+    must(asprintf(&given, "%s %s", own->guest, own->host) > 0);
+    *may_write = own->writable;
+    return !strcmp(label + 3, given);
+}
+
+/* Is it still given, as far as it is mounted? */
 static bool is_given(void *arg, const char *place, const char *label, bool writable)
 {
-    const struct permit *p = arg;
+    const struct tool_call *c = arg;
+    const struct permit *p = &c->place->permit;
     struct json_iter it = json_iter(policy_mounts(p->policy));
+    struct err none = {0};
+    struct folder found = {0};
+    struct str guest = {label + 3, strcspn(label + 3, " ")};
+    bool there = find_given(c->actions, guest, &found, &none), may_write = false;
     (void)place, (void)writable;
-    while (json_next(&it)) {
+    bool is = there && is_within(&found.mount, label, &may_write);
+    while (!is && json_next(&it)) {
         struct policy_mount own = policy_mount(it.value);
-        scoped(free) char *given = NULL;
-        must(asprintf(&given, "%s %s", own.guest, own.host) > 0);
-        if (!strcmp(label + 3, given))
-            return label[1] == 'o' || (own.writable && !p->read_only);
+        is = is_within(&own, label, &may_write);
     }
-    return false;
+    return is && (label[1] == 'o' || (may_write && !p->read_only));
 }
 
 bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e)
 {
-    struct permit *p = (struct permit *)(uintptr_t)&c->place->permit;
-    return vm_each_mount(in, is_given, p) ||
+    return vm_each_mount(in, is_given, (struct tool_call *)(uintptr_t)c) ||
            err_set(
                e, ERR_DENIED,
                "the machine was started with a folder that the policy does not mount here; "

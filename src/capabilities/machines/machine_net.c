@@ -530,6 +530,11 @@ void machine_net_join(struct machine_net *n, const char *handle, const struct pe
     pthread_mutex_unlock(&n->lock);
 }
 
+void machine_net_card(struct machine_net *n, const uint8_t mac[static 6])
+{
+    memcpy(n->network.mac, mac, sizeof n->network.mac);
+}
+
 void machine_net_open(struct machine_net *n)
 {
     pthread_mutex_lock(&n->lock);

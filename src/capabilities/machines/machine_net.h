@@ -17,6 +17,8 @@ struct machine_net *machine_net_of(const struct vm *m);
 /* A call with this permit uses the machine: its policy narrows what is reached. `handle` may be
  * empty while the machine has none yet. */
 void machine_net_join(struct machine_net *n, const char *handle, const struct permit *p);
+/* Before its machine starts; zeros: the usual address. */
+void machine_net_card(struct machine_net *n, const uint8_t mac[static 6]);
 void machine_net_open(struct machine_net *n);
 bool machine_net_is_open(struct machine_net *n);
 

@@ -218,6 +218,8 @@ static void put_result(const struct vm_result *r, const struct vm_info *m,
     if (mounts)
         machine_mounts_put(mounts, out);
     json_pair_cstr(out, "machine", m->handle);
+    if (*m->origin)
+        json_pair_cstr(out, "from", m->origin);
     json_key(out, "stats");
     json_open_object(out);
     json_pair_number(out, "wall_ms", (double)r->wall_ns / 1e6);

@@ -19,10 +19,12 @@ void machine_account(const struct tool_call *c, const struct machine_operation *
 struct machine_use {
     const struct tool_call *call;
     const struct vm_policy *policy;
+    enum permission word; /* the policy's about commands */
     struct vms *all;
     char owner[MACHINE_OWNER], payer[MACHINE_OWNER];
     bool
         network; /* was permitted: a machine that the call starts has it from its start */
+    uint8_t mac[6]; /* of a machine that the call starts; zeros: the usual one */
 };
 
 /* `call`: "vm.exec". `word`: the policy's. false and *e, as permit_run(). */
@@ -47,7 +49,14 @@ bool machine_use_has_network(const struct machine_use *u, struct str handle);
 /* A person is asked for what the policy does not simply allow; `commands` may be run. */
 bool machine_use_permitted(const struct machine_use *u, enum permission commands,
                            bool network, const struct json *request, struct err *e);
-/* The same for exposing a port. */
+/* Reads the option "network" of a call that starts a machine: true, false, or "allowed", which is
+ * true where the policy allows it without asking. false and ERR_INVALID, with `undone`. */
+bool machine_read_network(const struct machine_use *u, const struct json *v, bool *out,
+                          const char *undone, struct err *e);
+/* Reads "mac": six bytes as 02:00:00:00:00:01, of one station, and not the gateway's. */
+bool machine_read_mac(const struct json *v, uint8_t out[static 6], const char *undone,
+                      struct err *e);
+/* The same as machine_use_permitted() for exposing a port. */
 bool machine_use_exposes(const struct machine_use *u, const struct json *request,
                          struct err *e);
 /* Shortens the command's time to that of the evaluation whose code calls, without waits for

@@ -246,6 +246,7 @@ bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const c
     machine_payer(c->who, u->payer);
     if (!permit_run(permit, &use, word, e))
         return false;
+    u->word = *word;
     u->all = actions_machines(c->actions, e);
     return u->all != NULL;
 }
@@ -304,6 +305,7 @@ static struct machine_net *net_for(const struct machine_use *u, struct vm_option
 {
     struct machine_net *net = machine_net_new(u->call->actions, u->call->who);
     o->network = machine_net_rules(net);
+    machine_net_card(net, u->mac);
     if (u->network) {
         machine_net_join(net, "", &u->call->place->permit);
         machine_net_open(net);
@@ -480,7 +482,7 @@ static bool check_request(const struct machine_use *u, const struct start_reques
     return !x->keep || (vm_saved_check_name(x->name, e) && machine_may_save(u, e));
 }
 
-static bool read_options(const struct machine_use *u, const struct json *options,
+static bool read_options(struct machine_use *u, const struct json *options,
                          struct vm_options *o, struct start_request *x, struct err *e)
 {
     const struct vm_policy *p = u->policy;
@@ -500,7 +502,9 @@ static bool read_options(const struct machine_use *u, const struct json *options
             ok = read_size("cpuSeconds", it.value, 1, p->cpu_seconds, &n, e);
             o->cpu_ns = n * 1000000000;
         } else if (str_is(it.key, "network")) {
-            ok = read_flag("network", it.value, &x->network, "nothing was started", e);
+            ok = machine_read_network(u, it.value, &x->network, "nothing was started", e);
+        } else if (str_is(it.key, "mac")) {
+            ok = machine_read_mac(it.value, u->mac, "nothing was started", e);
         } else if (str_is(it.key, "keep")) {
             ok = read_flag("keep", it.value, &x->keep, "nothing was started", e);
         } else if (str_is(it.key, "plain")) {

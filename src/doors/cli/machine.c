@@ -35,6 +35,8 @@ size_t machine_rows(struct machine_words *w, bool timeout,
                      "it begins with this snapshot; image: with none"),
         OPTION_VALUE("--save", &w->save, "NAME",
                      "saves it as this snapshot, if the command ends with 0"),
+        OPTION_VALUE("--keep", &w->keep, "NAME",
+                     "the machine that is kept under this name, or a new one"),
         OPTION_FLAG("--help", &w->help, "this list"),
         OPTION_VALUE("--timeout", &w->timeout, "MS",
                      "ends the command, with exit code 124"),
@@ -58,6 +60,10 @@ static bool read_numbers(struct machine_words *w, struct err *e)
         !option_number("--timeout", w->timeout, 1,
                        (long long)(VM_TIMEOUT_MAX_NS / 1000000), &timeout, e))
         return false;
+    if (w->keep && (w->mounts[0] || w->save))
+        return err_set(e, ERR_INVALID,
+                       "--keep goes with neither --mount nor --save: a machine that is "
+                       "kept has no mounts that stay, and is saved in any case");
     for (size_t i = 0; w->env[i]; i++)
         if (!strchr(w->env[i], '=') || w->env[i][0] == '=')
             return err_set(e, ERR_INVALID, "--env is '%.100s'; NAME=VALUE is accepted",
@@ -155,7 +161,8 @@ bool machine_box_open(struct machine_box *b, const struct machine_words *w, stru
         return false;
     scoped(vm_copy_drop) struct vm_copy *from = options.from;
     options.network = machine_network_of(b->network);
-    b->machine = vm_start(b->all, STR("terminal"), &options, e);
+    b->machine = w->keep ? machine_copy_kept(b->all, w->keep, &options, e)
+                         : vm_start(b->all, STR("terminal"), &options, e);
     return b->machine && machine_mount(b->machine, w->mounts, e) &&
            machine_publish(b->machine, w->publish, e);
 }
@@ -163,7 +170,10 @@ bool machine_box_open(struct machine_box *b, const struct machine_words *w, stru
 int machine_box_save(struct machine_box *b, const struct machine_words *w, int exit)
 {
     struct err e = {0};
-    if (!w->save || exit != 0 || machine_copy_save(b->all, b->machine, w->save, &e))
+    bool ok = w->keep            ? vm_freeze(b->machine, &e)
+              : w->save && !exit ? machine_copy_save(b->all, b->machine, w->save, &e)
+                                 : true;
+    if (ok)
         return exit;
     (void)cli_fail(&e);
     return MACHINE_EXIT_FAILED;
@@ -216,6 +226,8 @@ static const struct subcommand rows[] = {
     {"restore", "NAME [OPTIONS] [-- COMMAND [WORDS...]]",
      "a command, or a terminal, in a saved one", machine_restore},
     {"fork", "NAME NEW", "copy a saved one", machine_fork},
+    {"cp", "SOURCE TARGET", "copy a file or folder into a saved one, or out of it",
+     machine_cp},
     {"snapshots", "[--delete NAME]", "list the saved ones of all callers",
      machine_snapshots},
 };

@@ -3,6 +3,7 @@
 #pragma once
 #include "cli/options.h"
 #include "vm/commands.h"
+#include "vm/copies.h"
 
 /* Each reads its own words from argv[2] on and answers the exit code: the command's. */
 int machine_exec(int argc, char **argv);
@@ -15,6 +16,7 @@ int machine_snapshot(int argc, char **argv);
 int machine_restore(int argc, char **argv);
 int machine_fork(int argc, char **argv);
 int machine_snapshots(int argc, char **argv);
+int machine_cp(int argc, char **argv); /* machine_cp.c */
 
 /* Shared by both commands: options, and the words. */
 #define MACHINE_EXIT_FAILED 125  /* no machine, or it failed: as `docker exec` has it */
@@ -25,14 +27,14 @@ struct machine_words {
     const char *allow[OPTION_REPEAT + 1];
     const char *publish[OPTION_REPEAT + 1];
     const char *mounts[OPTION_REPEAT + 1];
-    const char *cwd, *ram, *disk, *timeout, *from, *save;
+    const char *cwd, *ram, *disk, *timeout, *from, *save, *keep;
     bool help, network;
     struct vm_options options;
     uint64_t timeout_ns;
     struct buf command; /* for bash; empty: none was given */
 };
 /* The rows of the options; `timeout` where a command may have one. */
-#define MACHINE_ROWS 12u
+#define MACHINE_ROWS 13u
 size_t machine_rows(struct machine_words *w, bool timeout,
                     struct option_row out[static MACHINE_ROWS]);
 /* Reads the words: behind "--" they are one command's words, as they are; without it one
@@ -94,7 +96,8 @@ bool machine_box_open(struct machine_box *b, const struct machine_words *w,
                       struct err *e);
 /* Without a machine. */
 bool machine_box_begin(struct machine_box *b, struct err *e);
-/* Saves the machine as --save says, where the command ended with 0; its exit code. */
+/* Freezes a machine of --keep; saves one as --save says, where the command ended with 0. The exit
+ * code. */
 int machine_box_save(struct machine_box *b, const struct machine_words *w, int exit);
 void machine_box_close(struct machine_box *b); /* one of zeros is fine */
 
@@ -104,6 +107,13 @@ char *machine_copies_path(void); /* NULL: there is no place for them. The caller
 /* What --from says, else the snapshot "default": sets o->from, which the caller drops. */
 bool machine_copy_from(struct vms *all, const struct machine_words *w,
                        struct vm_options *o, struct err *e);
+/* The terminal's machine that is kept under this name, or a new one, with `o`. As vm_find_kept(). */
+struct vm *machine_copy_kept(struct vms *all, const char *name, struct vm_options *o,
+                             struct err *e);
+/* Finds a saved machine of the terminal, or of the caller whose name begins so; of a machine that
+ * is kept and a snapshot with that name, the former. false and ERR_NOT_FOUND, ERR_INVALID. */
+bool machine_saved_find(struct vms *all, const char *name, const char *caller,
+                        struct vm_saved *out, struct err *e);
 bool machine_copy_save(struct vms *all, struct vm *m, const char *name, struct err *e);
 
 /* ---- what is typed (machine_typing.c) --------------------------------------------- */

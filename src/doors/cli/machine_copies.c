@@ -48,6 +48,14 @@ bool machine_copy_from(struct vms *all, const struct machine_words *w,
     return true;
 }
 
+struct vm *machine_copy_kept(struct vms *all, const char *name, struct vm_options *o,
+                             struct err *e)
+{
+    o->shelf = &shelf;
+    o->budget.payer = PAYER;
+    return vm_find_kept(all, STR("terminal"), str_of(name), true, o, e);
+}
+
 bool machine_copy_save(struct vms *all, struct vm *m, const char *name, struct err *e)
 {
     scoped(vm_copy_drop) struct vm_copy *c = vm_copy(m, e);
@@ -171,17 +179,52 @@ static void choose(void *arg, const struct vm_saved *s)
     (void)snprintf(c->payer, sizeof c->payer, "%s", s->payer);
 }
 
+/* The caller whose name begins so; NULL: the terminal. */
+static bool choose_caller(struct vms *all, const char *caller, struct choice *c,
+                          struct err *e)
+{
+    *c = (struct choice){.begins = caller ? caller : "person"};
+    return vm_saved_list(all, STR(""), choose, c, e) &&
+           (c->count == 1 ||
+            err_set(e, c->count ? ERR_INVALID : ERR_NOT_FOUND,
+                    "%s has saved machines; cloche vm snapshots lists the callers",
+                    c->count ? "more than one such caller" : "no such caller"));
+}
+
+struct find {
+    const char *name;
+    struct vm_saved *out;
+    bool any;
+};
+
+static void find_one(void *arg, const struct vm_saved *s)
+{
+    struct find *f = arg;
+    if (strcmp(s->name, f->name) != 0 || (f->any && s->kind != VM_SAVED_KEPT))
+        return;
+    *f->out = *s;
+    f->any = true;
+}
+
+bool machine_saved_find(struct vms *all, const char *name, const char *caller,
+                        struct vm_saved *out, struct err *e)
+{
+    struct choice c;
+    struct find f = {.name = name, .out = out};
+    return choose_caller(all, caller, &c, e) &&
+           vm_saved_list(all, str_of(c.payer), find_one, &f, e) &&
+           (f.any || err_set(e, ERR_NOT_FOUND,
+                             "no machine is saved under that name; cloche vm snapshots "
+                             "lists them"));
+}
+
 static bool remove_one(struct vms *all, const char *name, const char *caller,
                        struct err *e)
 {
-    struct choice c = {.begins = caller ? caller : "person"};
+    struct choice c;
     struct err why = {0};
-    if (!vm_saved_list(all, STR(""), choose, &c, e))
+    if (!choose_caller(all, caller, &c, e))
         return false;
-    if (c.count != 1)
-        return err_set(e, c.count ? ERR_INVALID : ERR_NOT_FOUND,
-                       "%s has saved machines; cloche vm snapshots lists the callers",
-                       c.count ? "more than one such caller" : "no such caller");
     if (vm_saved_remove(all, str_of(c.payer), VM_SAVED_SNAPSHOT, str_of(name), &why))
         return true;
     if (why.code != ERR_NOT_FOUND)

@@ -20,6 +20,7 @@
 #include "record/record.h"
 #include "rest/rest.h"
 #include "uri/uri.h"
+#include "vm/mounts.h"
 
 #define DRAIN_MS 6000u
 #define WORKERS 24u
@@ -32,6 +33,7 @@
  * still saying hello. */
 struct service {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
+    const char *mounts[OPTION_REPEAT + 1];
     /* A server's own: its names, and the origins that may connect. */
     const char *hosts[OPTION_REPEAT + 2], *origins[OPTION_REPEAT + 1], *public_url;
     const char *oauth_issuer, *oauth_vaults[OPTION_REPEAT + 1];
@@ -60,6 +62,11 @@ static bool service_open(struct service *s, const struct cli_extras *extras,
     scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
     scoped(cloche_options_free) struct cloche_options *o =
         cli_options(s->vaults, s->roots);
+    struct vm_mount_words words;
+    for (size_t i = 0; s->mounts[i]; i++)
+        if (!vm_mount_read(s->mounts[i], &words, e))
+            return false;
+    embed_options_mounts(o, s->mounts);
     if (extras)
         embed_options_extras(o, extras->tools, extras->tool_count, &extras->readable);
     s->cloche = cloche_open(o, why);
@@ -89,6 +96,9 @@ int command_mcp(int argc, char **argv, const struct cli_extras *extras)
     const struct option_row rows[] = {
         OPTION_VALUE("--vault", s.vaults, "DIR...", VAULT_HELP),
         OPTION_VALUE("--vault-root", s.roots, "DIR...", ROOT_HELP),
+        OPTION_VALUE("--mount", s.mounts, "HOST:/GUEST...",
+                     "a folder that Linux machines may mount, besides the policy's; with "
+                     ":ro, :overlay, :links; may be repeated"),
         OPTION_FLAG("--help", &s.help, "this list"),
     };
     struct option_use use = {

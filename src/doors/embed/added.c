@@ -102,6 +102,11 @@ void cloche_options_on_record(struct cloche_options *o, cloche_record_fn *fn, vo
     o->record_arg = arg;
 }
 
+void embed_options_mounts(struct cloche_options *o, const char *const *mounts)
+{
+    o->mounts = mounts;
+}
+
 void embed_options_extras(struct cloche_options *o, const struct action_extra *tools,
                           size_t tool_count, const struct workspaces_options *readable)
 {

@@ -16,6 +16,10 @@
 void embed_options_extras(struct cloche_options *o, const struct action_extra *tools,
                           size_t tool_count, const struct workspaces_options *readable);
 
+/* Folders that machines may mount besides those of the policy: "HOST:/GUEST[:ro|:overlay][:links]",
+ * up to a NULL; borrowed until cloche_close(). What is wrong is told by the call that names it. */
+void embed_options_mounts(struct cloche_options *o, const char *const *mounts);
+
 /* The parts of one that is open, until it is closed. */
 struct actions *embed_actions(struct cloche *c);
 struct workspaces *embed_workspaces(struct cloche *c);

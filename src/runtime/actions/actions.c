@@ -115,6 +115,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
                                                            .put_python = python_put_table,
                                                            .declare = api_write_part,
                                                            .parts = CHECKING_PARTS});
+    a->mounts = o->mounts;
     a->results = results_new();
     a->granted = granted_new();
     a->cache = answers_new();

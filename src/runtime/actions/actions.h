@@ -20,6 +20,9 @@ struct actions_options {
     const char *const *vaults;
     /* Folders in which code may create vaults, besides the default root; up to a NULL. */
     const char *const *vault_roots;
+    /* Folders that machines may mount besides the policy's, as vm_mount_read() has them; up to
+     * a NULL, borrowed until actions_close(). NULL: none. */
+    const char *const *mounts;
     const char *guest_dir; /* the baked guests; NULL: the folder beside the program */
     const struct action_extra *extra; /* borrowed until actions_close() */
     size_t extra_count;

@@ -88,6 +88,7 @@ struct actions {
     struct vault_set *vaults;
     struct services *services; /* its patterns serve the vaults, too */
     struct guard *guard;
+    const char *const *mounts; /* of the one who started it; up to a NULL. NULL: none */
     struct telemetry *telemetry;
     atomic_bool serves;          /* a server: some work is done in the background */
     void *own[CAPABILITIES_MAX]; /* each capability's state */

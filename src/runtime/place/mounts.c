@@ -135,7 +135,7 @@ bool mount_open(struct actions *a, const struct place *place,
     scoped_fd int dir = os_dir_open(m->host, e);
     bool writable = m->writable && !place->permit.read_only;
     if (dir < 0 || !is_mountable(dir, e) || (writable && !keeps_vault(a, place, dir, e)))
-        return err_wrap(e, "the policy's mount %s", m->guest);
+        return err_wrap(e, "the mount %s", m->guest);
     *out = (struct vfs_mount){.at = m->guest,
                               .dir = dir,
                               .writable = writable,

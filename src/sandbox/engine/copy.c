@@ -38,8 +38,11 @@ static struct copy_file *copy_file_of(int fd)
 static struct copy_file *copy_file_new(size_t bytes)
 {
     int fd = memfd_create("cloche-memory", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
-        return copy_file_of(fd);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0) {
+        struct copy_file *f = copy_file_of(fd);
+        f->in_memory = true;
+        return f;
+    }
     os_close(fd);
     return NULL;
 }
@@ -278,6 +281,38 @@ static bool share_holes(struct slot *s)
     return true;
 }
 
+/* Calls `each` once for each file of the copy. */
+static void copy_each_file(const struct memory_copy *c,
+                           void (*each)(void *arg, struct copy_file *f), void *arg)
+{
+    struct copy_file *known[2 * FILES_MAX]; /* of a few, as copy_into() sees to */
+    size_t n = 0;
+    for (size_t i = 0; c && i < c->count; i++) {
+        size_t k = 0;
+        while (k < n && known[k] != c->runs[i].file)
+            k++;
+        if (k < n || n == LENGTH(known))
+            continue;
+        known[n++] = c->runs[i].file;
+        each(arg, c->runs[i].file);
+    }
+}
+
+static void count_slot(void *change, struct copy_file *f)
+{
+    atomic_fetch_add(&f->slots, *(const int *)change);
+}
+
+/* Takes the copy over, which may be NULL. */
+static void slot_show(struct slot *s, struct memory_copy *c)
+{
+    int one = 1, less = -1;
+    copy_each_file(c, count_slot, &one);
+    copy_each_file(s->shows, count_slot, &less);
+    memory_copy_drop(s->shows);
+    s->shows = c;
+}
+
 bool slot_lay(struct slot *s)
 {
     s->shared_count = 0;
@@ -287,7 +322,7 @@ bool slot_lay(struct slot *s)
 
 void slot_bare(struct slot *s)
 {
-    memory_copy_drop(s->shows);
+    slot_show(s, NULL);
     copy_file_drop(s->own);
     free(s->shared);
 }
@@ -303,10 +338,23 @@ void slot_discard(struct slot *s, size_t from, size_t to)
     }
 }
 
-uint64_t slot_own_bytes(const struct slot *s)
+static uint64_t file_bytes(const struct copy_file *f)
 {
     struct stat st;
-    return s->own && fstat(s->own->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+    return f->in_memory && fstat(f->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
+static void add_share(void *sum, struct copy_file *f)
+{
+    int slots = atomic_load(&f->slots);
+    *(uint64_t *)sum += file_bytes(f) / (uint64_t)(slots > 0 ? slots : 1);
+}
+
+uint64_t slot_file_bytes(const struct slot *s)
+{
+    uint64_t sum = s->own ? file_bytes(s->own) : 0;
+    copy_each_file(s->shows, add_share, &sum);
+    return sum;
 }
 
 /* ---- copying ------------------------------------------------------------------------ */
@@ -413,8 +461,7 @@ static bool go_on_private(struct copying *c)
         }
         ok = ok && share(s, at, was[i].to);
     }
-    memory_copy_drop(s->shows);
-    s->shows = copy_of_runs(&shows, s->size);
+    slot_show(s, copy_of_runs(&shows, s->size));
     copy_file_drop(frozen);
     free(was);
     return ok;
@@ -422,8 +469,7 @@ static bool go_on_private(struct copying *c)
 
 static bool adopt(struct slot *s, struct memory_copy *copy)
 {
-    memory_copy_drop(s->shows);
-    s->shows = memory_copy_hold(copy);
+    slot_show(s, memory_copy_hold(copy));
     return slot_remap(s);
 }
 
@@ -474,7 +520,7 @@ struct memory_copy *world_copy(struct world *w, struct err *e)
         note_private(&c, 0, all.n / PAGE * PAGE);
     if (w->slot)
         find_shared(&c);
-    bool freeze = c.shared_bytes >= FREEZE_MIN;
+    bool freeze = w->slot && c.shared_bytes >= FREEZE_MIN;
     struct copy_file *f = freeze ? copy_file_hold(w->slot->own) : copy_file_new(all.n);
     struct memory_copy *copy = f ? copy_into(&c, f, e) : NULL;
     if (!f)
@@ -509,7 +555,7 @@ bool world_show(struct world *w, struct memory_copy *c, struct err *e)
     bool ok = c->bytes <= world_memory(w).n;
     if (ok && w->slot) {
         must(!w->slot->shows);
-        w->slot->shows = memory_copy_hold(c);
+        slot_show(w->slot, memory_copy_hold(c));
         ok = slot_remap(w->slot); /* it shows the image alone until now */
     } else if (ok) {
         ok = read_all(w, c);

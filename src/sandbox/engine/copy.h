@@ -8,6 +8,8 @@
 /* A file whose pages are mapped; closed with its last user. */
 struct copy_file {
     atomic_int users;
+    atomic_int slots; /* that show it */
+    bool in_memory;   /* else it is a file on the disk */
     int fd;
 };
 
@@ -35,7 +37,8 @@ bool slot_lay(struct slot *s);
 void slot_bare(struct slot *s);
 /* Takes written pages back. */
 void slot_discard(struct slot *s, size_t from, size_t to);
-/* Bytes of the slot's own file. */
-uint64_t slot_own_bytes(const struct slot *s);
+/* Bytes of the slot's own file, and its share of files in memory that it shows: each is counted
+ * in equal parts for the slots that show it. */
+uint64_t slot_file_bytes(const struct slot *s);
 /* Maps it as slot_new() does, with what it shows. */
 bool slot_remap(struct slot *s);

@@ -276,6 +276,30 @@ static void what_is_discarded_is_given_back(void **state)
     assert_page(w, 1500, 0);
 }
 
+/* In equal parts, by those who show it; what is in a file of the disk is nobody's. */
+static void what_a_copy_took_over_is_counted(void **state)
+{
+    (void)state;
+    uint64_t before, alone, both, other, again;
+    scoped(world_close) struct world *w = a_world(NULL);
+    for (size_t p = 1100; p < 1900 + 1024; p++)
+        if (!page_is_used(p))
+            write_page(w, p, 99);
+    assert_true(world_touched(w, &before));
+    assert_true(before >= 1600 * PAGE);
+    scoped(memory_copy_drop) struct memory_copy *c = a_copy(w);
+    assert_true(world_touched(w, &alone));
+    assert_true(alone >= before - 16 * PAGE && alone <= before + 256 * PAGE);
+    struct world *second = a_world(c);
+    assert_true(world_touched(w, &both) && world_touched(second, &other));
+    assert_true(both + other >= before - 16 * PAGE &&
+                both + other <= before + 256 * PAGE);
+    assert_true(other >= before / 2 - 16 * PAGE);
+    world_close(second);
+    assert_true(world_touched(w, &again));
+    assert_int_equal(again, alone);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 #define EVERYWHERE                                                                     \
     TEST(a_copy_has_all_that_the_world_had), TEST(neither_sees_what_the_other_writes), \
@@ -285,7 +309,8 @@ static void what_is_discarded_is_given_back(void **state)
 int main(void)
 {
     const struct CMUnitTest in_slots[] = {EVERYWHERE,
-                                          TEST(what_is_discarded_is_given_back)};
+                                          TEST(what_is_discarded_is_given_back),
+                                          TEST(what_a_copy_took_over_is_counted)};
     const struct CMUnitTest in_the_pool[] = {EVERYWHERE};
     const struct CMUnitTest in_small_memories[] = {EVERYWHERE};
     int failed = cmocka_run_group_tests(in_slots, open_slots, close_engine);

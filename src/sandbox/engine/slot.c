@@ -407,7 +407,7 @@ bool slot_touched(const struct slot *s, uint64_t *bytes)
     if (atomic_load(&finder_now) == FIND_NONE)
         return false;
     slot_written(s, add_up, bytes);
-    *bytes += slot_own_bytes(s);
+    *bytes += slot_file_bytes(s);
     return true;
 }
 

@@ -644,6 +644,34 @@ static void nothing_is_answered_before_a_session(void **state)
     t.f = before;
 }
 
+static void a_session_of_the_past_goes_on_and_knows_nothing_any_more(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    uint64_t file = node_of(P, "file"), folder = t.roots[PLAIN];
+    uint32_t number = t.numbers[PLAIN];
+    struct fuse *before = t.f;
+    struct fuse_getattr_in get = {0};
+    struct vfs *tree = fuse_remove(before, number);
+    t.f = fuse_new();
+    assert_int_equal(ask(FUSE_GETATTR, FUSE_ROOT_ID, &get, sizeof get), EIO);
+    fuse_continue(t.f);
+    assert_int_equal(ask(FUSE_GETATTR, FUSE_ROOT_ID, &get, sizeof get), 0);
+    assert_true(fuse_add(t.f, tree, "/m", false, &t.numbers[PLAIN], &e));
+    assert_int_not_equal(t.numbers[PLAIN], number);
+    char name[16];
+    (void)snprintf(name, sizeof name, "%u", number);
+    assert_int_equal(look(FUSE_ROOT_ID, name), ENOENT);
+    (void)snprintf(name, sizeof name, "%u", t.numbers[PLAIN]);
+    uint64_t again = node_of(FUSE_ROOT_ID, name), now = node_of(again, "file");
+    assert_int_not_equal(again, folder);
+    assert_int_not_equal(now, file);
+    assert_int_equal(ask(FUSE_GETATTR, file, &get, sizeof get), ESTALE);
+    assert_int_equal(look(folder, "file"), ESTALE);
+    assert_int_equal(ask(FUSE_GETATTR, now, &get, sizeof get), 0);
+    fuse_free(before);
+}
+
 int main(void)
 {
 #define test(f) cmocka_unit_test_setup_teardown(f, tester_make, tester_end)
@@ -691,6 +719,7 @@ int main(void)
         test(a_mount_that_is_gone_is_gone),
         test(a_session_that_begins_anew_knows_nothing),
         test(nothing_is_answered_before_a_session),
+        test(a_session_of_the_past_goes_on_and_knows_nothing_any_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

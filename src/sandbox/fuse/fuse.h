@@ -31,6 +31,11 @@ struct fuse *fuse_new(void);
 void fuse_free(struct fuse *f); /* with all trees; NULL is fine */
 SCOPED(fuse, fuse_free);
 
+/* The session of a kernel that goes on from a copy, whose server was another: it may ask without
+ * having begun. What it knows of files is stale, and no number that it knows is given again. Before
+ * the first mount. */
+void fuse_continue(struct fuse *f);
+
 /* Shows the folder `at` of a tree, which is now the server's, as long as it is mounted: nobody
  * else uses it. *number: the name of its folder, never used twice. `alone`: nothing changes
  * in it but by this machine. false and ERR_LIMIT, or ERR_INVALID (there is no such folder):

@@ -53,6 +53,7 @@ struct slots {
     void **at; /* NULL: free */
     uint32_t *uses;
     uint32_t count, room, max, first_free; /* free ones are looked for from there */
+    uint32_t first_use;                    /* of each slot */
 };
 
 struct fuse {

@@ -1,5 +1,6 @@
 /* Requests: what they are, their lengths, and the head of each reply. */
 #include "fuse/internal.h"
+#include "os/os.h"
 
 #define MINOR 38u
 #define MINOR_LEAST 31u
@@ -238,6 +239,20 @@ struct fuse *fuse_new(void)
     pthread_mutex_init(&f->lock, NULL);
     tables_open(f);
     return f;
+}
+
+/* Numbers begin anywhere, since nobody remembers those of the past: that one comes again, of 2^32
+ * for each slot, is as good as never. */
+void fuse_continue(struct fuse *f)
+{
+    uint32_t begin[3];
+    os_random(begin, sizeof begin);
+    pthread_mutex_lock(&f->lock);
+    f->began = true;
+    f->last_mount = begin[0] >> 1;
+    f->inodes.first_use = begin[1];
+    f->handles.first_use = begin[2];
+    pthread_mutex_unlock(&f->lock);
 }
 
 static struct vfs *mount_end(struct fuse *f, struct mount *m)

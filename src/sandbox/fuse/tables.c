@@ -37,7 +37,7 @@ static uint64_t slots_add(struct slots *s, void *what)
     if (i == s->count) {
         if (s->count > s->max || (s->count == s->room && !slots_grow(s)))
             return 0;
-        s->uses[s->count++] = 0;
+        s->uses[s->count++] = s->first_use;
     }
     s->at[i] = what;
     s->first_free = i + 1;

@@ -657,7 +657,7 @@ static void what_a_killed_process_saved_is_whole(void **state)
     (void)state;
     struct err e = {0};
     const char *deep = getenv("CLOCHE_DEEP");
-    unsigned kills = deep && *deep ? 200 : 15;
+    unsigned kills = deep && *deep ? 200 : 30;
     for (unsigned i = 0; i < kills; i++) {
         kill_one(i * 37 % 101 * 300);
         scoped(vms_close) struct vms *s = open_all();

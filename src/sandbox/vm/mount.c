@@ -2,6 +2,7 @@
 #include "vm/mounts.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "fuse/fuse.h"
 #include "os/os.h"
@@ -23,6 +24,35 @@ struct vm_mounted_at {
 };
 
 /* ---- places ------------------------------------------------------------------------- */
+
+static bool cut_word(char *text, const char *word)
+{
+    char *colon = strrchr(text, ':');
+    if (!colon || strcmp(colon + 1, word))
+        return false;
+    *colon = '\0';
+    return true;
+}
+
+bool vm_mount_read(const char *text, struct vm_mount_words *w, struct err *e)
+{
+    *w = (struct vm_mount_words){0};
+    bool fits = (size_t)snprintf(w->host, sizeof w->host, "%s", text) < sizeof w->host;
+    w->links = cut_word(w->host, "links");
+    if (!cut_word(w->host, "rw") && !(w->read_only = cut_word(w->host, "ro")))
+        w->overlay = cut_word(w->host, "overlay");
+    /* The last part that begins with a slash: a host's folder may have a colon. */
+    char *colon = strrchr(w->host, ':');
+    if (fits && colon && colon != w->host && colon[1] == '/' &&
+        (size_t)snprintf(w->place, sizeof w->place, "%s", colon + 1) < sizeof w->place) {
+        *colon = '\0';
+        return true;
+    }
+    return err_set(e, ERR_INVALID,
+                   "--mount is '%.200s'; HOST:/guest, such as .:/work, with ':ro', "
+                   "':overlay' or ':links' at its end, is accepted",
+                   text);
+}
 
 /* One way to write it: no empty name, no "." or "..". */
 static bool place_is_sound(const char *place)

@@ -13,6 +13,14 @@ struct vfs;
 #define VM_MOUNTS_MAX 64u        /* of a machine, at a time */
 #define VM_MOUNT_PLACE_MAX 1024u /* bytes of a place */
 
+/* A mount as a person writes it: HOST:/GUEST[:ro|:rw|:overlay][:links]. */
+struct vm_mount_words {
+    char host[4096], place[VM_MOUNT_PLACE_MAX];
+    bool read_only, overlay, links;
+};
+/* false and ERR_INVALID, which begins with the option's name. */
+bool vm_mount_read(const char *text, struct vm_mount_words *out, struct err *e);
+
 struct vm_mount {
     struct vfs *tree;
     const char *at;    /* the folder of the tree */

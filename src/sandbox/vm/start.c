@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "fuse/fuse.h"
 #include "os/os.h"
 #include "vm/certificates.h"
 #include "vm/copy.h"
@@ -244,6 +245,8 @@ static bool vm_boot(struct vm *m, const struct vm_options *from, struct err *e)
     buf_init(&certificates, VM_CERTIFICATES_MAX);
     if (m->in->o.certificates && !read_certificates(&certificates, e))
         return false;
+    if (copy)
+        fuse_continue(m->files);
     pthread_mutex_lock(&m->lock);
     if (copy)
         copy_join(m, copy);

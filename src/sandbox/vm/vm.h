@@ -223,12 +223,13 @@ struct vm_info {
     bool is_default;
     char reason[256]; /* why it ended; else "" */
     uint32_t ram_mb;
-    int64_t started_ms;                 /* since 1970 */
-    uint64_t idle_ns;                   /* since its last command; 0: one runs */
-    uint64_t idle_max_ns;               /* until it is stopped; UINT64_MAX: never */
-    uint64_t cpu_ns, cpu_max_ns;        /* used; allowed (UINT64_MAX: no limit) */
-    uint64_t memory_bytes;              /* private pages on the host */
-    uint64_t disk_bytes;                /* written */
+    int64_t started_ms;          /* since 1970 */
+    uint64_t idle_ns;            /* since its last command; 0: one runs */
+    uint64_t idle_max_ns;        /* until it is stopped; UINT64_MAX: never */
+    uint64_t cpu_ns, cpu_max_ns; /* used; allowed (UINT64_MAX: no limit) */
+    uint64_t memory_bytes;       /* its own on the host: private pages, and its share of
+                            * those that copies and it have in common */
+    uint64_t disk_bytes;         /* written */
     struct vm_port ports[VM_PORTS_MAX]; /* exposed now */
     size_t port_count;
     unsigned execs, sessions;         /* now */
