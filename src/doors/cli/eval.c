@@ -15,7 +15,7 @@ struct eval {
     const char *lang, *timeout, *compute, *memory, *level, *allow, *context, *session,
         *code;
     const char *workspace, *fuel; /* of a script */
-    bool help, network, files, trace, check, as_json, raw;
+    bool help, network, files, trace, atomic, check, as_json, raw;
     const char *file;
     enum cloche_level trust;
 };
@@ -111,6 +111,8 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
         json_pair_cstr(&w, "session", o->session);
     if (o->trace)
         json_pair_bool(&w, "trace", true);
+    if (o->atomic)
+        json_pair_bool(&w, "atomic", true);
     json_close(&w);
     return buf_check(out, "the call", e);
 }
@@ -130,7 +132,8 @@ static bool eval_check_kind(const struct eval *o, struct err *e)
                   {o->session, "--session"},
                   {o->files, "--files"},
                   {o->network, "--network"},
-                  {o->trace, "--trace"}};
+                  {o->trace, "--trace"},
+                  {o->atomic, "--atomic"}};
     if (o->fuel && !o->workspace)
         return err_set(e, ERR_INVALID, "--fuel is for scripts: give --workspace ID, too");
     for (size_t i = 0; o->workspace && i < LENGTH(others); i++)
@@ -297,6 +300,7 @@ int command_eval(int argc, char **argv)
         OPTION_FLAG("--network", &o.network,
                     "fetch is there, for the hosts that the policy allows"),
         OPTION_FLAG("--trace", &o.trace, "report every host call"),
+        OPTION_FLAG("--atomic", &o.atomic, "undo what it changed in notes, if it fails"),
         OPTION_VALUE("--workspace", &o.workspace, "ID",
                      "run it as a script over the REST routes, for this vault"),
         OPTION_VALUE("--fuel", &o.fuel, "N",

@@ -3,6 +3,7 @@
 
 #include "caller/caller.h"
 #include "evaluating/answers.h"
+#include "evaluating/atomic.h"
 #include "evaluating/checking.h"
 #include "evaluating/evaluating.h"
 #include "evaluating/internal.h"
@@ -219,6 +220,8 @@ static bool evaluation_run(const struct action_call *c, struct script *script,
             capability_custom()->ended(&v, &o, json_str(json_get(c->arguments, "code")));
         json_open_object(&w);
         report_put(&v, &o, &w);
+        if (!o.success && !dry && json_bool(json_get(c->arguments, "atomic"), false))
+            atomic_put(&v, &w);
         ran = !dry || dry_put_changes(copies, place_sees_notes(c->place), &w, e);
         json_close(&w);
         out->is_error = !o.success;

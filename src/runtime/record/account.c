@@ -87,6 +87,14 @@ void account_effect(void *part, const struct effect *e)
     pthread_mutex_unlock(&p->of->lock);
 }
 
+bool account_has_changed(struct account_part *p)
+{
+    pthread_mutex_lock(&p->of->lock);
+    bool changed = p->changed && *p->id;
+    pthread_mutex_unlock(&p->of->lock);
+    return changed;
+}
+
 /* ---- places -------------------------------------------------------------------- */
 
 /* vault_author.admits: bounds what an agent writes. */

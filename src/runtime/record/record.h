@@ -102,6 +102,8 @@ void account_done(struct account_part *p, const struct host_call *c,
                   const struct outcome *did);
 /* Passes what a call removed to the alerts. */
 void account_removed(struct account_part *p, const struct outcome *did);
+/* Has the call changed something there? It has an intent then, and author.call is its id. */
+bool account_has_changed(struct account_part *p);
 /* Counts a user's decision. */
 void account_decision(struct account_part *p, bool allowed);
 void account_script(struct account *a, const struct script_outcome *o);
