@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/home_test.h"
+#include "engine/traps_test.h"
 #include "os/os.h"
 #include "vm/copies.h"
 #include "vm/saved.h"
@@ -574,6 +575,29 @@ static void a_kept_machine_is_frozen_when_it_is_idle(void **state)
     vm_release(m);
 }
 
+/* The keeper saves it again and again meanwhile: whoever has found it may use it. */
+static void a_kept_machine_that_is_found_while_it_is_frozen_can_be_used(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped(vms_close) struct vms *s = open_all();
+    struct vm_options o = sized(NULL);
+    o.shelf = &mine;
+    o.idle_ns = 1;
+    for (unsigned i = 0; i < 60; i++) {
+        struct vm *m = vm_find_kept(s, STR("me"), STR("dev"), true, &o, &e);
+        if (!m)
+            fail_msg("%s", e.msg);
+        for (unsigned turns = 0; turns < i * 20; turns++)
+            sched_yield();
+        (void)ask(m, "poke 700 41");
+        assert_string_equal(ask(m, "peek 700"), "41");
+        vm_release(m);
+        for (unsigned turns = 0; turns < i * 20; turns++)
+            sched_yield();
+    }
+}
+
 static void one_that_cannot_be_saved_runs_on(void **state)
 {
     (void)state;
@@ -693,6 +717,7 @@ int main(int argc, char **argv)
         TEST(what_is_not_complete_is_not_seen_and_goes),
         TEST(a_kept_machine_is_found_again),
         TEST(a_kept_machine_is_frozen_when_it_is_idle),
+        TEST(a_kept_machine_that_is_found_while_it_is_frozen_can_be_used),
         TEST(one_that_cannot_be_saved_runs_on),
         TEST(what_a_killed_process_saved_is_whole),
     };

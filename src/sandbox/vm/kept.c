@@ -36,6 +36,22 @@ static bool freeze_last(struct vm *m, const char *why, struct err *e)
     return c && save(m, c, e);
 }
 
+/* Ends it if nothing has run in it since the copy; one that is frozen for want of use also must have
+ * no holder but the keeper: whoever found it while it was saved is about to use it. */
+static bool end_if_rested(struct vm *m, const struct vm_copy *c, bool idle,
+                          const struct err *last)
+{
+    pthread_mutex_lock(&m->in->lock);
+    pthread_mutex_lock(&m->lock);
+    bool rested =
+        m->last_id == c->last_id && m->exec_count == 0 && (!idle || m->holds == 1);
+    if (rested)
+        port_end(m, true, last);
+    pthread_mutex_unlock(&m->lock);
+    pthread_mutex_unlock(&m->in->lock);
+    return rested;
+}
+
 /* Saves it first, so that one that cannot be saved runs on. */
 static bool freeze(struct vm *m, bool idle, const char *why, struct err *e)
 {
@@ -44,12 +60,7 @@ static bool freeze(struct vm *m, bool idle, const char *why, struct err *e)
     scoped(vm_copy_drop) struct vm_copy *c = vm_copy(m, e);
     if (!c || !save(m, c, e))
         return false;
-    pthread_mutex_lock(&m->lock);
-    bool rested = m->last_id == c->last_id && m->exec_count == 0;
-    if (rested)
-        port_end(m, true, &last);
-    pthread_mutex_unlock(&m->lock);
-    return rested || idle || freeze_last(m, why, e);
+    return end_if_rested(m, c, idle, &last) || idle || freeze_last(m, why, e);
 }
 
 /* The thread of the machine is not joined meanwhile, nor its name free. */
