@@ -183,7 +183,9 @@ def test_folders_of_this_computer_are_seen_at_their_place(folder):
         assert (folder / "inner" / "made").read_text() == "of the machine\n"
         (folder / "later").write_text("later\n")
         assert vm.exec("cat /mnt/data/later").stdout == "later\n"
-        refused("Conflict", "mounted", vm.fork)
+        with vm.fork() as fork:
+            assert fork.exec("cat /mnt/data/later; echo of the fork >/mnt/data/inner/fork").stdout == "later\n"
+        assert vm.exec("cat /mnt/data/inner/fork").stdout == "of the fork\n"
     mounts = {"/ro": HostFolder(folder, "ro"), "/over": HostFolder(folder, "overlay")}
     with AgentVM(wasm_path=IMAGE, mounts=mounts) as vm:
         assert "Read-only" in vm.exec("echo no >/ro/data.txt").stderr

@@ -196,6 +196,7 @@ def server(tmp_path):
     def evaluate(code):
         done = subprocess.run([CLOCHE, "eval", "--vault", str(vault), "--timeout", "30000", "-e", code], env=env,
                               capture_output=True, text=True)
+        print(done.stdout, done.stderr)
         return json.loads(done.stdout)
 
     evaluate.vault, evaluate.data = vault, data
@@ -263,6 +264,72 @@ def test_a_machine_is_not_used_where_its_mounts_are_not_given(server):
     assert server(code)["result"] == "f\n"
     (server.vault / ".cloche" / "policy.json").write_text('{"mounts": [{"guest": "/fixed", "host": "/x"}]}')
     assert "no mount '/data'" in json.dumps(server(code))
+
+
+def test_a_fork_has_the_mounts_of_its_machine(server):
+    got = server("""const m = await vm.start({ramMB: 512, mounts: ['/data', {mount: '/fixed', at: '/in'},
+            {mount: '/data', at: '/over', mode: 'overlay'}]});
+        await vm.exec('echo mine > /over/f; exec 9</data/f; cd /data', {machine: m.machine, session: 's'});
+        const c = await vm.fork({machine: m.machine});
+        const child = {machine: c.machine, session: 's'};
+        const seen = await vm.exec('cat /over/f; echo x > /data/g; echo y > /over/h; touch /in/x', child);
+        const past = await vm.exec('cat <&9; ls .; cat /data/f', child);
+        const parent = await vm.exec('cat /over/f /data/g; ls /over', {machine: m.machine});
+        await vm.stop({machine: m.machine});
+        const alone = await vm.exec('cat /data/f /in/g', child);
+        return [seen, past, parent, alone].map(r => [r.stdout, r.stderr]);""")["result"]
+    assert got[0][0] == "data" and "Read-only" in got[0][1]
+    assert got[1][0] == "data" and got[1][1].count("Stale file handle") == 2
+    assert got[2] == ["mine\nx\nf\ng\n", ""]
+    assert got[3] == ["datax\n", ""]
+    assert sorted(os.listdir(server.data)) == ["f", "g"]
+
+
+def test_a_fork_has_other_mounts_where_they_are_given(server):
+    got = server("""const m = await vm.start({ramMB: 512, mounts: ['/data']});
+        const c = await vm.fork({machine: m.machine, mounts: [{mount: '/fixed', at: '/data'}, {mount: '/data', at: '/more'}]});
+        return (await vm.exec('touch /data/x; cat /more/f', {machine: c.machine}));""")["result"]
+    assert got["stdout"] == "data" and "Read-only" in got["stderr"]
+
+
+def test_a_command_s_mounts_are_not_those_of_a_fork(server):
+    got = server("""const m = await vm.start({ramMB: 512});
+        const at = {machine: m.machine};
+        const long = vm.exec('cat f; touch begun; while [ ! -e end ]; do sleep 0.1; done', {...at, cwd: '/data', mounts: ['/data']});
+        const beside = {...at, session: 'b'};
+        while (!(await vm.exec('ls /data', beside)).stdout.includes('begun'));
+        const c = await vm.fork(at);
+        const there = await vm.exec('ls /data; touch /data/of-the-copy', {machine: c.machine});
+        await vm.exec('touch /x/end', {...beside, mounts: [{mount: '/data', at: '/x'}]});
+        return [there.stdout, (await long).stdout];""")["result"]
+    assert got == ["", "data"]
+    assert sorted(os.listdir(server.data)) == ["begun", "end", "f"]
+
+
+def test_a_snapshot_has_places_for_mounts_and_no_mount(server):
+    got = server("""const m = await vm.start({ramMB: 512, mounts: ['/data']});
+        await vm.exec('echo kept > /root/k; cat /data/f', {machine: m.machine});
+        await vm.snapshot({name: 'with', machine: m.machine});
+        await vm.stop({machine: m.machine});
+        const bare = await vm.restore({name: 'with'});
+        const one = await vm.exec('ls -A /data; cat /root/k', {machine: bare.machine});
+        await vm.stop({machine: bare.machine});
+        const again = await vm.restore({name: 'with', mounts: [{mount: '/fixed', at: '/data'}]});
+        const two = await vm.exec('cat /data/f; umount /data; ls -A /data', {machine: again.machine});
+        return [one, two].map(r => [r.stdout, r.stderr]);""")["result"]
+    assert got == [["kept\n", ""], ["data", ""]]
+
+
+def test_a_kept_machine_has_no_mount_of_a_command_that_its_freezing_ended(server):
+    got = server("""const at = {machine: 'dev'};
+        await vm.start({keep: true, name: 'dev'});
+        const long = vm.exec('touch begun; sleep 100', {...at, cwd: '/data', mounts: ['/data']}).catch(e => e.message);
+        while (!(await vm.exec('ls /data', {...at, session: 'b'})).stdout.includes('begun'));
+        await vm.stop(at);
+        await vm.start({keep: true, name: 'dev'});
+        const r = await vm.exec('ls -A /data && echo empty', at);
+        return [await long, r.stdout, r.stderr];""")["result"]
+    assert "frozen" in json.dumps(got[0]) and got[1:] == ["empty\n", ""]
 
 
 def agent_with(vault, *mounts):

@@ -262,7 +262,9 @@ static bool fork_machine(const struct machine_use *u, const struct json *options
     if (!read_request(u, options, VM_FORK_KEYS, false, &x, e))
         return false;
     scoped(vm_release) struct vm *m = machine_use_running(u, x.machine, e);
-    scoped(vm_copy_drop) struct vm_copy *c = m ? vm_copy(m, e) : NULL;
+    if (!m || !machine_mounts_again(&x.mounts, m, u->call->arena, e))
+        return false;
+    scoped(vm_copy_drop) struct vm_copy *c = vm_copy(m, e);
     return c && start_from(u, c, vm_handle(m), &x, options, out, e);
 }
 

@@ -189,7 +189,7 @@ static bool open_folder(struct machine_mount *m, const struct tool_call *c, stru
     how.overlay = m->mode == MOUNT_OVERLAY || (found.overlay && m->mode != MOUNT_RO);
     how.writable = how.overlay || (how.writable && m->mode != MOUNT_RO);
     scoped(free) char *label = NULL;
-    must(asprintf(&label, "%s %s %s", how.writable && !how.overlay ? "rw" : "ro",
+    must(asprintf(&label, "%s %s\n%s", how.writable && !how.overlay ? "rw" : "ro",
                   of->guest, of->host) > 0);
     return show(m, in, &how, stays ? label : NULL, e);
 }
@@ -247,11 +247,47 @@ bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
     return true;
 }
 
-/* Is the mount with this label "rw GUEST HOST" this one, or less? */
+struct again {
+    struct machine_mounts *mounts;
+    struct arena *arena;
+    struct err *e;
+};
+
+/* A label is "rw GUEST", or "ro", also of an overlay, which is writable in the machine; then a line
+ * feed and HOST. */
+static bool add_again(void *arg, const char *place, const char *label, bool writable)
+{
+    struct again *g = arg;
+    struct machine_mounts *m = g->mounts;
+    for (size_t i = 0; i < m->count; i++)
+        if (!strcmp(m->all[i].at, place))
+            return true;
+    if (m->count == MACHINE_MOUNTS_MAX)
+        return err_set(g->e, ERR_LIMIT, "mounts has more than %u entries; nothing ran",
+                       MACHINE_MOUNTS_MAX);
+    const char *of = arena_copy(g->arena, label + 3, strcspn(label + 3, "\n"), g->e);
+    const char *at = arena_copy(g->arena, place, strlen(place), g->e);
+    if (!of || !at)
+        return false;
+    m->all[m->count++] = (struct machine_mount){.of = str_of(of),
+                                                .at = at,
+                                                .mode = label[1] == 'w' ? MOUNT_RW
+                                                        : writable      ? MOUNT_OVERLAY
+                                                                        : MOUNT_RO};
+    return true;
+}
+
+bool machine_mounts_again(struct machine_mounts *m, struct vm *of, struct arena *a,
+                          struct err *e)
+{
+    return vm_each_mount(of, add_again, &(struct again){m, a, e});
+}
+
+/* Is the mount with this label this one, or less? */
 static bool is_within(const struct policy_mount *own, const char *label, bool *may_write)
 {
     scoped(free) char *given = NULL;
-    must(asprintf(&given, "%s %s", own->guest, own->host) > 0);
+    must(asprintf(&given, "%s\n%s", own->guest, own->host) > 0);
     *may_write = own->writable;
     return !strcmp(label + 3, given);
 }
@@ -264,7 +300,7 @@ static bool is_given(void *arg, const char *place, const char *label, bool writa
     struct json_iter it = json_iter(policy_mounts(p->policy));
     struct err none = {0};
     struct folder found = {0};
-    struct str guest = {label + 3, strcspn(label + 3, " ")};
+    struct str guest = {label + 3, strcspn(label + 3, "\n")};
     bool there = find_given(c->actions, guest, &found, &none), may_write = false;
     (void)place, (void)writable;
     bool is = there && is_within(&found.mount, label, &may_write);

@@ -28,6 +28,10 @@ bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
 /* The same for as long as the machine is there; the vault is no such mount (ERR_INVALID). */
 bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
                          struct vm *in, struct err *e);
+/* Adds the mounts that stay in a machine, for a copy of it: overlays begin anew. What `m` has at the same
+ * place comes before. false and *e: ERR_LIMIT. */
+bool machine_mounts_again(struct machine_mounts *m, struct vm *of, struct arena *a,
+                          struct err *e);
 /* May the call see what stays mounted in the machine? false and ERR_DENIED: the policy of its
  * vault does not mount all of it. */
 bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e);

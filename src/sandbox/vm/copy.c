@@ -14,6 +14,7 @@ struct vm_copy *vm_copy_new(void)
 {
     struct vm_copy *c = mem_new(sizeof *c);
     buf_init(&c->part, FRAME_HEAD + VM_FRAME_MAX);
+    buf_init(&c->places, COPY_PLACES_MAX);
     return c;
 }
 
@@ -23,6 +24,7 @@ void vm_copy_drop(struct vm_copy *c)
         return;
     machine_copy_drop(c->machine);
     buf_done(&c->part);
+    buf_done(&c->places);
     free(c);
 }
 
@@ -60,6 +62,7 @@ static void copy_connection(void *arg)
         memcpy(to->name, s->name, sizeof to->name);
     }
     buf_str(&c->part, buf_view(&m->frames.part));
+    mounts_places(m, &c->places);
     if (w->last)
         port_end(m, true, w->last);
     pthread_mutex_unlock(&m->lock);
@@ -70,17 +73,9 @@ struct vm_copy *vm_copy_ending(struct vm *m, const struct err *last, struct err 
     struct copying w = {.vm = m, .copy = vm_copy_new(), .last = last};
     pthread_mutex_lock(&m->lock);
     bool up = !m->over && m->machine;
-    bool tied = up && !last && m->mounts;
-    if (tied)
-        err_set(
-            e, ERR_CONFLICT,
-            "machine %s has folders of the host mounted, which a copy could not reach: "
-            "end the commands that use them, or start a machine without mounts",
-            m->handle);
-    up = up && !tied;
     if (up)
         m->copies++;
-    else if (!tied)
+    else
         err_set(e, ERR_NOT_FOUND, "machine %s has ended: %.220s", m->handle, m->why.msg);
     struct machine *machine = m->machine;
     pthread_mutex_unlock(&m->lock);
@@ -91,7 +86,7 @@ struct vm_copy *vm_copy_ending(struct vm *m, const struct err *last, struct err 
         pthread_cond_broadcast(&m->ready);
         pthread_mutex_unlock(&m->lock);
     }
-    if (w.copy->machine && !w.copy->part.failed)
+    if (w.copy->machine && !w.copy->part.failed && !w.copy->places.failed)
         return w.copy;
     if (up && !e->code)
         err_set(e, ERR_BUSY, "there is no memory for a copy of a machine");
@@ -114,6 +109,16 @@ void copy_join(struct vm *m, const struct vm_copy *c)
     buf_str(&m->frames.part, buf_view(&c->part));
     for (size_t i = c->session_count; i > 0; i--)
         session_revive(m, c->sessions[i - 1].name, c->sessions[i - 1].number);
+}
+
+void copy_end_mounts(struct vm *m, const struct vm_copy *c)
+{
+    struct str rest = buf_view(&c->places);
+    while (rest.n) {
+        size_t n = strnlen(rest.at, rest.n);
+        mounts_take_past(m, (struct str){rest.at, n});
+        rest = (struct str){rest.at + n + (n < rest.n), rest.n - n - (n < rest.n)};
+    }
 }
 
 void copy_end_execs(struct vm *m, const struct vm_copy *c)

@@ -180,6 +180,10 @@ void session_free_all(struct vm *m);
 /* VM_MOUNTED; with vm.lock held. false: nothing was asked. */
 bool mounts_heard(struct vm *m, struct str payload);
 void mounts_free_all(struct vm *m);
+/* Appends the place of each, with a NUL. With vm.lock held, as the next one. */
+void mounts_places(const struct vm *m, struct buf *out);
+/* Frees a place that the machine remembers from before it was copied. */
+void mounts_take_past(struct vm *m, struct str place);
 
 /* ---- keyboard.c ----------------------------------------------------------------- */
 

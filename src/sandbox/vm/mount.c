@@ -121,6 +121,24 @@ void mounts_free_all(struct vm *m)
     fuse_free(m->files);
 }
 
+void mounts_places(const struct vm *m, struct buf *out)
+{
+    for (const struct vm_mounted_at *x = m->mounts; x; x = x->next)
+        buf_put(out, x->place, strlen(x->place) + 1);
+}
+
+/* Number 0 is nobody's: the answer is not waited for, and whatever it is, the place is free or
+ * was not in use. */
+void mounts_take_past(struct vm *m, struct str place)
+{
+    scoped_buf struct buf payload = buf_of(sizeof(struct vm_mount_head) + place.n);
+    struct vm_mount_head head = {.number = 0};
+    buf_put(&payload, &head, sizeof head);
+    buf_str(&payload, place);
+    if (!payload.failed && place.n)
+        port_send_frame(m, 0, VM_UNMOUNT, buf_view(&payload));
+}
+
 /* ---- the exchange -------------------------------------------------------------------- */
 
 bool mounts_heard(struct vm *m, struct str payload)
@@ -129,6 +147,8 @@ bool mounts_heard(struct vm *m, struct str payload)
     if (payload.n != sizeof said)
         return false;
     memcpy(&said, payload.at, sizeof said);
+    if (!said.number)
+        return true;
     struct vm_mounted_at *x = m->mounts;
     while (x && x->number != said.number)
         x = x->next;

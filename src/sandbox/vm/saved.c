@@ -214,6 +214,7 @@ static void put_state(const struct vm_copy *c, struct buf *out)
     buf_put(out, &s, sizeof s);
     buf_str(out, buf_view(&c->part));
     buf_str(out, buf_view(&c->machine->inbox));
+    buf_str(out, buf_view(&c->places)); /* files of before have none */
 }
 
 static bool write_tables(struct saving *s, const struct vm_copy *c, struct err *e)
@@ -422,7 +423,10 @@ static bool read_state(struct vm_copy *c, const char *at, uint64_t n, struct err
     memcpy(&s, at, sizeof s);
     if (s.exec_count > VM_EXECS_MAX || s.session_count > VM_SESSIONS_MAX ||
         s.part_bytes > FRAME_HEAD + VM_FRAME_MAX || s.inbox_bytes > n ||
-        sizeof s + s.part_bytes + s.inbox_bytes != n)
+        sizeof s + s.part_bytes + s.inbox_bytes > n)
+        return damaged(e, "state is");
+    uint64_t known = sizeof s + s.part_bytes + s.inbox_bytes;
+    if (n - known > COPY_PLACES_MAX || (n > known && at[n - 1]))
         return damaged(e, "state is");
     c->last_id = s.last_id;
     c->last_session = s.last_session;
@@ -437,7 +441,8 @@ static bool read_state(struct vm_copy *c, const char *at, uint64_t n, struct err
             return damaged(e, "state is");
     return (buf_put(&c->part, at + sizeof s, s.part_bytes) &&
             buf_put(&c->machine->inbox, at + sizeof s + s.part_bytes,
-                    (size_t)s.inbox_bytes)) ||
+                    (size_t)s.inbox_bytes) &&
+            buf_put(&c->places, at + known, (size_t)(n - known))) ||
            err_set(e, ERR_BUSY, "there is no memory for a saved machine");
 }
 

@@ -254,8 +254,10 @@ static bool vm_boot(struct vm *m, const struct vm_options *from, struct err *e)
     struct machine *machine = machine_open(m->in->images, &o, &events, e);
     pthread_mutex_lock(&m->lock);
     m->machine = machine;
-    if (machine && copy)
+    if (machine && copy) {
         copy_end_execs(m, copy);
+        copy_end_mounts(m, copy);
+    }
     pthread_mutex_unlock(&m->lock);
     return machine && await_up(m, buf_view(&certificates), cancel, e);
 }
