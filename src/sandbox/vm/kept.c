@@ -149,7 +149,7 @@ static struct vm *running(struct vms *s, struct str payer, struct str name)
         if (!is_kept(m, payer, name))
             continue;
         pthread_mutex_lock(&m->lock);
-        bool over = m->over, ending = m->over && m->machine;
+        bool over = m->over, ending = over && m->name_lock >= 0;
         pthread_mutex_unlock(&m->lock);
         if (!over) {
             m->holds++;
