@@ -98,6 +98,32 @@ def test_arguments_are_json_text_or_bytes(agent):  # noqa: F811
     assert got[1]["content"] == "from stdin"
 
 
+def test_custom_functions_are_called_with_their_arguments(agent):  # noqa: F811
+    made = agent.ask(call("register_custom_function", {
+        "name": "sum", "description": "Adds numbers, and looks for notes.", "returnType": "Promise<object>",
+        "parameters": {"a": {"type": "number"}, "b": {"type": "number"}, "o": {"type": "object", "optional": True}},
+        "code": "async function sum(a: number, b: number, o?: object) { const all = await notes.list(); return {sum: a + b, text: o ? (o as {text: string}).text : null, notes: all.length > 0}; }"}))
+    assert structured(made)["success"], made
+    got = guest(agent, """
+        cloche-guest customFunctions.sum :=2 :=3
+        cloche-guest customFunctions.sum :=2 :=3 text=given
+        cloche-guest customFunctions.sum two :=3
+        cloche-guest customFunctions.none""")
+    first, second = map(json.loads, got["stdout"].splitlines())
+    assert first == {"sum": 5, "text": None, "notes": True} and second["text"] == "given"
+    wrong, none = got["stderr"].splitlines()
+    assert "sum" in wrong and "number" in wrong and none.startswith("NotFound") and "customFunctions" in none
+
+
+def test_a_custom_function_may_run_a_command_beside_the_one_that_calls_it(agent):  # noqa: F811
+    made = agent.ask(call("register_custom_function", {
+        "name": "inside", "description": "Runs a command.", "returnType": "Promise<string>", "parameters": {"session": {"type": "string"}},
+        "code": "async function inside(session: string) { const r = await vm.exec('echo in', {session, timeoutMs: 1000}); return r.stdout as string; }"}))
+    assert structured(made)["success"], made
+    got = guest(agent, "cloche-guest customFunctions.inside b; cloche-guest customFunctions.inside default; echo end", timeoutMs=20000)
+    assert got["stdout"] == '"in\\n"\nend\n' and "Busy" in got["stderr"], got
+
+
 def test_a_failed_call_says_why_and_its_exit_code_is_1(agent):  # noqa: F811
     for words, says in (("notes.nope", "NotFound"), ("vm.exec true", "PermissionDenied"), ("fs.readFile /x", "PermissionDenied"),
                         ("notes.create title=x nope:=1", "InvalidInput"), ("'a b'", "NotFound"), ("fetch x", "NotFound")):

@@ -103,7 +103,7 @@ static size_t key_length(struct str s, bool *as_json)
     return n && n < s.n && (s.at[n] == '=' || *as_json) ? n : 0;
 }
 
-/* A word without a key: an object or an array, or text. */
+/* A word without a key, and without ":=" before it: an object or an array, or text. */
 static bool is_compound(struct str s)
 {
     return s.n && (s.at[0] == '{' || s.at[0] == '[');
@@ -128,15 +128,16 @@ static bool add_word(struct request *r, struct str word, struct str *rest,
     struct str bytes = {0}, ahead = *rest, value = word;
     bool has_bytes =
         ahead.n && take_item(&ahead, &kind, &bytes) && kind == CALLBACK_BYTES;
-    bool as_json;
-    size_t key = key_length(word, &as_json), skipped = key ? key + 1 + as_json : 0;
+    bool as_json, bare_json = str_starts(word, ":=");
+    size_t key = key_length(word, &as_json);
+    size_t skipped = bare_json ? 2 : key ? key + 1 + as_json : 0;
     if (has_bytes) {
         value = bytes;
         *rest = ahead;
     } else {
         value = (struct str){word.at + skipped, word.n - skipped};
     }
-    as_json = key ? as_json : !has_bytes && is_compound(word);
+    as_json = key ? as_json : bare_json || (!has_bytes && is_compound(word));
     if (!str_is_utf8(word))
         return err_set(e, ERR_INVALID, "an argument is not UTF-8: give it by KEY=@-");
     struct buf *into = key ? &r->options : &r->words;
@@ -178,10 +179,14 @@ static bool read_request(struct str rest, struct request *r, struct arena *a,
 
 /* ---- the call -------------------------------------------------------------------------- */
 
-/* A row that can be called so. */
-static const struct host_call *row_of(const char *name, struct err *e)
+/* A row that can be called so; `member` is empty but for one of a family. */
+static const struct host_call *row_of(const char *name, struct str *member, struct err *e)
 {
-    const struct host_call *row = host_call_named(name);
+    const struct host_call *row = host_call_of_member(name, member);
+    if (row)
+        return row;
+    *member = (struct str){0};
+    row = host_call_named(name);
     bool there = row && !row->hidden && row->call && strchr(name, '.');
     if (there && str_eq(api_namespace(row), api_namespace(vm_calls.rows)))
         err_set(e, ERR_DENIED, "%s is not for programs of machines, which are in one",
@@ -228,6 +233,17 @@ static bool put_raw(const struct json *v, struct str json, struct buf *out, stru
                                          : buf_str(out, json_str(printed));
 }
 
+/* The inside of the array of arguments. */
+static void put_arguments(const struct request *r, struct buf *out)
+{
+    buf_str(out, buf_view(&r->words));
+    if (!r->options.n)
+        return;
+    buf_cstr(out, r->words.n ? ",{" : "{");
+    buf_str(out, buf_view(&r->options));
+    buf_char(out, '}');
+}
+
 /* Appends the answer. */
 static bool perform(struct machine_guest *g, struct str text, struct buf *answer,
                     struct err *e)
@@ -238,18 +254,24 @@ static bool perform(struct machine_guest *g, struct str text, struct buf *answer
     buf_init(&r.words, args.ceiling);
     buf_init(&r.options, args.ceiling);
     buf_init(&result, CALLBACK_ANSWER_MAX);
-    bool ok = read_request(text, &r, arena, e) && row_of(r.name, e);
+    struct str member = {0};
+    const struct host_call *row =
+        read_request(text, &r, arena, e) ? row_of(r.name, &member, e) : NULL;
+    bool ok = row != NULL;
     if (ok && ++g->calls > GUEST_CALLS_MAX)
         ok = err_set(e, ERR_LIMIT, "one command may make %u calls", GUEST_CALLS_MAX);
-    buf_printf(&args, "[%.*s%s", STR_ARGS(buf_view(&r.words)),
-               r.words.n && r.options.n ? "," : "");
-    if (r.options.n)
-        buf_printf(&args, "{%.*s}", STR_ARGS(buf_view(&r.options)));
-    buf_char(&args, ']');
+    buf_char(&args, '[');
+    if (member.n) {
+        struct json_writer w = json_writer(&args);
+        json_put_str(&w, member);
+        buf_cstr(&args, ",[");
+    }
+    put_arguments(&r, &args);
+    buf_cstr(&args, member.n ? "]]" : "]");
     ok = ok && buf_check(&r.words, "the arguments", e) &&
          buf_check(&r.options, "the arguments", e) &&
          buf_check(&args, "the arguments", e) && check_stages(buf_view(&args), arena, e);
-    ok = ok && evaluation_call(g->v, r.name, buf_view(&args), &result, e) &&
+    ok = ok && evaluation_call(g->v, row->row.name, buf_view(&args), &result, e) &&
          buf_check(&result, "the answer", e);
     const struct json *v = ok && r.raw ? json_read(buf_view(&result), arena, e) : NULL;
     if (ok && v)
@@ -471,7 +493,7 @@ bool machine_guest_permitted(const struct tool_call *c, const struct json *reque
 /* ---- beginning and end --------------------------------------------------------------------- */
 
 /* A call without code has an evaluation of its own, in the same place and record. */
-static void set_evaluation(struct machine_guest *g)
+static void set_evaluation(struct machine_guest *g, uint64_t most_ns)
 {
     const struct tool_call *c = &g->call;
     g->v = c->code;
@@ -483,6 +505,7 @@ static void set_evaluation(struct machine_guest *g)
                                        .account = c->account,
                                        .arena = c->arena};
     evaluation_init(&g->own, &g->own_call);
+    g->own.until_ns = os_mono_ns() + most_ns;
     g->v = &g->own;
 }
 
@@ -572,7 +595,7 @@ struct machine_guest *machine_guest_begin(const struct tool_call *c, struct vm *
     buf_init(&g->in, 2 * (size_t)VM_WINDOW + CALLBACK_PIECE);
     buf_init(&g->out, (size_t)CALLBACK_ANSWER_MAX * 4);
     g->keyboard = vm_keyboard_new();
-    set_evaluation(g);
+    set_evaluation(g, o->exec.timeout_ns);
     const char *variable = arena_printf(c->arena, e, "%s=%s", CALLBACK_ENV, path);
     if (!variable || !guest_start(g, e)) {
         guest_free(g);

@@ -135,6 +135,18 @@ bool host_call_is_family(struct str x)
     return false;
 }
 
+const struct host_call *host_call_of_member(const char *name, struct str *member)
+{
+    for (size_t i = 0; i < table_size; i++) {
+        const struct host_call_group *group = host_call_group_of(table[i]);
+        if (table[i]->hidden && group->family &&
+            names_member(str_of(name), api_namespace(table[i]), member) &&
+            group->family(*member))
+            return table[i];
+    }
+    return NULL;
+}
+
 /* Aliases, and names of a family: "notes.save", "tools.jq", "customFunctions.*". */
 static bool is_further_name(struct str pattern)
 {
