@@ -45,6 +45,8 @@ bool machines_installed(struct actions *a); /* whether there is an image */
 void *machines_open(struct actions *a);
 void machines_close(void *own);
 void machines_metrics(struct actions *a, struct buf *out);
+struct terminals;
+struct terminals *machines_terminals(struct actions *a);
 /* The owner of the machines that this caller starts, for the room vm, and the payer: the
  * credential, whatever its sessions. */
 #define MACHINE_OWNER 65u
@@ -77,10 +79,11 @@ void machines_refused(const struct tool_call *c, const struct json *options,
 /* A command as it was asked for, in the call's arena; `most_ms`: the longest it may run. */
 struct machine_order {
     struct vm_exec exec;
-    struct str machine;       /* its handle; empty: the default one */
-    bool network;             /* it is to have a network */
-    bool calls;               /* its programs may call back (machine_guest.h) */
-    struct str staged;        /* its files, as a tar archive; empty: none */
+    struct str machine;  /* its handle; empty: the default one */
+    bool network;        /* it is to have a network */
+    bool calls;          /* its programs may call back (machine_guest.h) */
+    struct str terminal; /* the name of its terminal (machine_terminal.h); empty: none */
+    struct str staged;   /* its files, as a tar archive; empty: none */
     const struct json *files; /* the same as they were given */
     struct machine_mounts mounts;
     const char *env[MACHINE_ENV_MAX];
@@ -114,6 +117,8 @@ struct machine_live {
     double left; /* messages that may be sent now */
 };
 void machine_live_output(void *live, enum vm_stream which, struct str bytes);
+/* Sends what waits, if it may be sent now; when to do so again, of os_mono_ns(), or UINT64_MAX. */
+uint64_t machine_live_flush(struct machine_live *l);
 void machine_live_end(struct machine_live *l); /* sends what waits, and frees it */
 
 /* Runs tools that are commands, each in a machine of its own (machine_tools.c). */

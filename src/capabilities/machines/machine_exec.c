@@ -6,6 +6,7 @@
 #include "machines/internal.h"
 #include "machines/machine_guest.h"
 #include "machines/machine_net.h"
+#include "machines/machine_terminal.h"
 #include "machines/machine_use.h"
 #include "os/os.h"
 #include "performing/performing.h"
@@ -89,6 +90,7 @@ struct machine_run {
     struct machine_live live;
     struct machine_running running;
     struct machine_guest *guest; /* NULL: its programs call nothing */
+    struct terminal *terminal;   /* NULL: nobody types into it */
     struct vm *machine;
     struct vm_command *command; /* NULL: none was started */
 };
@@ -120,7 +122,10 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     if (!r->machine && !(r->call.consent && r->call.consent->waits))
         account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
     bool ready = r->machine && machine_stage(o, &r->call, r->machine, e);
-    if (ready && o->calls)
+    if (ready && o->terminal.n)
+        r->terminal = terminal_open(machines_terminals(r->call.actions), r->use.owner,
+                                    r->machine, o->terminal, e);
+    if (ready && o->calls && !e->code)
         r->guest = machine_guest_begin(&r->call, r->machine, o, e);
     if (r->machine && e->code) {
         struct err none_either = {0};
@@ -128,9 +133,12 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
         vm_get_info(r->machine, &none);
         account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
         machine_net_ran(&r->running);
+        terminal_close(take(r->terminal));
         vm_release(r->machine);
         r->machine = NULL;
     }
+    if (r->terminal)
+        o->exec.keyboard = terminal_keyboard(r->terminal);
     r->live.call = &r->call;
     o->exec.output = machine_live_output;
     o->exec.output_arg = &r->live;
@@ -165,6 +173,15 @@ static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
     return told && buf_check(out->out, "the answer", e);
 }
 
+/* Its time is that without use. Who hears the output as it comes has it. */
+static bool run_terminal(struct machine_run *r, struct vm_result *result, struct err *end)
+{
+    const struct client *c = r->call.who->client;
+    r->order.exec.unkept = c && client_hears(c, CLIENT_INFO);
+    return terminal_run(r->terminal, r->machine, &r->order.exec, &r->live,
+                        r->order.exec.timeout_ns, result, end);
+}
+
 bool machines_exec(const struct tool_call *c, const struct json *options,
                    struct json_writer *out, bool *success, struct err *e)
 {
@@ -178,11 +195,13 @@ bool machines_exec(const struct tool_call *c, const struct json *options,
     /* It may take minutes: if the client can wait, the worker is free meanwhile. */
     const struct client *carrier = c->code ? NULL : c->who->client;
     bool rests = carrier && client_rest(carrier, &busy);
-    bool ran = vm_exec(r.machine, &r.order.exec, &result, &end);
+    bool ran = r.terminal ? run_terminal(&r, &result, &end)
+                          : vm_exec(r.machine, &r.order.exec, &result, &end);
     if (rests)
         client_resume(carrier);
     machine_guest_end(r.guest);
     bool ok = tell(&r, ran, &result, &end, out, success, e);
+    terminal_close(r.terminal);
     machine_net_ran(&r.running);
     machine_mounts_free(&r.order.mounts);
     vm_release(r.machine);
@@ -203,6 +222,7 @@ static void run_free(struct machine_run *r)
         (void)machine_mounts_close(&r->order.mounts, r->machine, false, &none);
     machine_mounts_free(&r->order.mounts);
     machine_guest_end(r->guest);
+    terminal_close(r->terminal);
     machine_net_ran(&r->running);
     vm_release(r->machine);
     arena_free(r->arena);

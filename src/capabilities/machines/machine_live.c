@@ -89,6 +89,19 @@ static void put_log(struct machine_live *l, enum vm_stream which, struct str byt
     }
 }
 
+uint64_t machine_live_flush(struct machine_live *l)
+{
+    bool waits = l->waits[0].n > begun(buf_view(&l->waits[0])) ||
+                 l->waits[1].n > begun(buf_view(&l->waits[1]));
+    if (!waits)
+        return UINT64_MAX;
+    if (!allowance(l))
+        return os_mono_ns() + (uint64_t)(1e9 / RATE);
+    flush(l, 0);
+    flush(l, 1);
+    return UINT64_MAX;
+}
+
 /* The last line that is not blank. */
 static struct str last_line(struct str s)
 {

@@ -1,6 +1,7 @@
 /* Options of a command, and its result. */
 #include "machines/internal.h"
 #include "machines/machine_net.h"
+#include "machines/machine_terminal.h"
 #include "machines/machines.api.h"
 #include "results/results.h"
 #include "tools/tools.h"
@@ -122,6 +123,54 @@ static bool order_read_number(const char *key, const struct json *v, uint64_t ma
                    key, (unsigned long long)max);
 }
 
+/* true, or {rows, columns, name}. */
+static bool read_terminal(struct machine_order *o, const struct json *v, struct err *e)
+{
+    static const char *const keys[] = {"rows", "columns", "name", NULL};
+    uint64_t rows = 24, columns = 80;
+    struct json_iter it = json_iter(json_is(v, JSON_OBJECT) ? v : NULL);
+    if (json_is(v, JSON_BOOL) && !json_bool(v, false))
+        return true;
+    if (!json_is(v, JSON_BOOL) && !json_is(v, JSON_OBJECT))
+        return err_set(e, ERR_INVALID,
+                       "terminal is %s; true, or {rows, columns, name} is accepted, "
+                       "nothing ran",
+                       json_type_name(json_type(v)));
+    while (json_next(&it)) {
+        bool ok = str_is(it.key, "rows") ? order_read_number("terminal.rows", it.value,
+                                                             TERMINAL_SIZE_MAX, &rows, e)
+                  : str_is(it.key, "columns")
+                      ? order_read_number("terminal.columns", it.value, TERMINAL_SIZE_MAX,
+                                          &columns, e)
+                  : str_is(it.key, "name")
+                      ? read_text("terminal.name", it.value, &o->terminal, e) &&
+                            terminal_name_check(o->terminal, e)
+                      : call_option_unknown(it.key, keys, "nothing ran", e);
+        if (!ok)
+            return false;
+    }
+    o->exec.pty = true;
+    o->exec.rows = (uint16_t)rows;
+    o->exec.columns = (uint16_t)columns;
+    return true;
+}
+
+/* A terminal is standard input, and a process of its own; programs are told what it can do. */
+static bool finish_terminal(struct machine_order *o, struct err *e)
+{
+    static const char kind[] = "TERM=xterm-256color";
+    bool told = o->exec.env_count == MACHINE_ENV_MAX;
+    if (o->exec.session.n || o->exec.input.at)
+        return err_set(e, ERR_INVALID, "terminal does not go with %s; nothing ran",
+                       o->exec.session.n ? "session" : "stdin");
+    for (size_t i = 0; i < o->exec.env_count; i++)
+        told |= !strncmp(o->env[i], kind, sizeof "TERM");
+    if (!told)
+        o->env[o->exec.env_count++] = kind;
+    o->exec.env = o->env;
+    return true;
+}
+
 static bool order_read_option(struct machine_order *o, const struct tool_call *c,
                               uint32_t most_ms, struct str key, const struct json *v,
                               struct err *e)
@@ -145,6 +194,8 @@ static bool order_read_option(struct machine_order *o, const struct tool_call *c
         o->files = v;
         return true;
     }
+    if (str_is(key, "terminal"))
+        return read_terminal(o, v, e);
     if (str_is(key, "calls"))
         return read_flag("calls", v, &o->calls, "nothing ran", e);
     if (str_is(key, "network"))
@@ -174,6 +225,10 @@ bool machine_order_read(struct machine_order *o, const struct tool_call *c,
         return read_command(o, c, NULL, e);
     if (o->files && !machine_stage_read(o, c, o->files, e))
         return false;
+    if (o->exec.pty && !finish_terminal(o, e))
+        return false;
+    if (!o->exec.timeout_ns && o->terminal.n)
+        o->exec.timeout_ns = most;
     if (!o->exec.timeout_ns)
         o->exec.timeout_ns = most < VM_TIMEOUT_DEFAULT_NS ? most : VM_TIMEOUT_DEFAULT_NS;
     return true;

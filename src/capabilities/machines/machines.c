@@ -9,6 +9,7 @@
 #include "machines/internal.h"
 #include "machines/machine_copies.h"
 #include "machines/machine_net.h"
+#include "machines/machine_terminal.h"
 #include "machines/machine_use.h"
 #include "machines/machines.api.h"
 #include "metrics/metrics.h"
@@ -35,11 +36,17 @@ struct machines {
     _Atomic uint64_t sent_bytes, received_bytes;
     struct egress_proxy *proxy; /* of all machines */
     struct nearby *person;      /* a person at the terminal asks here */
+    struct terminals *terminals;
 };
 
 static struct machines *own_of(const struct actions *a)
 {
     return capability_own(a, &machines_capability);
+}
+
+struct terminals *machines_terminals(struct actions *a)
+{
+    return own_of(a)->terminals;
 }
 
 /* The calls that have counters. */
@@ -65,6 +72,7 @@ void *machines_open(struct actions *a)
     struct machines *m = mem_new(sizeof *m);
     pthread_mutex_init(&m->lock, NULL);
     m->proxy = egress_proxy_new();
+    m->terminals = terminals_new();
     m->calls = metric_family_new("cloche_machine_calls",
                                  "Calls of Linux machines, wherever they came from.",
                                  "call", counted, LENGTH(counted));
@@ -80,6 +88,7 @@ void machines_close(void *own)
     nearby_close(m->person);
     vms_close(once_peek(&m->all));
     egress_proxy_free(m->proxy);
+    terminals_free(m->terminals);
     pthread_mutex_destroy(&m->lock);
     metric_family_free(m->calls);
     metric_family_free(m->connections);

@@ -1,9 +1,13 @@
 /* The routes of Linux machines: the caller's own, starting and stopping one, a command. */
 #include <stdio.h>
 
+#include "crypto/crypto.h"
 #include "machines/internal.h"
+#include "machines/machine_terminal.h"
 #include "machines/vm_routes.api.h"
 #include "routes/routes.h"
+
+#define TYPED_MAX ((size_t)1 << 20)
 
 /* Answers by the action; ?workspace= says whose policy is in force. */
 static bool answer_action(struct route_call *c, const char *action,
@@ -93,6 +97,47 @@ static bool route_unexpose(struct route_call *c, struct err *e)
     json_close(&w);
     const struct json *arguments = json_read(buf_view(&text), c->arena, e);
     return arguments && answer_action(c, "vm_expose", arguments, e);
+}
+
+/* ---- terminals ---------------------------------------------------------------------- */
+
+static bool read_typed(struct route_call *c, struct terminal_input *in, struct buf *bytes,
+                       struct err *e)
+{
+    const struct json *text = json_get(c->body, "text"),
+                      *coded = json_get(c->body, "base64");
+    int64_t rows = json_int(json_get(c->body, "rows"), 0),
+            columns = json_int(json_get(c->body, "columns"), 0);
+    if ((rows != 0) != (columns != 0) || (text && coded))
+        return err_set(e, ERR_INVALID,
+                       "rows and columns, and text or base64, are accepted");
+    if (coded && !crypto_base64_read(json_str(coded), bytes, e))
+        return false;
+    bool any = str_is(c->values[0], "default");
+    *in = (struct terminal_input){.machine = any ? STR("") : c->values[0],
+                                  .name = c->values[1],
+                                  .bytes = coded ? buf_view(bytes) : json_str(text),
+                                  .rows = (uint16_t)rows,
+                                  .columns = (uint16_t)columns};
+    return true;
+}
+
+/* The command with the terminal was permitted and recorded when it began. */
+static bool route_type(struct route_call *c, struct err *e)
+{
+    struct terminal_input in;
+    char owner[MACHINE_OWNER];
+    size_t typed;
+    scoped_buf struct buf bytes = buf_of(TYPED_MAX);
+    machine_owner(c->who, owner);
+    if (!read_typed(c, &in, &bytes, e) ||
+        !terminal_type(machines_terminals(c->actions), owner, &in, &typed, e))
+        return false;
+    struct json_writer w = route_writer(c);
+    json_open_object(&w);
+    json_pair_int(&w, "typed", (int64_t)typed);
+    json_close(&w);
+    return buf_check(&c->out->body, "the answer", e);
 }
 
 /* ---- copies ------------------------------------------------------------------------- */
@@ -242,6 +287,14 @@ static const struct route rows[] = {
            "answer, until the machine ends. The policy, or a person, has to allow it."),
      .run = route_expose, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
      .body = "PortOptions", .answer = "ExposedPort", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/{machine}/terminals/{terminal}"),
+     .operation = "typeInTerminal",
+     .summary = "Types into the terminal of a command that runs, or changes its size",
+     TELLS("The command was begun with terminal: {name}, by the same caller; its output "
+           "is in the events of that request."),
+     .run = route_type, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .body = "TerminalInput", .answer = "TerminalTyped",
+     .parameters = MACHINE_PARAMETERS},
     {ROUTE("POST", MACHINES "/{machine}/fork"), .operation = "forkMachine",
      .summary = "Copies a running Linux machine, in milliseconds",
      TELLS("Both go on from here, and neither sees what the other writes. Commands that "
