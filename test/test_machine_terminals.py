@@ -42,6 +42,10 @@ class Typed:
         with self.changed:
             assert self.changed.wait_for(lambda: part in self.text, 30), self.text
 
+    def until_prompt(self):
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.text.endswith("# "), 30), self.text
+
     def type(self, text=None, **body):
         got = self.http.post(f"/vm/default/terminals/{self.name}", json=body if text is None else {"text": text})
         assert got.status_code == 200, got.text
@@ -62,16 +66,21 @@ def test_a_shell_is_typed_into(server):
     t.type(rows=50, columns=132)
     t.type("stty size\n")
     t.until("50 132")
-    t.type("sleep 1000\n")
-    t.until("sleep 1000")
+    t.until_prompt()
+    t.type("echo be''gun; sleep 1000\n")
+    t.until("begun")
     t.type("\x03")
+    t.until("^C")
+    t.until_prompt()
     t.type("echo after $?\n")
     t.until("after 130")
-    t.type("read -n 2 x; echo; echo -n $x | od -An -tx1\n")
-    t.until("read -n 2")
-    t.type(base64=base64.b64encode(b"\xc3\xa4b").decode())
-    t.until("c3 a4")
-    t.type("\nexit 3\n")
+    t.until_prompt()
+    t.type("echo re''ads; head -c 4 | od -An -tx1\n")
+    t.until("reads")
+    t.type(base64=base64.b64encode(b"\xc3\xa4b\n").decode())
+    t.until("c3 a4 62 0a")
+    t.until_prompt()
+    t.type("exit 3\n")
     result = t.end()
     assert result["exitCode"] == 3 and result["stdout"] == ""
 

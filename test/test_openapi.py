@@ -227,6 +227,10 @@ def test_real_answers_are_as_the_document_says(api, document, tmp_path):
     check("POST", "/vm/exec", 400, json={"command": "true", "cwd": 1})
     check("POST", "/vm", 201, json={})
     check("POST", "/vm/exec", 200, json={"command": "echo; exit 3"})
+    check("POST", "/vm/exec", 200, json={"command": "tty", "terminal": {"rows": 30, "columns": 100, "name": "one"}})
+    check("POST", "/vm/exec", 400, json={"command": "tty", "terminal": {"rows": 0}})
+    check("POST", "/vm/default/terminals/one", 404, json={"text": "x"})
+    check("POST", "/vm/default/terminals/one", 400, json={"text": 1})
     check("GET", "/vm", 200)
     octets = {"Content-Type": "application/octet-stream"}
     check("PUT", "/vm/default/file?path=/tmp/a/b", 200, content=bytes(range(256)), headers=octets)

@@ -21,9 +21,21 @@ def server(cloche, vault):
         server.process.stderr.close()
 
 
-def type_line(browser, line):
-    browser.do("await page.locator('.vm-shell:not([hidden]) .shell-line input:not([readonly])').fill(given);"
-               " await page.keyboard.press('Enter')", line)
+SHOWN = ".terminal-tab:not([hidden]) .xterm-rows"
+
+
+def type_line(browser, line, key="Enter"):
+    browser.see(SHOWN, "#")
+    browser.do("await page.locator('.terminal-tab:not([hidden]) textarea').focus(); await page.keyboard.type(given[0]);"
+               " await page.keyboard.press(given[1])", [line, key])
+
+
+def size_shown(browser, mark):
+    """Rows and columns, as a program in the terminal finds them."""
+    type_line(browser, f"clear; echo {mark}-$(stty size)-")
+    shown = browser.do("const rows = page.locator(given[0]); for (;;) { const text = await rows.innerText();"
+                       " if (new RegExp(given[1]).test(text)) return text; await page.waitForTimeout(20); }", [SHOWN, mark + r"-\d"])
+    return re.search(mark + r"-(\d+)\s(\d+)-", shown).groups()
 
 
 def test_a_person_works_in_a_machine(server, browser, tmp_path):
@@ -35,27 +47,38 @@ def test_a_person_works_in_a_machine(server, browser, tmp_path):
     browser.click(".machine .start", "Start")
     browser.see(".costs", "of 512 MB memory")
 
-    # A shell that stays, and what a program says while it runs.
+    # A terminal: what a program prints, keys, colours, its size.
     type_line(browser, "cd /tmp; A='<b>x</b>'")
-    type_line(browser, "pwd; echo \"$A\"; ls /none")
-    browser.see(".shell-out .stdout", "/tmp")
-    browser.see(".shell-out .stdout", "<b>x</b>")
-    browser.see(".shell-out .stderr", "No such file")
-    browser.see(".shell-out .note", "exit 2")
-    assert browser.do("return page.locator('.shell-out b').count()") == 0
-    type_line(browser, "echo begun; sleep 1000")
-    browser.see(".shell-out", "begun")
-    browser.do("await page.locator('.shell-line input').focus(); await page.keyboard.press('Control+c')")
-    browser.see(".shell-out .note", "stopped")
-    browser.do("await page.locator('.shell-line input:not([readonly])').waitFor(); await page.keyboard.press('ArrowUp')")
-    assert browser.do("return page.locator('.shell-line input').inputValue()") == "echo begun; sleep 1000"
+    type_line(browser, "pwd; echo \"$A\"; ls /none; tty")
+    for part in ("/tmp", "<b>x</b>", "No such file", "/dev/pts/"):
+        browser.see(SHOWN, part)
+    assert browser.do("return page.locator('.terminal-tab b').count()") == 0
+    type_line(browser, "echo be''gun; sleep 1000")
+    browser.see(SHOWN, "begun")
+    browser.do("await page.keyboard.press('Control+c')")
+    type_line(browser, "echo code $?")
+    browser.see(SHOWN, "code 130")
+    browser.do("await page.keyboard.press('ArrowUp'); await page.keyboard.press('ArrowUp')")
+    browser.see(SHOWN, "sleep 1000")
+    browser.do("await page.keyboard.press('Control+u')")
+    type_line(browser, "printf '\\033[38;2;200;30;30mtrue colour\\033[0m\\n'")
+    browser.do("await page.locator('.terminal-tab .xterm-rows span:has-text(\"true colour\")').last().waitFor()")
+    size = size_shown(browser, "one")
+    browser.do("await page.setViewportSize({width: 900, height: 700})")
+    assert size_shown(browser, "two") != size
+    browser.do("await page.setViewportSize({width: 1440, height: 900})")
 
-    # Another shell has its own variables; both see the files.
+    # Another terminal has its own variables; both see the files.
     type_line(browser, "echo 'text of it' > /root/made.txt; echo done")
-    browser.see(".shell-out", "done")
-    browser.click(".shells", "New shell")
+    browser.see(SHOWN, "done")
+    browser.click(".terminals", "New terminal")
     type_line(browser, "echo \"[$A]\"; cat /root/made.txt")
-    browser.see(".vm-shell:not([hidden]) .stdout", "[]")
+    browser.see(SHOWN, "[]")
+    type_line(browser, "exit 7")
+    browser.see(SHOWN, "ended with exit code 7")
+    browser.do("await page.keyboard.press('Enter')")
+    type_line(browser, "clear; echo anew")
+    browser.see(SHOWN, "anew")
     browser.do("await page.locator('.upload input').setInputFiles({name: 'sent.txt', mimeType: 'text/plain',"
                " buffer: Buffer.from('sent from here')})")
     browser.see(".toast", "sent.txt is in the machine")
@@ -71,12 +94,12 @@ def test_a_person_works_in_a_machine(server, browser, tmp_path):
     browser.click(".machine-head", "Fork")
     browser.see(".toast", "A copy runs beside it")
     type_line(browser, "cat /root/sent.txt; rm /root/sent.txt")
-    browser.see(".shell-out .stdout", "sent from here")
+    browser.see(SHOWN, "sent from here")
     browser.click(".machine-head", "Stop")
     browser.click(".machine .confirm", "Stop")
     browser.see(".toast", "The machine is stopped")
     type_line(browser, "cat /root/sent.txt")
-    browser.see(".shell-out .stdout", "sent from here")
+    browser.see(SHOWN, "sent from here")
     browser.click(".machine aside", "Delete")
     browser.see(".toast", "mine is deleted")
     assert browser.errors() == []

@@ -9,6 +9,7 @@ import io
 import json
 import pkgutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, sys.argv[1])
 import client.api  # noqa: E402
@@ -127,6 +128,14 @@ get("start_machine", status=201, body=(models.MachineOptions, {}), kind=models.M
 done = get("exec_in_machine", body=(models.MachineCommand, {"command": "exit 3"}))
 assert done.exit_code == 3
 assert get("list_machines")[0].state == "running"
+with ThreadPoolExecutor() as beside:
+    command = {"command": "read x; echo got $x", "terminal": {"name": "t"}}
+    typed_into = beside.submit(modules["exec_in_machine"].sync, client=server, body=models.MachineCommand.from_dict(command))
+    line = models.TerminalInput.from_dict({"text": "a line\n"})
+    made.append("type_in_terminal")
+    while not isinstance(typed := modules["type_in_terminal"].sync("default", "t", client=server, body=line), models.TerminalTyped) or not typed.typed:
+        pass
+    assert typed.typed == 7 and typed_into.result().stdout.endswith("got a line\r\n")
 made += ["write_machine_file", "read_machine_file"]
 content = bytes(range(256))
 wrote = modules["write_machine_file"].sync("default", client=server, path="/tmp/a",

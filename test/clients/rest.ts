@@ -156,6 +156,13 @@ same(got(await client.POST("/tools/{tool}",
 got(await client.POST("/vm", { body: {} }));
 same(got(await client.POST("/vm/exec", { body: { command: "exit 3" } })).exitCode, 3);
 same(got(await client.GET("/vm"))[0].state, "running");
+const typedInto = client.POST("/vm/exec", { body: { command: "read x; echo got $x", terminal: { name: "t" } } });
+for (let taken = 0; !taken;) {
+  const typed = await client.POST("/vm/{machine}/terminals/{terminal}",
+    { params: { path: { machine: "default", terminal: "t" } }, body: { text: "a line\n" } });
+  taken = typed.data?.typed ?? 0;
+}
+same(got(await typedInto).stdout.endsWith("got a line\r\n"), true);
 const inside = { path: { machine: "default" }, query: { path: "/tmp/a" } };
 same(got(await client.PUT("/vm/{machine}/file", {
   params: inside,

@@ -43,11 +43,11 @@ export async function writeFile(machine: string, path: string, bytes: Blob): Pro
   if (!answer.ok) throw await refused(answer);
 }
 
-/** Runs a command in a shell that stays; what it writes is told as it comes. */
-export async function exec(machine: string, session: string, command: string, hear: (stream: "stdout" | "stderr", text: string) => void, signal: AbortSignal): Promise<Ran> {
+/** Runs a shell in a terminal of that name; what it prints is heard as it comes. */
+export async function openTerminal(machine: string, name: string, size: { rows: number; columns: number }, hear: (what: string | Uint8Array) => void, signal: AbortSignal): Promise<Ran> {
   const answer = await fetch("/person/vm/exec", {
     method: "POST", signal, cache: "no-store", headers: { "X-Cloche-Key": keyOf(), "Content-Type": "application/json", Accept: "text/event-stream" },
-    body: JSON.stringify({ machine, session, command }),
+    body: JSON.stringify({ machine, command: "exec bash -l", cwd: "/root", terminal: { name, ...size } }),
   });
   if (!answer.ok || !answer.body) throw await refused(answer);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -58,11 +58,18 @@ export async function exec(machine: string, session: string, command: string, he
     for (const block of blocks) {
       const [, kind, data] = /^event: (\w+)\ndata: ([\s\S]*)$/.exec(block) ?? [];
       if (kind === "vm") {
-        const said = JSON.parse(data) as { stream: "stdout" | "stderr"; text: string };
-        hear(said.stream, said.text);
+        const said = JSON.parse(data) as { text?: string; base64?: string };
+        hear(said.text ?? Uint8Array.from(atob(said.base64 ?? ""), (c) => c.charCodeAt(0)));
       } else if (kind === "result") return JSON.parse(data) as Ran;
       else if (kind === "error") throw new Refusal(500, wordsOfAnswer(JSON.parse(data), 500));
     }
     if (done) throw new Refusal(0, wordsOfAnswer(null, 0));
   }
+}
+
+/** Types into it, or changes its size; resolves to the number of bytes that were taken. */
+export async function typeInTerminal(machine: string, name: string, what: { bytes?: Uint8Array; rows?: number; columns?: number }): Promise<number> {
+  const { bytes, ...size } = what;
+  const body = bytes ? { base64: btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join("")), ...size } : size;
+  return (await request<{ typed: number }>("POST", of(machine, `/terminals/${encodeURIComponent(name)}`), body)).typed;
 }

@@ -1,4 +1,4 @@
-// A person's Linux machines: shells in them, their files and ports, snapshots and copies, and what each costs.
+// A person's Linux machines: terminals in them, their files and ports, snapshots and copies, and what each costs.
 import { useEffect, useState } from "preact/hooks";
 import {
   closePort, exposePort, forkMachine, getMachines, getSnapshots, type Machine, removeSnapshot, restoreSnapshot, saveMachine, type Snapshot, startMachine, stopMachine,
@@ -9,7 +9,7 @@ import { t } from "../../core/texts";
 import { bytes, duration } from "../../core/time";
 import { Confirm, Empty, Failure, Icon, Skeleton, Strange, Time } from "../../parts/parts";
 import { Files } from "./files";
-import { Shells } from "./shells";
+import { Terminals } from "./terminals";
 
 const LOOK_MS = 3000;
 const SIZES = [256, 512, 1024]; // MB of memory
@@ -118,7 +118,7 @@ export function MachineView() {
       {sure && <Confirm sentence={t.machine.stopSure} yes={t.machine.stop} onYes={() => { setSure(false); void act(() => stopMachine(one.machine), t.machine.stopped); }} onNo={() => setSure(false)} />}
       <p class="quiet costs">{costs(one)}{one.from && <> · {t.machine.from} <Strange text={one.from} /></>}</p>
       <div class="machine-body">
-        <Shells key={one.machine} machine={one.machine} />
+        <Terminals key={one.machine} machine={one.machine} />
         <aside><Files key={one.machine} machine={one.machine} /><Ports m={one} act={act} /><Snapshots m={one} all={saved} act={act} /></aside>
       </div>
     </div>
