@@ -53,13 +53,14 @@ def test_a_person_works_in_a_machine(server, browser, tmp_path):
     for part in ("/tmp", "<b>x</b>", "No such file", "/dev/pts/"):
         browser.see(SHOWN, part)
     assert browser.do("return page.locator('.terminal-tab b').count()") == 0
-    type_line(browser, "echo be''gun; sleep 1000")
+    type_line(browser, "cat <(echo be''gun) -")
     browser.see(SHOWN, "begun")
     browser.do("await page.keyboard.press('Control+c')")
+    browser.see(SHOWN, "^C")
     type_line(browser, "echo code $?")
     browser.see(SHOWN, "code 130")
     browser.do("await page.keyboard.press('ArrowUp'); await page.keyboard.press('ArrowUp')")
-    browser.see(SHOWN, "sleep 1000")
+    browser.see(SHOWN, "gun) -")
     browser.do("await page.keyboard.press('Control+u')")
     type_line(browser, "printf '\\033[38;2;200;30;30mtrue colour\\033[0m\\n'")
     browser.do("await page.locator('.terminal-tab .xterm-rows span:has-text(\"true colour\")').last().waitFor()")
