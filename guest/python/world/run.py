@@ -178,17 +178,17 @@ class Code:
 
     value = False  # the code is one expression
 
-    def __init__(self, source, names):
+    def __init__(self, source, names, flags=0):
         # Most code has none of these words: then nothing looks for what they would mean, which
         # spares a world much memory to write.
         is_plain = not any(word in source for word in ("return", "main", "await", "async"))
         self.returns = self.declares_main = self.calls_main = False
-        if is_plain and "\n" not in source and self.is_expression(source):
+        if is_plain and not flags and "\n" not in source and self.is_expression(source):
             return
         tree = ast.parse(source, FILE)
-        flags = 0
         if not is_plain:
-            tree, flags = self.marked(tree, names)
+            tree, more = self.marked(tree, names)
+            flags |= more
         else:
             keep_last(tree.body)
         self.code = compile(tree, FILE, "exec", flags, dont_inherit=True)
