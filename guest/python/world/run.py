@@ -371,6 +371,8 @@ def message_of(error, told):
         text = ""
     if isinstance(error, SystemExit):
         text = f"the code ended itself with the status {error.code}"
+    if isinstance(error, MemoryError) and not text:
+        text = "the value does not fit into the memory of this evaluation; memoryLimit (MB) sets it"
     if getattr(error, "host", False) or "\n" in str(error) or "; did you mean " in str(error):
         text = str(error)
     return text + advice(error)
