@@ -5,7 +5,7 @@ import re
 import sys
 import types
 
-from . import api, calls, check, files, functions, imports, library, output, run, stubs, values, web, zones
+from . import api, calls, check, files, functions, hashes, imports, library, output, run, stubs, values, web, zones
 
 SESSION, TRACE, CHECK, FUNCTION = 1, 2, 4, 8
 
@@ -85,6 +85,7 @@ def bake():
     library.seal()
     zones.prepare()
     web.prepare()
+    hashes.prepare()
     warm()
     files.prepare()
     settle()
