@@ -39,11 +39,13 @@ reference: program        ## write docs/api.md, docs/tool-table.md, clients/node
 	@build/cloche api --reference >docs/api.md.new && mv docs/api.md.new docs/api.md
 	@dev/tool-table
 	@dev/client-types
+	@dev/python-stubs
 reference-check: program  ## do these say what they are made of?
 	@build/cloche api --reference | diff -u docs/api.md - || \
 	    { echo "docs/api.md is stale: run 'make reference'"; exit 1; }
 	@dev/tool-table --check
 	@dev/client-types --check
+	@dev/python-stubs --check
 format: $(DEPS)/test.ok   ## lay out the code by .clang-format
 	@$(DEPS)/venv-test/bin/clang-format -i $(FORMATTED)
 format-check: $(DEPS)/test.ok  ## is it laid out so?

@@ -1,4 +1,5 @@
 """Python code in a world of its own: results, the API, errors, limits, isolation."""
+import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -332,6 +333,28 @@ def test_what_crashes_an_interpreter_ends_as_a_named_error(run, n):
     answer = run(CRASHERS[n], timeout=2000, memoryLimit=128)
     assert answer["success"] or answer["errorDetails"]["type"]
     assert result(run("6*7")) == 42
+
+
+@pytest.mark.parametrize("name, password, salt, rounds, size", [
+    ("sha1", b"password", b"salt", 1, None), ("sha1", b"password", b"salt", 4096, 20),
+    ("sha256", b"p" * 100, b"", 3, 70), ("sha512", b"", b"salt", 2, 5), ("sha3_256", b"pass\0word", b"s\0", 7, 40)])
+def test_keys_are_derived_as_elsewhere(run, name, password, salt, rounds, size):
+    there = hashlib.pbkdf2_hmac(name, password, salt, rounds, size).hex()
+    assert result(run(f"import hashlib\nhashlib.pbkdf2_hmac({name!r}, {password!r}, {salt!r}, {rounds}, {size}).hex()")) == there
+
+
+@pytest.mark.parametrize("code, words", [
+    ("console.log('x')", "print() writes to the log"), ("JSON.stringify({})", "dumps()"), ("null", "None in Python"),
+    ("x = true", "True"), ("notes.list().length", "len(list)"), ("notes.list().filter(len)", "for x in list"),
+    ("notes.get('nowhere/none').title", "notes.get() answers None"), ("import os\nos.system('ls')", "tools.run()"),
+    ("import subprocess\nsubprocess.run(['ls'])", "tools.run()"),
+    ("import threading\nthreading.Thread(target=print).start()", "vm.exec()"),
+    ("import notes", "without an import"), ("from notes import get", "without an import"),
+    ("json.dumps({})", "import 'json'"), ("notes.serach('x')", "notes.search"), ("notes.list(typ='x')", "did you mean type"),
+    ("n = notes.list()[0]\nn.titel", "'title'"), ("print 'x'", "parentheses"), ("input()", "nobody can be asked"),
+    ("import pandas", "pip"), ("notes.create('project', 'T')", "takes 1 argument"), ("tools.run('nope')", "find_tools")])
+def test_typical_mistakes_get_a_message_that_says_what_to_do(run, code, words):
+    assert words in details(run(code))["message"]
 
 
 # ---- sessions, files, packages ------------------------------------------------

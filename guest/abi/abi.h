@@ -47,6 +47,9 @@ struct script_head {
 #define SCRIPT_SESSION 1u /* top-level names and `state` outlive the code */
 #define SCRIPT_CHECK \
     4u /* Python: the code is checked and not run; the result is findings */
+/* Python: code of a custom function. With SCRIPT_CHECK the context is {"name"}, and the
+ * result what the code says of it; else {"call"}, and it is called. */
+#define SCRIPT_FUNCTION 8u
 #define SCRIPT_TRACE 2u /* calls tell where they were made */
 
 enum script_status {

@@ -4,11 +4,11 @@ import { query, Refusal, request } from "./api";
 export interface Parameter { type: string; description?: string; optional?: boolean; default?: unknown }
 export interface Example { name?: string; args: unknown; expected?: unknown; matches?: unknown; error?: string; notes?: unknown; now?: string; [more: string]: unknown }
 export interface Definition {
-  name: string; description: string; parameters: Record<string, Parameter>; returnType: string; code: string; tags?: string[]; examples?: Example[];
+  name: string; description: string; parameters: Record<string, Parameter>; returnType: string; code: string; language?: string; tags?: string[]; examples?: Example[];
 }
 export interface Metadata { createdAt?: string; updatedAt?: string; createdBy: "agent" | "user"; usageCount?: number; lastUsed?: string; version?: number }
 export interface FunctionRow {
-  id: string; name: string; signature: string; description: string; parameters: Record<string, Parameter>; returnType: string; tags: string[]; metadata: Metadata; origin?: string;
+  id: string; name: string; signature: string; description: string; parameters: Record<string, Parameter>; returnType: string; language?: string; tags: string[]; metadata: Metadata; origin?: string;
 }
 export interface Told { function: Definition & { id: string; metadata: Metadata }; signature: string; typeDefinition: string; usage: string; origin?: string }
 export interface Finding { field?: string; line?: number; column?: number; code?: string; message: string; suggestion?: string; function?: string }

@@ -5,9 +5,9 @@ import re
 import sys
 import types
 
-from . import api, calls, check, files, imports, library, output, run, stubs, values, web, zones
+from . import api, calls, check, files, functions, hashes, imports, library, output, run, stubs, values, web, zones
 
-SESSION, TRACE, CHECK = 1, 2, 4
+SESSION, TRACE, CHECK, FUNCTION = 1, 2, 4, 8
 
 
 def install(text):
@@ -36,11 +36,18 @@ scope = fresh_scope()
 
 def evaluate(source, context, features, flags, most):
     """(failed, result, error, lost, cut), all but the flags as bytes or None."""
+    if flags & FUNCTION and flags & CHECK:
+        return 0, functions.describe(source, values.read(context)["name"]), None, None, False
     if flags & CHECK:
         return 0, check.check(source, values.read(context) if context else {}), None, None, False
     random.seed()
     sys.modules["tempfile"]._name_sequence = None
     calls.world.trace = bool(flags & TRACE)
+    if flags & FUNCTION:
+        try:
+            return functions.call(source, values.read(context)["call"], scope, most)
+        finally:
+            output.finish()
     if context:
         given = values.read(context)
         scope["context"] = given
@@ -78,6 +85,7 @@ def bake():
     library.seal()
     zones.prepare()
     web.prepare()
+    hashes.prepare()
     warm()
     files.prepare()
     settle()

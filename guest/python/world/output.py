@@ -10,6 +10,11 @@ import _cloche
 LOG, INFO, WARN, ERROR, DEBUG = range(5)
 
 
+def tell(level, text):
+    """An entry of a level by its name, as the host names them."""
+    _cloche.log({"info": INFO, "warn": WARN, "error": ERROR, "debug": DEBUG}.get(level, LOG), text)
+
+
 class Output(io.TextIOBase):
     """A standard stream: what is written up to the end of a line is an entry."""
 

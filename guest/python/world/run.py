@@ -178,17 +178,17 @@ class Code:
 
     value = False  # the code is one expression
 
-    def __init__(self, source, names):
+    def __init__(self, source, names, flags=0):
         # Most code has none of these words: then nothing looks for what they would mean, which
         # spares a world much memory to write.
         is_plain = not any(word in source for word in ("return", "main", "await", "async"))
         self.returns = self.declares_main = self.calls_main = False
-        if is_plain and "\n" not in source and self.is_expression(source):
+        if is_plain and not flags and "\n" not in source and self.is_expression(source):
             return
         tree = ast.parse(source, FILE)
-        flags = 0
         if not is_plain:
-            tree, flags = self.marked(tree, names)
+            tree, more = self.marked(tree, names)
+            flags |= more
         else:
             keep_last(tree.body)
         self.code = compile(tree, FILE, "exec", flags, dont_inherit=True)
@@ -350,8 +350,32 @@ def column_of(code, lasti, lineno):
     return 0
 
 
+OF_JAVASCRIPT = {"console": "print() writes to the log", "JSON": "the module json has dumps() and loads()",
+                 "null": "it is None in Python", "undefined": "it is None in Python", "true": "it is True in Python",
+                 "false": "it is False in Python", "Object": "a dict has keys(), values() and items()",
+                 "Math": "the module math has it", "Date": "the module datetime has it"}
+OF_ARRAYS = {"length": "len(list) is its length", "filter": "[x for x in list if ...] filters it",
+             "map": "[f(x) for x in list] maps it", "push": "append() appends to it", "forEach": "for x in list: goes through it",
+             "find": "next((x for x in list if ...), None) finds one", "some": "any(... for x in list) tells that",
+             "join": "', '.join(list) joins it", "slice": "list[start:end] is a part of it", "includes": "x in list tells that"}
+OUTSIDE = ". There are no processes and threads here: tools.run() runs a command-line tool, vm.exec() a command in the Linux machine"
+
+
 def advice(error):
     """More for the message: what is there instead."""
+    if isinstance(error, NameError) and error.name in OF_JAVASCRIPT:
+        return f". {OF_JAVASCRIPT[error.name]}"
+    if isinstance(error, AttributeError) and type(error.obj) in (list, values.Rows) and error.name in OF_ARRAYS:
+        return f". {OF_ARRAYS[error.name]}"
+    if isinstance(error, AttributeError) and error.obj is None:
+        return ". The value before the dot is None: notes.get() answers None where there is no such note"
+    if isinstance(error, AttributeError) and getattr(error.obj, "__name__", "") == "os" and error.name in ("system", "popen", "fork"):
+        return OUTSIDE
+    if isinstance(error, OSError) and "does not support processes" in str(error) or \
+            isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return OUTSIDE
+    if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] in api.names:
+        return f". {error.name} is there without an import"
     if isinstance(error, ModuleNotFoundError) and error.name:
         near = api.nearest(error.name, library.known(), 0.7) if len(error.name) > 2 else None
         return (f". It is not part of this Python{f'; did you mean {near}?' if near else ''}: the standard library "
@@ -371,6 +395,8 @@ def message_of(error, told):
         text = ""
     if isinstance(error, SystemExit):
         text = f"the code ended itself with the status {error.code}"
+    if isinstance(error, MemoryError) and not text:
+        text = "the value does not fit into the memory of this evaluation; memoryLimit (MB) sets it"
     if getattr(error, "host", False) or "\n" in str(error) or "; did you mean " in str(error):
         text = str(error)
     return text + advice(error)

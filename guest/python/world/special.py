@@ -5,8 +5,9 @@ import re
 import secrets
 import string
 
-from . import calls
+from . import calls, output
 from .api import Function, ModuleLike
+from .values import camel
 
 
 def is_bytes(value):
@@ -151,16 +152,34 @@ def namespace(space, first):
 
 
 class CustomFunctions(ModuleLike):
-    """custom_functions.NAME(...): each call runs in a JavaScript world of its own."""
+    """custom_functions.NAME(...): each call runs in a world of its own."""
 
     def __init__(self, row):
         def make(name):
-            def call(*args):
-                return row(name, list(args))
-            call.__name__ = name
+            def call(*args, **options):
+                try:
+                    told = row(name, [{"value": a} for a in args], options)
+                except calls.errors["NotFound"]:
+                    if camel(name) == name:
+                        raise
+                    told = row(camel(name), [{"value": a} for a in args], options)
+                return self._answer(told)
+            call.__name__ = call.__qualname__ = name
             return call
         super().__init__("custom_functions", make)
         self.__dict__["_row"] = row
+
+    @staticmethod
+    def _answer(told):
+        """What the function has logged, and its value or its error."""
+        for entry in told.get("logs") or []:
+            output.tell(entry["level"], entry["message"])
+        error = told.get("error")
+        if error is None:
+            return told.get("value")
+        made = calls.error_class(error["name"])(error["message"])
+        made.host = True
+        raise made
 
     def __dir__(self):
         return sorted(self._row())

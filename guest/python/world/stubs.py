@@ -14,7 +14,7 @@ HEAD = '''"""Stubs of the API that Python code has in an evaluation (docs/python
 Made of the table of host calls by `make reference`; do not edit.
 """
 import datetime
-from typing import Any, Awaitable, Literal, NoReturn
+from typing import Any, List, Literal, NoReturn
 
 class Record(dict[str, Any]):
     def __getattr__(self, name: str) -> Any: ...
@@ -24,6 +24,9 @@ class HostCallError(Exception):
     code: str | None
     message: str
     retry: bool
+
+custom_functions: Any
+context: Record
 
 '''
 
@@ -99,6 +102,7 @@ def parameters_of(overload, is_method):
     out, keywords = ["self"] if is_method else [], []
     for p in overload["parameters"]:
         name = p["name"].lstrip(".")
+        name += "_" * keyword.iskeyword(snake(name))
         if p["name"].startswith("..."):
             out.append(f"*{snake(name)}: Any")
             continue
@@ -124,7 +128,7 @@ def text():
             out.append(f"{t['type']} = {type_of(t['definition'])}\n" if "\n" not in t["definition"] else f"{t['type']} = Any\n")
             continue
         out.append(f"class {t['type']}(Record):")
-        out += [f"    {name}: {kind}" for name, kind in fields if not name.isdigit()] or ["    ..."]
+        out += [f"    {name}: {kind}" for name, kind in fields if not name.isdigit() and not keyword.iskeyword(name)] or ["    ..."]
         out.append("")
     spaces = {}
     for function in api.rows:
@@ -141,4 +145,5 @@ def text():
             out += method(name, function, True, "    ")
         out += ["", f"{snake(space)}: _{space[:1].upper()}{space[1:]}", ""]
     out += [f"class {name}(HostCallError): ..." for name in sorted(api.calls.errors) if name != "HostCallError"]
-    return "\n".join(out) + "\n"
+    # A class that has a method list() means that by the name.
+    return re.sub(r"\blist\[", "List[", "\n".join(out)) + "\n"

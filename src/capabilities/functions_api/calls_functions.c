@@ -82,6 +82,17 @@ static void put_shapes(struct evaluation *v, const struct function *fn,
     put_open(buf_view(&shapes), out);
 }
 
+void function_put_parameters(struct evaluation *v, const struct function *fn,
+                             struct json_writer *out)
+{
+    json_key(out, "parameters");
+    json_open_array(out);
+    for (size_t i = 0; i < fn->parameter_count; i++)
+        definition_put_parameter(&fn->parameters[i], out);
+    json_close(out);
+    put_shapes(v, fn, out);
+}
+
 static void put_definition(struct evaluation *v, uint32_t number, struct json_writer *out)
 {
     const struct loaded_function *f = &functions_loaded(v)->at[number - 1];
@@ -89,15 +100,24 @@ static void put_definition(struct evaluation *v, uint32_t number, struct json_wr
     json_pair_int(out, "number", number);
     json_pair_str(out, "name", f->fn->name);
     json_pair_cstr(out, "file", f->made);
-    json_pair_str(out, "code", typescript_javascript(f->code));
-    json_key(out, "parameters");
-    json_open_array(out);
-    for (size_t i = 0; i < f->fn->parameter_count; i++)
-        definition_put_parameter(&f->fn->parameters[i], out);
-    json_close(out);
     json_pair_bool(out, "promises", str_starts(str_trim(f->fn->return_type), "Promise"));
-    put_shapes(v, f->fn, out);
+    if (f->code)
+        json_pair_str(out, "code", typescript_javascript(f->code));
+    else
+        json_pair_bool(out, "apart", true);
+    function_put_parameters(v, f->fn, out);
     json_close(out);
+}
+
+/* customFunctions(name, given, named, counted) */
+static bool call_apart(struct calling *x, struct str name, struct json_writer *out,
+                       struct err *e)
+{
+    struct apart_call call = {.given = json_at(x->args, 1),
+                              .named = json_at(x->args, 2),
+                              .counted = json_bool(json_at(x->args, 3), false)};
+    call.fn = function_allowed(x->v, name, e) ? function_find(x->v, name, e) : NULL;
+    return call.fn && function_call_apart(x->v, &call, out, e);
 }
 
 static bool call_functions(struct calling *x, struct json_writer *out, struct err *e)
@@ -105,9 +125,8 @@ static bool call_functions(struct calling *x, struct json_writer *out, struct er
     if (json_length(x->args) == 0)
         return names_put(x->v, out, e);
     struct str name = json_str(json_at(x->args, 0));
-    if (json_length(x->args) == 2)
-        return function_allowed(x->v, name, e) && function_find(x->v, name, e) &&
-               function_call_apart(x->v, name, json_at(x->args, 1), out, e);
+    if (json_length(x->args) >= 2)
+        return call_apart(x, name, out, e);
     const struct function *fn =
         function_allowed(x->v, name, e) ? function_find(x->v, name, e) : NULL;
     uint32_t number = fn ? function_load(x->v, fn, e) : 0;

@@ -1,5 +1,6 @@
 /* Actions that create or change a custom function: checked, tried, then stored. */
 #include "functions_api/function_actions.h"
+#include "functions_api/function_python.h"
 #include "functions_api/functioning.h"
 
 #include <stdio.h>
@@ -125,7 +126,8 @@ static bool read_definition(const struct action_call *c, const struct json *give
 {
     scoped_findings struct findings found;
     findings_init(&found);
-    if (function_read(given, c->arena, fn, &found, e))
+    given = python_complete(c, given, NULL, &found, e);
+    if (given && !found.error_count && function_read(given, c->arena, fn, &found, e))
         return true;
     if (!e->code)
         answer_unread(c, &found, out);
@@ -170,7 +172,9 @@ bool action_validate_function(const struct action_call *c, struct answer *out,
     judgement_init(&j);
     if (!shelf_open(c, &s, e))
         return false;
-    bool read = function_read(c->arguments, c->arena, &fn, &j.found, e);
+    const struct json *given = python_complete(c, c->arguments, NULL, &j.found, e);
+    bool read =
+        given && !j.found.error_count && function_read(given, c->arena, &fn, &j.found, e);
     if (e->code || (read && !function_check(c, &fn, s.now, &j.found, e)))
         return false;
     return answer_validity(c, read ? &fn : NULL, &j, out, e);
@@ -219,8 +223,16 @@ bool action_update_function(const struct action_call *c, struct answer *out,
         return false;
     const struct function *was = function_by_name(s.now, function_argument(c, "name"), e);
     const struct json *patch = was ? read_patch(c, e) : NULL;
+    if (patch && json_get(patch, "language") &&
+        python_is(patch) != (was->language == FUNCTION_PYTHON))
+        return err_set(e, ERR_INVALID,
+                       "a function keeps its language; register another one");
+    if (patch)
+        patch = python_complete(c, patch, was, &found, e);
     if (!patch)
         return false;
+    if (found.error_count)
+        return answer_unread(c, &found, out);
     if (!json_length(patch))
         return err_set(e, ERR_INVALID,
                        "no change is given; description, parameters, returnType, "

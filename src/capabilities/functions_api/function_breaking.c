@@ -96,7 +96,7 @@ static bool has_own_types(const struct function *fn)
 {
     static const char *const kinds[] = {"interface", "type ", "class", "enum"};
     bool any = false;
-    for (size_t i = 0; i < LENGTH(kinds); i++)
+    for (size_t i = 0; fn->language != FUNCTION_PYTHON && i < LENGTH(kinds); i++)
         any = any || memmem(fn->code.at, fn->code.n, kinds[i], strlen(kinds[i]));
     return any;
 }

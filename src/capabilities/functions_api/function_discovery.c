@@ -305,7 +305,8 @@ bool functioning_tell(struct work *w, bool types, struct buf *out, struct err *e
 static bool is_async(const struct function *fn)
 {
     return str_starts(fn->return_type, "Promise<") ||
-           memmem(fn->code.at, fn->code.n, "async ", 6);
+           (fn->language != FUNCTION_PYTHON &&
+            memmem(fn->code.at, fn->code.n, "async ", 6));
 }
 
 static void put_known(const struct function *fn, struct json_writer *w)

@@ -158,9 +158,10 @@ uint32_t function_load(struct evaluation *v, const struct function *fn, struct e
         if (l->at[i].fn == fn)
             return (uint32_t)i + 1;
     uint64_t begun_ns = os_mono_ns();
+    bool python = fn->language == FUNCTION_PYTHON;
     struct loaded_function *f = loaded_add(l, e);
-    const struct typescript_code *code = f ? translate(v, fn, e) : NULL;
-    if (!code)
+    const struct typescript_code *code = f && !python ? translate(v, fn, e) : NULL;
+    if (!f || (!code && !python))
         return 0;
     *f = (struct loaded_function){.fn = fn, .code = code};
     f->load_ms = (double)(os_mono_ns() - begun_ns) / 1e6;
@@ -176,9 +177,11 @@ void functions_forget(struct evaluation *v)
 {
     struct loaded_functions *l = functions_loaded(v);
     for (size_t i = 0; i < l->count; i++)
-        typescript_drop(l->at[i].code);
+        typescript_drop(l->at[i].code); /* NULL is fine */
     free(l->at);
-    free(l->apart);
+    free(l->apart.tallies);
+    buf_done(&l->apart.frame);
+    buf_done(&l->apart.message);
     if (!l->given)
         function_set_drop(l->set);
     free(l);
@@ -190,7 +193,7 @@ struct str functions_source(void *v, struct str file)
 {
     const struct loaded_functions *l = functions_loaded(v);
     for (size_t i = 0; i < l->count; i++)
-        if (str_is(file, l->at[i].made))
+        if (l->at[i].code && str_is(file, l->at[i].made))
             return typescript_javascript(l->at[i].code);
     return (struct str){0};
 }
@@ -209,13 +212,14 @@ struct script_origin *functions_origins(struct evaluation *v, size_t *count)
     struct script_origin *further = calloc(l->count + 1, sizeof *further);
     *count = l->count;
     for (size_t i = 0; further && i < l->count; i++)
-        further[i] = (struct script_origin){
-            .source = l->at[i].fn->code,
-            .file = l->at[i].file,
-            .made = l->at[i].made,
-            .place = turn_place,
-            .arg = (void *)(uintptr_t)l->at[i].code,
-        };
+        if (l->at[i].code) /* else none of its code is in this world */
+            further[i] = (struct script_origin){
+                .source = l->at[i].fn->code,
+                .file = l->at[i].file,
+                .made = l->at[i].made,
+                .place = turn_place,
+                .arg = (void *)(uintptr_t)l->at[i].code,
+            };
     return further;
 }
 
@@ -226,23 +230,35 @@ const char *functions_source_name(const struct evaluation *v, uint32_t number)
                : NULL;
 }
 
+static void put_place(const struct function *fn, uint32_t line, uint32_t column,
+                      const struct buf *frame, struct json_writer *w)
+{
+    json_key(w, "function");
+    json_open_object(w);
+    json_pair_str(w, "name", fn->name);
+    json_pair_int(w, "version", fn->version);
+    if (line) {
+        json_pair_int(w, "line", line);
+        json_pair_int(w, "column", column);
+        json_pair_str(w, "frame", buf_view(frame));
+    }
+    json_close(w);
+}
+
 void functions_put_failure(const struct evaluation *v, const struct script_outcome *o,
                            struct json_writer *w)
 {
+    const struct loaded_functions *l = functions_loaded(v);
+    if (l->apart.failed && l->apart.line &&
+        str_eq(buf_view(&l->apart.message), buf_view(&o->message))) {
+        put_place(l->apart.failed, l->apart.line, l->apart.column, &l->apart.frame, w);
+        return;
+    }
     for (size_t i = 0; o->within.file[0] && i < functions_loaded(v)->count; i++) {
         const struct loaded_function *f = &functions_loaded(v)->at[i];
         if (strcmp(f->made, o->within.file) != 0)
             continue;
-        json_key(w, "function");
-        json_open_object(w);
-        json_pair_str(w, "name", f->fn->name);
-        json_pair_int(w, "version", f->fn->version);
-        if (o->within.line) {
-            json_pair_int(w, "line", o->within.line);
-            json_pair_int(w, "column", o->within.column);
-            json_pair_str(w, "frame", buf_view(&o->within.frame));
-        }
-        json_close(w);
+        put_place(f->fn, o->within.line, o->within.column, &o->within.frame, w);
         return;
     }
 }
@@ -369,11 +385,14 @@ void functions_account(struct evaluation *v, const struct script_outcome *o)
     scoped(free) struct usage_use *uses = calloc(count + 1, sizeof *uses);
     for (size_t i = 0; all && uses && i < count; i++) {
         const struct loaded_function *f = &functions_loaded(v)->at[i];
-        struct script_tally none = {0};
-        const struct script_tally *t = i < o->tally_count   ? &o->tallies[i]
-                                       : i < l->apart_count ? &l->apart[i]
-                                                            : &none;
-        struct usage_use use = count_use(o, f, (uint32_t)i + 1, t, &all[i]);
+        struct script_tally t =
+            i < o->tally_count ? o->tallies[i] : (struct script_tally){.stride = 1};
+        if (i < l->apart.count) {
+            t.calls += l->apart.tallies[i].calls;
+            t.failed += l->apart.tallies[i].failed;
+            t.total_ms += l->apart.tallies[i].total_ms;
+        }
+        struct usage_use use = count_use(o, f, (uint32_t)i + 1, &t, &all[i]);
         struct function_row row = {
             .version = f->fn->version, .calls = use.calls, .failed = use.failed};
         (void)snprintf(row.name, sizeof row.name, "%.*s",

@@ -32,8 +32,16 @@ struct loaded_functions {
     struct functions *kept;     /* the store they come from; NULL: given */
     struct loaded_function *at; /* those that were looked up */
     size_t count, capacity;
-    struct script_tally *apart; /* of function_call_apart(), by number */
-    size_t apart_count;
+    struct {
+        struct script_tally *tallies; /* of calls that no world counts, by number */
+        size_t count;
+        uint32_t calls; /* host calls in such worlds */
+        unsigned depth; /* worlds that wait for others */
+        /* The last failure: where, and what its error says. */
+        const struct function *failed;
+        uint32_t line, column;
+        struct buf frame, message;
+    } apart; /* function_call_apart() */
 };
 struct loaded_functions *functions_loaded(const struct evaluation *v);
 /* The functions, as they were at this evaluation's first use. NULL and *e: ERR_NO_VAULT,
@@ -53,10 +61,19 @@ uint32_t function_load(struct evaluation *v, const struct function *fn, struct e
  * index} | {"fields": {name: index}, "optional": [name...], "others": index} | {"class":
  * name}. What cannot be told fits any; false: there is such a type. */
 bool function_put_shapes(const struct function *fn, struct json_writer *out);
-/* Calls one from code that is not JavaScript: it runs in a world of its own, on this thread,
- * and its result is written to `out`. false and *e: it failed, or cannot be called. From
- * within a host call of `v`. */
-bool function_call_apart(struct evaluation *v, struct str name, const struct json *args,
+/* What its arguments are checked by, members of an open object: parameters, shapes, open. */
+void function_put_parameters(struct evaluation *v, const struct function *fn,
+                             struct json_writer *out);
+/* A call from code of another language, or of a function in Python. */
+struct apart_call {
+    const struct function *fn;
+    const struct json *given; /* by position: [{value?}], without one: undefined */
+    const struct json *named; /* by name: an object, or NULL */
+    bool counted;             /* by the world that calls */
+};
+/* Performs it in a world of its own and writes {value | error: {name, message}, logs?}.
+ * false and *e: it was not called. From within a host call of `v`, which waits. */
+bool function_call_apart(struct evaluation *v, const struct apart_call *call,
                          struct json_writer *out, struct err *e);
 /* Whether it may be called here. false and ERR_DENIED, as permit_call(). */
 bool function_allowed(const struct evaluation *v, struct str name, struct err *e);

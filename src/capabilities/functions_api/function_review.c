@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "functions_api/function_python.h"
 #include "functions_api/functioning.h"
 #include "lint/lint.h"
 
@@ -116,8 +117,20 @@ static bool is_its_own(const struct err *why)
            why->code == ERR_TIMEOUT || why->code == ERR_MEMORY || why->code == ERR_LIMIT;
 }
 
+/* Its positions are the code's own. */
+static bool review_python(const struct action_call *c, struct review *v, struct err *e)
+{
+    v->json = python_describe(c, v->fn->code, v->fn->name, &v->why);
+    if (v->json && read_uses(v, c->arena, &v->why))
+        return true;
+    v->json = NULL;
+    return is_its_own(&v->why) || err_pass(e, &v->why);
+}
+
 static bool review(const struct action_call *c, struct review *v, struct err *e)
 {
+    if (v->fn->language == FUNCTION_PYTHON)
+        return review_python(c, v, e);
     struct typescript *t = services_typescript(c->actions->services, e);
     struct typescript_limits limits = {.cancel = c->who->cancel};
     if (!t)
@@ -180,6 +193,13 @@ static void review_put_finding(const struct json *f, struct findings *out)
         (str_is(severity, "error") ? findings_error : findings_warn)(out, &what);
 }
 
+void review_list(const struct json *review, struct findings *out)
+{
+    struct json_iter it = json_iter(json_get(review, "findings"));
+    while (json_next(&it))
+        review_put_finding(it.value, out);
+}
+
 static const char *why_code(const struct review *v)
 {
     if (v->why.cause == CAUSE_IMPORT)
@@ -200,7 +220,5 @@ void review_findings(const struct review *v, struct findings *out)
                                          .suggestion = STR("")});
         return;
     }
-    struct json_iter it = json_iter(json_get(v->json, "findings"));
-    while (json_next(&it))
-        review_put_finding(it.value, out);
+    review_list(v->json, out);
 }

@@ -11,7 +11,7 @@ struct action_call;
 /* The review of one function; positions are those of its own text. */
 struct review {
     const struct function *fn;
-    const struct json *json; /* lint_review()'s; NULL: it could not be transpiled */
+    const struct json *json; /* lint_review()'s, or Python's; NULL: it cannot be parsed */
     struct function_uses uses;
     struct err why; /* why not, and `where` */
     struct typescript_place where;
@@ -27,5 +27,7 @@ struct reviews {
 /* NULL and *e: it could not be reviewed (busy, cancelled, no guest). */
 const struct review *review_of(struct reviews *r, const struct function *fn,
                                struct err *e);
+/* Appends the findings of a review as JSON. */
+void review_list(const struct json *review, struct findings *out);
 /* Appends the findings; of code that cannot be parsed, the syntax error alone. */
 void review_findings(const struct review *v, struct findings *out);

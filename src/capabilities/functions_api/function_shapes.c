@@ -540,7 +540,7 @@ bool function_put_shapes(const struct function *fn, struct json_writer *out)
     size_t count = 0;
     bool whole = true;
     if (r)
-        r->arena = arena, r->code = fn->code;
+        r->arena = arena, r->code = fn->language == FUNCTION_PYTHON ? STR("") : fn->code;
     for (; r && count < fn->parameter_count && count < FUNCTION_LIST_MAX; count++) {
         r->rest = fn->parameters[count].type;
         r->whole = true;

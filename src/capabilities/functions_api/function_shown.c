@@ -234,6 +234,8 @@ static void function_put_row(const struct function_set *s, const struct used_fun
     json_pair_str(w, "description", fn->description);
     row_put_parameters(fn, w);
     json_pair_str(w, "returnType", fn->return_type);
+    if (fn->language == FUNCTION_PYTHON)
+        json_pair_cstr(w, "language", "python");
     json_key(w, "tags");
     json_open_array(w);
     for (size_t i = 0; i < fn->tag_count; i++)

@@ -366,7 +366,8 @@ static void put_own_types(const struct function *fn, struct own_types *own,
 {
     scoped_buf struct buf types;
     buf_init(&types, OWN_TYPES_BYTES);
-    types_declared(fn->code, own, &types);
+    /* Python's classes stand in the types themselves. */
+    types_declared(fn->language == FUNCTION_PYTHON ? STR("") : fn->code, own, &types);
     if (types.failed)
         own->count = 0;
     if (!own->count)

@@ -157,8 +157,8 @@ bool checking_put_shapes(struct actions *a, const struct function *fn,
     struct asking k;
     struct err none = {0};
     struct checker *checker = services_checker(a->services, &none);
-    if (!checker || !fn->parameter_count || has_types_of_others(fn) ||
-        !checker_is_there(checker))
+    if (!checker || fn->language == FUNCTION_PYTHON || !fn->parameter_count ||
+        has_types_of_others(fn) || !checker_is_there(checker))
         return false;
     begin_asking(&k, fn, STR(""), NULL);
     scoped_checked const struct checker_answer *known =

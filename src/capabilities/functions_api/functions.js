@@ -12,6 +12,7 @@
   const { isArray } = Array;
   const { parse, stringify } = JSON;
   const { calls } = kit;
+  const said = { ...console }; // whatever the code makes of console
   const isAsync = (f) => Object.getPrototypeOf(f) === AsyncFunction;
   const AsyncFunction = Object.getPrototypeOf(async function () {});
 
@@ -238,9 +239,9 @@
     }
     const shapes = new Shapes(d.shapes, d.open);
     return {
-      state, name, shapes, number: d.number, file: d.file, code: d.code, run: null, isAsync: false,
+      state, name, shapes, apart: d.apart === true, number: d.number, file: d.file, code: d.code, run: null, isAsync: false,
       // Known before it is compiled: a refusal comes as its answers do.
-      promises: d.promises || d.code.includes(`async function ${name}(`) || d.code.includes(`${name} = async `),
+      promises: d.promises || d.code?.includes(`async function ${name}(`) || d.code?.includes(`${name} = async `) === true,
       rest: Boolean(d.parameters.at(-1)?.rest),
       parameters: d.parameters.map((p, i) => {
         const shape = d.shapes.parameters[i];
@@ -290,6 +291,30 @@
     ]);
   }
 
+  // A function in another language runs in a world of its own, and JSON goes between. Its
+  // arguments are checked there.
+  function runApart(entry, args) {
+    for (const value of args)
+      if (typeof value === 'function' || typeof value === 'symbol')
+        throw bad(`customFunctions.${entry.name} takes values that JSON can tell, not a ${typeof value}; it was not called`);
+    const told = callSync(entry.name, args.map((value) => (value === undefined ? {} : { value })), null, true);
+    for (const { level, message } of told.logs ?? []) said[level](message);
+    if (told.error) throw kit.error(told.error.name, told.error.message);
+    return told.value;
+  }
+  function callApart(entry, args) {
+    const visit = calls.enter(entry.number);
+    try {
+      const value = runApart(entry, args);
+      calls.left(visit);
+      return entry.promises ? Promise.resolve(value) : value;
+    } catch (error) {
+      kit.failed(visit, error);
+      if (entry.promises) return Promise.reject(error);
+      throw error;
+    }
+  }
+
   // What code calls. Every word of it is paid by every call.
   function bind(name) {
     let entry = lookUp(name);
@@ -297,6 +322,7 @@
       [name](...args) {
         if (entry.state !== state) entry = lookUp(name);
         if (entry.refused) throw kit.error(...entry.refused);
+        if (entry.apart) return callApart(entry, args);
         // What is refused before it is called is no call of it, nor a failure of its own.
         try {
           checkArguments(entry, args);

@@ -10,7 +10,8 @@
 static const struct subcommand subcommands[] = {
     {"list", "[WORDS...]", "which there are", fn_list},
     {"show", "NAME [--version N] [--source]", "one, with its code", fn_show},
-    {"add", "FILE.ts | FILE.json", "register one: checked and tested first", fn_add},
+    {"add", "FILE.ts | FILE.py | FILE.json", "register one: checked and tested first",
+     fn_add},
     {"update", "NAME [FILE] [--rename NEW]", "change one (makes a new version)",
      fn_update},
     {"new", "NAME --template T", "register one from a template", fn_new},

@@ -11,7 +11,8 @@
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* A definition: of a .json file as it stands there, of any other as TypeScript. NULL and *e. */
+/* A definition: of a .json file as it stands there, of a .py file as Python, of any other as
+ * TypeScript. NULL and *e. */
 static const struct json *read_definition(struct fn *f, const char *path,
                                           const char *name, struct err *e)
 {
@@ -25,12 +26,15 @@ static const struct json *read_definition(struct fn *f, const char *path,
         err_set(e, ERR_INVALID, "%.200s is not UTF-8", path);
         return NULL;
     }
-    const struct json *read = str_ends(str_of(path), ".json")
-                                  ? json_read(buf_view(&text), f->arena, e)
-                              : fn_source_read(buf_view(&text), str_of(name), &definition,
-                                               &others, &f->first_line, e)
-                                  ? json_read(buf_view(&definition), f->arena, e)
-                                  : NULL;
+    const struct json *read =
+        str_ends(str_of(path), ".json") ? json_read(buf_view(&text), f->arena, e)
+        : (str_ends(str_of(path), ".py")
+               ? fn_source_python_read(buf_view(&text), str_of(name), &definition,
+                                       &f->first_line, e)
+               : fn_source_read(buf_view(&text), str_of(name), &definition, &others,
+                                &f->first_line, e))
+            ? json_read(buf_view(&definition), f->arena, e)
+            : NULL;
     if (!read)
         (void)err_wrap(e, "%.200s", path);
     else if (!json_is(read, JSON_OBJECT) || json_get(read, "functions"))
@@ -48,8 +52,9 @@ static const struct json *read_definition(struct fn *f, const char *path,
 /* Its fields, but those that are not for registering. */
 static void change_put_fields(struct fn *f, const struct json *definition, bool with_name)
 {
-    static const char *const fields[] = {
-        "name", "description", "parameters", "returnType", "code", "tags", "examples"};
+    static const char *const fields[] = {"name",       "description", "parameters",
+                                         "returnType", "code",        "language",
+                                         "tags",       "examples"};
     for (size_t i = with_name ? 0 : 1; i < LENGTH(fields); i++) {
         const struct json *v = json_get(definition, fields[i]);
         if (v)
@@ -124,7 +129,8 @@ int fn_add(int argc, char **argv)
             "cloche fn add FILE [OPTIONS]\n\nRegisters a custom function. FILE.ts "
             "contains the function; the comment\nbefore it describes it (@param, "
             "@returns, @tags, @example as in\n'cloche fn show NAME --source'). "
-            "FILE.json contains a definition. - is\nstandard input.",
+            "FILE.py contains the function in Python; its docstring and\nannotations "
+            "describe it. FILE.json contains a definition. - is\nstandard input.",
             rows, LENGTH(rows), argc, argv, words, 1, 1, &exit))
         return exit;
     if (!begin_with_file(&f, words[0], name, &exit))

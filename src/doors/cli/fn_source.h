@@ -16,6 +16,11 @@
 
 /* Appends the file of a definition, as get_custom_function answers it. */
 void fn_source_write(const struct json *function, struct buf *out);
+/* The same of a function in Python: a line "# cloche: {...}" with what its code does not say
+ * (name, tags, examples ...), and its code. */
+void fn_source_python_write(const struct json *function, struct buf *out);
+bool fn_source_python_read(struct str text, struct str name, struct buf *out,
+                           unsigned *first_line, struct err *e);
 /* Appends the definition, an object as register_custom_function takes it. `name`: which
  * function of the file is meant; empty: what the comment says, else the first that is
  * exported, else the first. The comment that tells of it is the one right before it, or the

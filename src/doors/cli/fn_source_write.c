@@ -46,6 +46,10 @@ static void put_parameter(struct str name, const struct json *p, struct buf *out
 
 void fn_source_write(const struct json *function, struct buf *out)
 {
+    if (str_is(json_str(json_get(function, "language")), "python")) {
+        fn_source_python_write(function, out);
+        return;
+    }
     struct json_iter parameters = json_iter(json_get(function, "parameters"));
     struct json_iter tags = json_iter(json_get(function, "tags"));
     struct json_iter examples = json_iter(json_get(function, "examples"));

@@ -194,6 +194,7 @@ static bool evaluation_run(const struct action_call *c, struct script *script,
     v.lease = lease;
     v.script = script;
     v.trace = q->trace;
+    v.features = q->features;
     v.cancel = &v.stopping; /* fired at the end of the code, for any reason */
     uint64_t all_ms = q->timeout_ms < q->total_ms ? q->timeout_ms : q->total_ms;
     v.until_ns = os_in_ms(all_ms);

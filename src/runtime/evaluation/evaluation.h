@@ -79,6 +79,7 @@ struct evaluation {
     } human_waits; /* waits for a user's decision: not counted as time */
     const struct session_lease *lease; /* NULL: no session */
     bool trace;
+    uint32_t features; /* of its run (struct script_request) */
     /* Fired when the answers of calls are not needed any more: a call that blocks longer
      * than a moment (network, guest) checks it or is stopped by it. */
     struct cancel stopping;

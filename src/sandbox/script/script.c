@@ -176,16 +176,16 @@ static char *request_room(struct run *r, struct world *w, size_t n, struct err *
 static bool send_request(struct run *r, struct world *w, uint64_t *size, struct err *e)
 {
     const struct script_request *q = r->q;
-    struct script_head head = {.abi = SCRIPT_ABI,
-                               .code_size = (uint32_t)q->code.n,
-                               .context_size = (uint32_t)q->context.n,
-                               .result_max = (uint32_t)q->result_max,
-                               .logs_max = (uint32_t)q->logs_max,
-                               .calls_max = q->calls_max,
-                               .features = q->features,
-                               .flags = (q->session ? SCRIPT_SESSION : 0) |
-                                        (q->trace ? SCRIPT_TRACE : 0) |
-                                        (q->check ? SCRIPT_CHECK : 0)};
+    struct script_head head = {
+        .abi = SCRIPT_ABI,
+        .code_size = (uint32_t)q->code.n,
+        .context_size = (uint32_t)q->context.n,
+        .result_max = (uint32_t)q->result_max,
+        .logs_max = (uint32_t)q->logs_max,
+        .calls_max = q->calls_max,
+        .features = q->features,
+        .flags = (q->session ? SCRIPT_SESSION : 0) | (q->trace ? SCRIPT_TRACE : 0) |
+                 (q->function ? SCRIPT_FUNCTION : 0) | (q->check ? SCRIPT_CHECK : 0)};
     *size = sizeof head + q->code.n + q->context.n;
     char *to = request_room(r, w, *size, e);
     if (!to)

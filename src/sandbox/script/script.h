@@ -136,7 +136,11 @@ struct script_request {
     size_t saved_max; /* bytes */
     int64_t now_ms;   /* what its clock says all the time; 0: as it is */
     bool check;       /* Python: nothing runs, and the result is the linter's findings */
-    bool trace;       /* calls are noted with the line that they stand in */
+    /* Python: the code is a custom function's; `context` is {"call"}, by which it is called,
+     * or with `check` {"name"}, and the result is what the code says of it
+     * (guest/python/world/functions.py). */
+    bool function;
+    bool trace; /* calls are noted with the line that they stand in */
     script_perform_fn *perform;
     void *perform_arg;
     /* Called with perform_arg when the run is over, before calls that are still on

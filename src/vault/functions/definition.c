@@ -191,6 +191,21 @@ static struct str definition_read_code(struct reader *r, const struct json *obje
     return code;
 }
 
+/* JavaScript is TypeScript without types. */
+static void read_language(struct reader *r, const struct json *v, struct function *out)
+{
+    struct str s = json_str(v);
+    bool python = str_is(s, "python");
+    out->language = python ? FUNCTION_PYTHON : FUNCTION_TYPESCRIPT;
+    if (!v || python || str_is(s, "typescript") || str_is(s, "javascript"))
+        return;
+    reader_enter(r, STR("language"));
+    reader_wrong(r, "INVALID_VALUE",
+                 "is '%.*s'; 'typescript', 'javascript' or 'python' is accepted",
+                 STR_ARGS(str_cut(s, 40)));
+    reader_leave(r);
+}
+
 static bool definition_read_tags(struct reader *r, const struct json *v,
                                  struct function *out, struct err *e)
 {
@@ -409,6 +424,7 @@ bool reader_function(struct reader *r, const struct json *v, struct function *ou
         definition_check_word(r, out->name, "function");
         reader_leave(r);
     }
+    read_language(r, json_get(v, "language"), out);
     out->code = definition_read_code(r, v, e);
     if (!definition_read_parameters(r, json_get(v, "parameters"), out, e) ||
         !definition_read_tags(r, json_get(v, "tags"), out, e) ||
@@ -443,8 +459,9 @@ bool function_recall(const struct json *v, struct arena *a, struct function *out
 
 /* ---- patches ------------------------------------------------------------- */
 
-static const char *const patchable[] = {"name", "description", "parameters", "returnType",
-                                        "code", "tags",        "examples",   NULL};
+static const char *const patchable[] = {"name",       "description", "parameters",
+                                        "returnType", "code",        "language",
+                                        "tags",       "examples",    NULL};
 
 static bool is_patchable(struct str key)
 {

@@ -24,6 +24,8 @@
 /* ---- what one is --------------------------------------------------------- */
 
 enum function_maker { FUNCTION_BY_AGENT, FUNCTION_BY_USER };
+/* Of its code. Its types are TypeScript's in every language. */
+enum function_language { FUNCTION_TYPESCRIPT, FUNCTION_PYTHON };
 
 struct function_parameter {
     struct str name, type, description;
@@ -52,6 +54,7 @@ struct function {
     const struct function_example *examples;
     size_t example_count;
     struct str api_version; /* of the API that it was checked against */
+    enum function_language language;
     /* The following are set by the store. */
     int64_t created_ms, updated_ms, last_used_ms; /* 0: not known, never */
     uint64_t usage_count;                         /* when the file was written */

@@ -180,7 +180,7 @@ struct renaming {
     struct str from, to;
 };
 /* Appends code in which customFunctions.FROM is customFunctions.TO. true: it is another. */
-bool rename_uses(struct str code, const struct renaming *all, size_t count,
+bool rename_uses(const struct function *fn, const struct renaming *all, size_t count,
                  struct buf *out);
 
 /* All that is wrong with the file, by line and column; nothing where it is sound. */

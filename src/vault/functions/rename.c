@@ -32,9 +32,16 @@ static bool is_unsure(const struct window *w)
     return opened || worded || token_is(&w->after, ":") || token_is(&w->after, "?");
 }
 
-static bool is_sure(struct str code, struct str from, struct str to)
+/* In Python a name before '=' may be an argument's, and a formatted string has code. */
+static bool is_unsure_python(const struct window *w)
 {
-    struct tokens t = tokens_of(code);
+    return token_is(&w->after, "=") || token_is(&w->before[0], "import") ||
+           token_is(&w->before[0], "global");
+}
+
+static bool is_sure(struct str code, bool python, struct str from, struct str to)
+{
+    struct tokens t = tokens_of(code, python);
     struct window w = {.at = token_next(&t)};
     unsigned bound = 0;
     for (; w.at.kind != TOKEN_END;) {
@@ -42,7 +49,11 @@ static bool is_sure(struct str code, struct str from, struct str to)
         bool word = w.at.kind == TOKEN_WORD;
         if (word && str_eq(w.at.text, to))
             return false;
-        if (word && str_eq(w.at.text, from) && !is_member(&w) && is_unsure(&w))
+        if (word && str_eq(w.at.text, from) && !is_member(&w) &&
+            (python ? is_unsure_python(&w) : is_unsure(&w)))
+            return false;
+        if (python && w.at.kind == TOKEN_TEXT &&
+            memmem(w.at.text.at, w.at.text.n, from.at, from.n))
             return false;
         bound += word && str_eq(w.at.text, from) && !is_member(&w);
         w = (struct window){.before = {w.at, w.before[0]}, .at = w.after};
@@ -50,10 +61,10 @@ static bool is_sure(struct str code, struct str from, struct str to)
     return bound > 0 && !t.odd && !t.nested;
 }
 
-static void replace_words(struct str code, struct str from, struct str to,
+static void replace_words(struct str code, bool python, struct str from, struct str to,
                           struct buf *out)
 {
-    struct tokens t = tokens_of(code);
+    struct tokens t = tokens_of(code, python);
     struct window w = {.at = token_next(&t)};
     const char *copied = code.at;
     while (w.at.kind != TOKEN_END) {
@@ -68,15 +79,16 @@ static void replace_words(struct str code, struct str from, struct str to,
     buf_put(out, copied, (size_t)(code.at + code.n - copied));
 }
 
-static void rename_code(struct str code, struct str from, struct str to, struct buf *out)
+static void rename_code(struct str code, bool python, struct str from, struct str to,
+                        struct buf *out)
 {
-    if (is_sure(code, from, to)) {
-        replace_words(code, from, to, out);
+    if (is_sure(code, python, from, to)) {
+        replace_words(code, python, from, to, out);
         return;
     }
     buf_str(out, code);
-    buf_printf(out, "%sconst %.*s = %.*s;\n", str_ends(code, "\n") ? "" : "\n",
-               STR_ARGS(to), STR_ARGS(from));
+    buf_printf(out, python ? "%s%.*s = %.*s\n" : "%sconst %.*s = %.*s;\n",
+               str_ends(code, "\n") ? "" : "\n", STR_ARGS(to), STR_ARGS(from));
 }
 
 bool function_renamed(const struct function *fn, struct str name, struct arena *a,
@@ -87,7 +99,7 @@ bool function_renamed(const struct function *fn, struct str name, struct arena *
     if (str_eq(given.name, name))
         return true;
     scoped_buf struct buf code = buf_of(FUNCTION_CODE_MAX);
-    rename_code(given.code, given.name, name, &code);
+    rename_code(given.code, given.language == FUNCTION_PYTHON, given.name, name, &code);
     if (!buf_check(&code, "the renamed function's code", e))
         return false;
     out->name = versions_keep(a, name, e);
@@ -105,10 +117,13 @@ static struct str named_by(const struct token *t)
     return t->kind == TOKEN_WORD ? t->text : (struct str){"", 0};
 }
 
-/* customFunctions.NAME, customFunctions?.NAME, customFunctions['NAME'] */
-static bool is_use(const struct window *w, const struct token *before_that)
+/* customFunctions.NAME, customFunctions?.NAME, customFunctions['NAME'], and Python's
+ * custom_functions.NAME */
+static bool is_use(const struct window *w, bool python, const struct token *before_that)
 {
-    if (!token_is(&w->before[1], "customFunctions") || token_is(before_that, "."))
+    bool named = token_is(&w->before[1], "customFunctions") ||
+                 (python && token_is(&w->before[1], "custom_functions"));
+    if (!named || token_is(before_that, "."))
         return false;
     return w->at.kind == TOKEN_WORD
                ? is_member(w)
@@ -125,10 +140,12 @@ static const struct renaming *find_renaming(const struct renaming *all, size_t c
     return NULL;
 }
 
-bool rename_uses(struct str code, const struct renaming *all, size_t count,
+bool rename_uses(const struct function *fn, const struct renaming *all, size_t count,
                  struct buf *out)
 {
-    struct tokens t = tokens_of(code);
+    bool python = fn->language == FUNCTION_PYTHON;
+    struct str code = fn->code;
+    struct tokens t = tokens_of(code, python);
     struct window w = {.at = token_next(&t)};
     struct token third = {0};
     const char *copied = code.at;
@@ -137,7 +154,7 @@ bool rename_uses(struct str code, const struct renaming *all, size_t count,
         w.after = token_next(&t);
         struct str name = named_by(&w.at);
         const struct renaming *r =
-            name.n && is_use(&w, &third) ? find_renaming(all, count, name) : NULL;
+            name.n && is_use(&w, python, &third) ? find_renaming(all, count, name) : NULL;
         if (r) {
             buf_put(out, copied, (size_t)(name.at - copied));
             buf_str(out, r->to);
@@ -158,7 +175,7 @@ bool function_uses_renamed(const struct function *fn, struct str from, struct st
     const struct renaming one = {from, to};
     scoped_buf struct buf code = buf_of(FUNCTION_CODE_MAX);
     *out = *fn;
-    *changed = rename_uses(fn->code, &one, 1, &code);
+    *changed = rename_uses(fn, &one, 1, &code);
     if (!*changed)
         return true;
     if (!buf_check(&code, "the code after renaming", e))

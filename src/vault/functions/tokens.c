@@ -1,8 +1,8 @@
 #include "functions/tokens.h"
 
-struct tokens tokens_of(struct str code)
+struct tokens tokens_of(struct str code, bool python)
 {
-    return (struct tokens){.code = code};
+    return (struct tokens){.code = code, .python = python};
 }
 
 bool token_is(const struct token *t, const char *text)
@@ -40,9 +40,11 @@ static void skip_space(struct tokens *t)
 {
     while (t->at < t->code.n) {
         char c = peek(t, 0);
-        if (c == '/' && peek(t, 1) == '/')
+        if (t->python && c == '#')
             skip_line(t);
-        else if (c == '/' && peek(t, 1) == '*' && t->code.n - t->at >= 2)
+        else if (!t->python && c == '/' && peek(t, 1) == '/')
+            skip_line(t);
+        else if (!t->python && c == '/' && peek(t, 1) == '*' && t->code.n - t->at >= 2)
             skip_comment(t);
         else if (memchr(" \t\r\n\v\f", c, 6))
             t->at++;
@@ -155,8 +157,46 @@ static enum token_kind skip_sign(struct tokens *t)
     return TOKEN_SIGN;
 }
 
+/* Python's strings, from their quote on; three quotes begin one of several lines. */
+static enum token_kind skip_python_text(struct tokens *t)
+{
+    char quote = peek(t, 0);
+    if (peek(t, 1) != quote || peek(t, 2) != quote) {
+        skip_quoted(t, quote);
+        return TOKEN_TEXT;
+    }
+    for (t->at += 3; t->at < t->code.n; t->at++) {
+        if (peek(t, 0) == '\\') {
+            t->at++;
+        } else if (peek(t, 0) == quote && peek(t, 1) == quote && peek(t, 2) == quote) {
+            t->at += 3;
+            return TOKEN_TEXT;
+        }
+    }
+    t->odd = true;
+    return TOKEN_TEXT;
+}
+
+/* A name, a number, a string with its prefix, or a sign. */
+static enum token_kind skip_python(struct tokens *t)
+{
+    char c = peek(t, 0);
+    size_t from = t->at;
+    while (is_word_char(peek(t, 0)) && peek(t, 0) != '$')
+        t->at++;
+    char end = peek(t, 0);
+    if ((end == '"' || end == '\'') && t->at - from <= 2)
+        return skip_python_text(t);
+    if (t->at > from)
+        return char_is_digit(c) ? TOKEN_OTHER : TOKEN_WORD;
+    t->at++;
+    return TOKEN_SIGN;
+}
+
 static enum token_kind skip_token(struct tokens *t)
 {
+    if (t->python)
+        return skip_python(t);
     char c = peek(t, 0);
     if (c == '"' || c == '\'') {
         skip_quoted(t, c);

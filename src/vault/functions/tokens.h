@@ -1,4 +1,4 @@
-/* functions/tokens.h - TypeScript cut into its tokens, as far as names mind.
+/* functions/tokens.h - TypeScript or Python cut into its tokens, as far as names mind.
  *
  * For what has to be told apart to rename something: words, texts, and what stands
  * between them. Not a parser: whether '/' divides or begins a regular expression is told
@@ -28,8 +28,9 @@ struct tokens {
     unsigned braces[TOKENS_NESTED]; /* open ones within each ${ */
     unsigned nested;
     bool odd; /* it ends in the middle of something, or is too deep */
+    bool python;
 };
-struct tokens tokens_of(struct str code);
+struct tokens tokens_of(struct str code, bool python);
 /* Passes comments and white space over. TOKEN_END at the end, and from then on. */
 struct token token_next(struct tokens *t);
 bool token_is(const struct token *t, const char *text);

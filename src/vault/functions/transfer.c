@@ -224,7 +224,7 @@ static bool follow_renamings(struct import *im, struct err *e)
     for (size_t i = 0; im->renaming_count && i < im->count; i++) {
         struct function *fn = &im->all[i].fn;
         scoped_buf struct buf code = buf_of(FUNCTION_CODE_MAX);
-        if (!rename_uses(fn->code, im->renamings, im->renaming_count, &code))
+        if (!rename_uses(fn, im->renamings, im->renaming_count, &code))
             continue;
         if (!buf_check(&code, "the code after renaming", e))
             return false;

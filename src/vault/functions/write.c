@@ -54,6 +54,8 @@ static void function_put_definition(const struct function *fn, struct json_write
         definition_put_parameter(&fn->parameters[i], out);
     json_close(out);
     json_pair_str(out, "returnType", fn->return_type);
+    if (fn->language == FUNCTION_PYTHON)
+        json_pair_cstr(out, "language", "python");
     json_pair_str(out, "code", fn->code);
     json_key(out, "tags");
     json_open_array(out);
@@ -98,9 +100,9 @@ static void put_metadata(const struct function *fn, struct json_writer *out)
 
 void function_write(const struct function *fn, struct json_writer *out)
 {
-    static const char *const known[] = {"id",         "name", "description", "parameters",
-                                        "returnType", "code", "tags",        "examples",
-                                        "metadata",   NULL};
+    static const char *const known[] = {
+        "id",   "name",     "description", "parameters", "returnType", "code",
+        "tags", "examples", "language",    "metadata",   NULL};
     json_open_object(out);
     json_pair_str(out, "id", fn->id);
     function_put_definition(fn, out);

@@ -148,6 +148,8 @@ bool function_circles(const struct function *fn, const struct function_set *amon
 
 bool function_may_call(const struct function *fn, struct str name)
 {
-    return memmem(fn->code.at, fn->code.n, "customFunctions", 15) &&
+    bool python = fn->language == FUNCTION_PYTHON;
+    return (memmem(fn->code.at, fn->code.n, "customFunctions", 15) ||
+            (python && memmem(fn->code.at, fn->code.n, "custom_functions", 16))) &&
            (!name.n || memmem(fn->code.at, fn->code.n, name.at, name.n));
 }

@@ -120,7 +120,7 @@ static void validate_name(struct validation *v)
         tell_fault(v, "name", text, "", name, fault);
         return;
     }
-    if (!name_is_camel(name))
+    if (v->fn->language != FUNCTION_PYTHON && !name_is_camel(name))
         finding_put(v, false, "name", "NAME_STYLE",
                     "Names of the API are written camelCase.",
                     "'%.*s' is not written as the names beside it", STR_ARGS(name));

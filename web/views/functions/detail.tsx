@@ -121,6 +121,7 @@ export function Detail({ vault, name, version, done }: { vault: string; name: st
       <header><h2><Strange text={f.name} /></h2>
         <p><Strange text={f.description} /></p>
         <p class="quiet">{t.functions.versionOf(f.metadata.version ?? 1)} · {t.functions.madeBy[f.metadata.createdBy] ?? ""}{f.metadata.createdAt && <>, <Time time={f.metadata.createdAt} /></>}{(f.tags ?? []).map((tag) => <span class="tag" key={tag}>{spell(tag)}</span>)}{told.origin && <span class="tag">{t.functions.library} <Strange text={told.origin} /></span>}</p></header>
+      {told.function.language === "python" && <p class="quiet">Python</p>}
       <pre class="strange signature">{spell(told.signature)}</pre>
       {!told.origin && <div class="deeds">
         <a class="button primary" href={`/functions/${encodeURIComponent(name)}/edit`}>{t.functions.edit}<kbd>E</kbd></a>

@@ -13,15 +13,15 @@ import { Tester } from "./tester";
 
 const CALM_MS = 300;
 interface Row extends Parameter { name: string }
-interface Draft { name: string; description: string; tags: string; returnType: string; rows: Row[]; code: string; examples: Definition["examples"] }
+interface Draft { name: string; description: string; tags: string; returnType: string; rows: Row[]; code: string; language?: string; examples: Definition["examples"] }
 const BLANK: Draft = { name: "", description: "", tags: "", returnType: "Promise<any>", rows: [], code: "async function name(): Promise<any> {\n  return await notes.list({ limit: 5 });\n}\n", examples: [] };
 
 const draftOf = (f: Definition): Draft => ({
-  name: f.name, description: f.description, tags: (f.tags ?? []).join(", "), returnType: f.returnType, code: f.code, examples: f.examples ?? [],
+  name: f.name, description: f.description, tags: (f.tags ?? []).join(", "), returnType: f.returnType, code: f.code, language: f.language, examples: f.examples ?? [],
   rows: Object.entries(f.parameters ?? {}).map(([name, p]) => ({ name, ...p })),
 });
 const definitionOf = (d: Draft): Definition => ({
-  name: d.name, description: d.description, returnType: d.returnType, code: d.code, tags: d.tags.split(",").map((x) => x.trim()).filter(Boolean),
+  name: d.name, description: d.description, returnType: d.returnType, code: d.code, ...(d.language && { language: d.language }), tags: d.tags.split(",").map((x) => x.trim()).filter(Boolean),
   parameters: Object.fromEntries(d.rows.filter((r) => r.name).map(({ name, type, description, optional, default: value }) => [name, { type, ...(description && { description }), ...(optional && { optional }), ...(value !== undefined && { default: value }) }])),
   ...(d.examples?.length && { examples: d.examples }),
 });
@@ -142,7 +142,7 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
       </div>
       <div class="fn-work">
         <section class="fn-code" aria-label={t.functions.parts.code}>
-          <CodeEditor from={from} text={draft.code} label={t.functions.parts.code} vault={vault} language="typescript" context={null} marks={marks} onChange={(code) => set({ code })} onRun={() => void save(false)} onMarks={() => {}} />
+          <CodeEditor from={from} text={draft.code} label={t.functions.parts.code} vault={vault} language={draft.language ?? "typescript"} context={null} marks={marks} onChange={(code) => set({ code })} onRun={() => void save(false)} onMarks={() => {}} />
           <div class="run-foot" role="status">{checking ? <span class="quiet">{t.functions.checking}</span> : found && (errors.length ? <span class="bad">{t.run.problems(errors.length)}: {errors[0].line ? `${errors[0].line}:${errors[0].column ?? 1} ` : ""}{spell(errors[0].message)}</span>
             : found.warnings.length ? <span class="quiet">{t.functions.warnings(found.warnings.length)}: {spell(found.warnings[0].message)}</span> : <span class="quiet">{t.run.clean}</span>)}</div>
         </section>

@@ -131,7 +131,7 @@ export function RunView() {
       <section class="run-code" aria-label={t.run.title}>
         <header class="tools-row">
           <h1>{t.run.title}</h1>
-          <button type="button" disabled={!vault || busy} onClick={() => setSaving(!saving)} aria-expanded={saving}>{t.run.save}</button>
+          <button type="button" disabled={!vault || busy || language === "python"} onClick={() => setSaving(!saving)} aria-expanded={saving}>{t.run.save}</button>
           {busy ? <button type="button" onClick={() => running.current?.abort()}>{t.run.stop}<Key of="Esc" /></button> : <>
             <button type="button" disabled={!vault || context === false} onClick={() => void run(true)}>{t.run.dry}</button>
             <button type="button" class="primary" disabled={!vault || context === false} onClick={() => void run(false)}><Icon name="play" size={15} />{t.run.run}<Key of="Ctrl ⏎" /></button></>}
@@ -140,10 +140,10 @@ export function RunView() {
           <select aria-label={t.run.example} value="" onChange={(e) => { const text = EXAMPLES[e.currentTarget.value]; if (text) begin(text); e.currentTarget.value = ""; }}>
             <option value="">{t.run.example}…</option>{Object.keys(EXAMPLES).map((name) => <option key={name} value={name}>{t.run.examples[name]}</option>)}
           </select>
-          <select aria-label={t.run.language} value={language} onChange={(e) => setLanguage(e.currentTarget.value)}><option value="javascript">JavaScript</option><option value="typescript">TypeScript</option></select>
+          <select aria-label={t.run.language} value={language} onChange={(e) => setLanguage(e.currentTarget.value)}><option value="javascript">JavaScript</option><option value="typescript">TypeScript</option><option value="python">Python</option></select>
           <select aria-label={t.run.level} value={level} onChange={(e) => setLevel(e.currentTarget.value)}>{Object.keys(t.run.levels).map((name) => <option key={name} value={name}>{t.run.levels[name]}</option>)}</select>
         </div>
-        {saving && <SaveForm vault={vault} code={code} context={context || null} close={() => setSaving(false)} />}
+        {saving && language !== "python" && <SaveForm vault={vault} code={code} context={context || null} close={() => setSaving(false)} />}
         <CodeEditor from={from} text={code} label={t.run.code} vault={vault} language={language} context={context || null} onChange={setCode} onRun={(dry) => void run(dry)} onMarks={setMarks} />
         <footer class="run-foot">
           <Problems marks={marks} />
