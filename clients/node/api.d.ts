@@ -314,8 +314,8 @@ interface NoteLinks {
   incoming: LinkRow[];
 }
 
-/** A link that does not lead to a note. */
-type BrokenLink = LinkRow & {reason: 'missing' | 'ambiguous'};
+/** A link that leads to no note, or to one without the heading or block that it names in fragment, or an embed or link of a file that is not there. */
+type BrokenLink = LinkRow & {reason: 'missing' | 'ambiguous' | 'heading' | 'block' | 'file', fragment?: string};
 
 /** A note that links.searchBy found. */
 interface LinkedNote {
@@ -455,7 +455,7 @@ declare const links: {
   getBacklinks(identifier: string | {identifier: string}): Promise<LinkRow[]>;
   /** All links of the vault that lead to a note. Sorted by the path of the linking note. With hierarchy: true also parents and subnotes, as rows of kind 'hierarchy' with line 0. limit is 10,000 by default and at most; cursor is the source of the last row, and a page ends with a whole note. Fails with: InvalidInput: the cursor's note is gone. */
   list(options?: {limit?: number, cursor?: string, hierarchy?: boolean} | null): Promise<Link[]>;
-  /** Links that lead to no note. reason is 'missing', or 'ambiguous' where several notes have that uid. Links to files that are no notes are not looked at. limit is 10,000 by default and at most; cursor is the source_note_id of the last row, and a page ends with a whole note. */
+  /** Links to notes, headings, blocks and files that are not there. reason is 'missing', or 'ambiguous' where several notes have that uid; 'heading' or 'block' where the note has none that is called as fragment says; 'file' of an image or another file. limit is 10,000 by default and at most; cursor is the source_note_id of the last row, and a page ends with a whole note. */
   findBroken(options?: {limit?: number, cursor?: string} | null): Promise<BrokenLink[]>;
   /** The notes with certain links. All given criteria must match, each with any of its strings. A domain includes its subdomains. broken_links: false finds the notes without any. limit is 1,000 by default, 10,000 at most; cursor is the id of the last row. Fails with: NotFound: a named note does not exist. */
   searchBy(options: {has_links_to?: string | string[], linked_from?: string | string[], external_domains?: string | string[], broken_links?: boolean, limit?: number, cursor?: string}): Promise<LinkedNote[]>;

@@ -314,7 +314,8 @@ bool apply_all(struct vault *v, struct db *db, const struct step *steps, size_t 
 static bool is_ours(struct str path)
 {
     struct str original;
-    return path.n == 0 || name_is_path(path) || trash_is_path(path, &original);
+    return path.n == 0 || name_is_path(path) || name_is_canvas(path) ||
+           trash_is_path(path, &original);
 }
 
 static bool copy_hash(struct str hash, char out[static HASH_SIZE])

@@ -170,7 +170,7 @@ static void change_touch_entry(struct change *c, struct entry *n, bool moves)
 {
     if (!n->order || moves)
         n->order = ++c->order;
-    if (n->is_news)
+    if (n->is_news || name_is_canvas(str_of(n->to)))
         return;
     n->is_news = true;
     n->next_news = c->news;

@@ -193,7 +193,7 @@ bool notes_nearest(struct vault *v, struct str name, struct str ids[static NOTES
  * path, then the first by path (of several with one uid to none); the row is `ambiguous: true`.
  * A row tells of one link: {source_note_id, target_note_id | null, target, link_text,
  * link_type: wiki | markdown, line (of the content, from 1)}, and `file: true` where the
- * target is a file that is no note (an image, a PDF): such are never called broken. */
+ * target is a file that is no note (an image, a PDF). Line 0, and a path: in a canvas. */
 /* "identifier" -> {outgoing_internal: rows, outgoing_external: [{source_note_id, url,
  * link_text, link_type: "external", line}], incoming: rows} */
 vault_call links_get_for_note;
@@ -202,7 +202,7 @@ vault_call links_get_backlinks; /* "identifier" -> rows, by the source's path */
  * target, text, kind, line}]: links that lead to a note, by the source's path. A page ends
  * with a whole note, and may have more than `limit` rows for that. */
 vault_call links_list;
-/* The same options -> rows with `reason: missing | ambiguous`, by the source's path. */
+/* The same options -> rows with `reason: missing | ambiguous | heading | block | file`. */
 vault_call links_find_broken;
 /* {has_links_to?, linked_from?, external_domains? (one string or an array: any of
  * them), broken_links? (true: has some, false: has none), limit? (1000), cursor? (id of

@@ -175,7 +175,8 @@ static enum effect_deed entry_deed(const struct entry *n)
 {
     if (n->removed)
         return EFFECT_REMOVED;
-    if (!name_is_path(str_of(n->from))) /* or it was in the trash */
+    bool there = name_is_path(str_of(n->from)) || name_is_canvas(str_of(n->from));
+    if (!there) /* or it was in the trash */
         return EFFECT_MADE;
     if (strcmp(n->from, n->to) != 0)
         return EFFECT_MOVED;

@@ -154,6 +154,12 @@ bool note_parse(const struct vault *v, struct str path, struct str bytes,
 {
     *out = (struct note){.path = path, .bytes = bytes, .st = *st};
     note_hash(bytes, out->hash);
+    if (name_is_canvas(path)) { /* it has links, and nothing else of a note */
+        out->title = name_file(path);
+        out->front.head = bytes;
+        out->front.body = (struct str){bytes.at + bytes.n, 0};
+        return true;
+    }
     if (!frontmatter_read(bytes, a, &out->front, e))
         return false;
     const struct json *all = out->front.yml.all;
