@@ -166,8 +166,9 @@ static const struct action_row rows[] = {
 static const struct action_group plain = {rows, LENGTH(rows), .order = 20};
 
 const struct capability notes_capability = {
-    .calls = CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
-                   &links_calls, &hierarchy_calls, &relationships_calls),
+    .calls =
+        CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
+              &links_calls, &attachment_calls, &hierarchy_calls, &relationships_calls),
     .actions = ACTIONS(&plain),
     .routes = ROUTES(&note_routes, &finding_routes, &change_routes, &past_routes,
                      &one_note_routes),

@@ -55,6 +55,13 @@ static bool list_names(struct attached *a, struct err *e)
     return true;
 }
 
+static bool sort_files(struct attached *a, struct err *e)
+{
+    if (a->count)
+        qsort(a->all, a->count, sizeof *a->all, files_by_path);
+    return list_names(a, e);
+}
+
 bool attached_read(struct attached *a, struct vault *v, struct err *e)
 {
     attached_done(a);
@@ -62,9 +69,22 @@ bool attached_read(struct attached *a, struct vault *v, struct err *e)
     struct listing l = {a, v};
     if (!os_walk(v->dir, list_file, &l, e) || e->code)
         return false;
-    if (a->count)
-        qsort(a->all, a->count, sizeof *a->all, files_by_path);
-    return list_names(a, e);
+    return sort_files(a, e);
+}
+
+bool attached_renamed(const struct attached *a, struct str from, struct str to,
+                      struct attached *out, struct err *e)
+{
+    out->arena = arena_new(ARENA_VAULT);
+    for (size_t i = 0; i < a->count; i++) {
+        struct str path = str_eq(a->all[i].path, from) ? to : a->all[i].path;
+        const char *copy = arena_copy(out->arena, path.at, path.n, e);
+        if (!copy || !array_fit(out->all, out->capacity, out->count, e))
+            return false;
+        out->all[out->count++] = (struct attached_file){
+            .path = {copy, path.n}, .st = a->all[i].st, .next = ATTACHED_NONE};
+    }
+    return sort_files(out, e);
 }
 
 void attached_done(struct attached *a)
@@ -120,4 +140,12 @@ size_t attached_find(const struct attached *a, struct str text, struct str other
     for (size_t i = 0; i < LENGTH(names) && found == ATTACHED_NONE; i++)
         found = names[i].n ? find_one(a, names[i]) : ATTACHED_NONE;
     return found;
+}
+
+bool attached_is_alone(const struct attached *a, size_t file)
+{
+    scoped_buf struct buf key = buf_of(FOLD_KEY_MAX);
+    size_t number = map_find(&a->names, fold_key(name_file(a->all[file].path), &key));
+    size_t first = number == MAP_NONE ? ATTACHED_NONE : a->first[number];
+    return first == file && a->all[file].next == ATTACHED_NONE;
 }

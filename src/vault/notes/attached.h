@@ -5,6 +5,7 @@
 #pragma once
 #include "notes/vault.h"
 
+#define ATTACHMENT_READ_MAX (8u << 20) /* bytes */
 #define ATTACHED_NONE SIZE_MAX
 
 struct attached_file {
@@ -30,3 +31,8 @@ void attached_done(struct attached *a); /* a zeroed one is fine */
  * case and the normal form, then by the end of its path, as Obsidian looks: the one with
  * the shortest path, then the first. ATTACHED_NONE: there is none. */
 size_t attached_find(const struct attached *a, struct str text, struct str other);
+/* Has no other file its name? */
+bool attached_is_alone(const struct attached *a, size_t file);
+/* The files as they will be where one has another path; `out` is empty. ERR_LIMIT. */
+bool attached_renamed(const struct attached *a, struct str from, struct str to,
+                      struct attached *out, struct err *e);

@@ -119,8 +119,7 @@ vault_call notes_get_sections;
  * content_hash}. ERR_INVALID: another heading would not be found again. */
 vault_call notes_update_section;
 /* {status?, type?, folder?, tag?, query?, due_before?, due_after?, limit?} -> [{note_id, path,
- * line, status, mark, text, tags, due?, scheduled?, start?, finished?, priority?}], the one due
- * first first; those without a date last, by path and line. */
+ * line, status, ...}] (docs/searching.md), the one due first first; without a date last. */
 vault_call notes_tasks;
 /* {tag, new_tag, dry_run?} -> {tag, new_tag, notes, replaced, timestamp}: the tag and those
  * beneath it ("a" and "a/b") have the new name, in frontmatter and text of every note.
@@ -166,10 +165,7 @@ bool notes_each(struct vault *v, struct str after, size_t limit, effect_fn *each
  * exact?, fields?, cursor?} -> [{id, note_id, title, excerpt, score, type, created}], best
  * first (docs/searching.md). useRegex: ERR_LIMIT when it takes too long; ERR_CANCELLED. */
 vault_call notes_search;
-/* Fields, operators and views: docs/searching.md. {query?, type?, tags?, metadata?,
- * metadata_filters?, content_contains?, created_after/before?, updated_after/before?,
- * updated_within?, sort?, limit? (50, at most 1000), cursor?, fields?}
- * -> {results, total, has_more, cursor?, query_time_ms} */
+/* docs/searching.md -> {results, total, has_more, cursor?, query_time_ms} */
 vault_call notes_search_advanced;
 /* "text" or {query, type?, limit?, fields?, cursor?} -> rows as search's; no sign is special. */
 vault_call notes_search_by_text;
@@ -202,7 +198,7 @@ vault_call links_get_backlinks; /* "identifier" -> rows, by the source's path */
  * target, text, kind, line}]: links that lead to a note, by the source's path. A page ends
  * with a whole note, and may have more than `limit` rows for that. */
 vault_call links_list;
-/* The same options -> rows with `reason: missing | ambiguous | heading | block | file`. */
+/* The same -> rows with `reason: missing | ambiguous | heading | block | file`. */
 vault_call links_find_broken;
 /* {has_links_to?, linked_from?, external_domains? (one string or an array: any of
  * them), broken_links? (true: has some, false: has none), limit? (1000), cursor? (id of
@@ -212,6 +208,10 @@ vault_call links_search_by;
 /* null, a bool or {force?} -> {total_notes, processed, errors (notes that cannot be read),
  * error_details?: [{note_id, error}]}: brings the index up to date; `force`: anew. */
 vault_call links_migrate;
+/* Files that are no notes: {folder?, orphans?, limit? (1000), cursor?} -> [{path, size, updated,
+ * links}], by path; {path, as?} -> {path, media_type, size, content_hash, base64 or text}, of at
+ * most ATTACHMENT_READ_MAX; {path, to, dry_run?} -> {success, old_path, path, ...}. */
+vault_call attachments_list, attachments_read, attachments_move;
 
 /* ---- the hierarchy ------------------------------------------------------ */
 /* A note's subnotes stand in its frontmatter, in their order: `subnotes: [uid or id]`. An

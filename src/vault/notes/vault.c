@@ -243,6 +243,10 @@ static struct str in_note_folder(struct str path, char space[static PATH_MAX])
 
 void vault_put_id(struct vault *v, struct str path, struct buf *out)
 {
+    if (name_is_file(path) && !name_is_path(path)) {
+        buf_str(out, path); /* of a canvas, or an attachment */
+        return;
+    }
     char space[PATH_MAX];
     if (name_at_root(path) && vault_has(v, in_note_folder(path, space)))
         buf_str(out, path);
