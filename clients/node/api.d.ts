@@ -106,6 +106,16 @@ interface RenamedNote {
   content_hash: string;
 }
 
+/** The note of a day, which is there or not. */
+interface DailyNote {
+  id: string;
+  path: string;
+  title: string;
+  date: string;
+  exists: boolean;
+  created: boolean;
+}
+
 /** The result of notes.move. */
 interface MovedNote {
   success: boolean;
@@ -406,6 +416,9 @@ declare const notes: {
   /** Changes one section of a note and no other. heading is the text of a heading of level 2; occurrence selects among several with the same text. mode is replace by default; create adds a section at the end, remove deletes one. The note must be as this code read it last, unless contentHash or force is given. Fails with: NotFound: no such note or section; the message lists the existing ones. InvalidInput: another heading would be damaged; nothing is written. Conflict. */
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run?: false}): Promise<UpdatedSection>;
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run: true}): Promise<DryRun>;
+  /** The daily note of a day, made of its template if it is not there. date is a day, as '2026-12-01', or 'today' (the default), 'yesterday' or 'tomorrow' in the person's time zone. Folder, format of the name and template are those of the vault's settings: of Obsidian, Logseq or Foam, or of .cloche/settings.json. Without create: true nothing is made, and exists says whether it is there. Fails with: InvalidInput: date is no day, or the vault's format is not valid. Conflict: a note of that name is elsewhere. */
+  daily(options?: {date?: string, create?: boolean, dry_run?: false} | null): Promise<DailyNote>;
+  daily(options?: {date?: string, create?: boolean, dry_run: true} | null): Promise<DryRun>;
   /** Gives a tag another name in all notes, as one change. Tags of the frontmatter and #tags of the text, whatever their case, and those beneath it: with project, project/active becomes the new tag's. Everything else in the notes stays byte for byte. A note that has both tags has the new one twice. Fails with: NotFound: no note has it. InvalidInput: new_tag is no tag. Conflict: a note changed meanwhile; nothing was written. */
   renameTag(options: {tag: string, new_tag: string, dry_run?: false}): Promise<RenamedTag>;
   renameTag(options: {tag: string, new_tag: string, dry_run: true}): Promise<DryRun>;
@@ -515,6 +528,7 @@ export type {
   BatchResult,
   BrokenLink,
   CreatedNote,
+  DailyNote,
   DeletedNote,
   DryRun,
   ExternalLink,

@@ -194,6 +194,8 @@ static const struct {
      "[{\"identifier\":\"m/child\",\"revision\":%2$s,\"force\":true" DRY "}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":%2$s}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":99,\"force\":true}]"},
+    {"notes.daily", "[{\"create\":true" DRY "}]"},
+    {"notes.daily", "[{\"create\":true}]"},
     {"attachments.move", "[{\"path\":\"m/a.png\",\"to\":\"m/b.png\"" DRY "}]"},
     {"attachments.move", "[{\"path\":\"m/a.png\",\"to\":\"m/b.png\"}]"},
     {"notes.renameTag", "[{\"tag\":\"" SECRET "\",\"new_tag\":\"x\"" DRY "}]"},
@@ -279,7 +281,7 @@ static void who_is_allowed_only_to_write_learns_nothing_of_a_note(void **state)
         &all,
         "{\"allowedAPIs\": [\"notes.create\", \"notes.update\", \"notes.rename\", "
         "\"notes.move\", \"notes.updateSection\", \"notes.batch\", "
-        "\"notes.restore\", \"notes.renameTag\", \"attachments.move\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
+        "\"notes.restore\", \"notes.renameTag\", \"attachments.move\", \"notes.daily\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
         "\"noteTypes.create\", \"noteTypes.update\", \"noteTypes.delete\"]}");
 }
 

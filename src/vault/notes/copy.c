@@ -350,7 +350,7 @@ static struct vault_copy *copy_make(struct vault *of, bool empty,
         c->vault = vault_open(c->path, e);
     }
     if (c->vault) {
-        c->vault->settings = of->settings;
+        settings_lend(&of->settings, &c->vault->settings);
         vault_set_patterns(c->vault, of->patterns);
         return c;
     }

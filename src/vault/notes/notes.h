@@ -80,7 +80,7 @@ typedef bool vault_call(struct vault *v, const struct json *options,
  * {markdown, type?, folder?, title?} with the whole file, kept as it is -> {id, type, title,
  * filename, path, created}. The title becomes a safe file name. ERR_CONFLICT names the id
  * that has it already. Metadata keys id, type, title and updated are refused. */
-vault_call notes_create;
+vault_call notes_create, notes_daily; /* {date?, create?, dry_run?}: daily.c */
 /* "identifier" or {identifier, properties?, markdown?} -> null, or {id, uid, title,
  * content, metadata, content_hash, links, type, created, updated, path, filename, size,
  * tags} and, where there are any, aliases and frontmatter_error (it is no YAML). `content` stands

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "notes/name.h"
 #include "notes/vault.h"
 #include "json/json.h"
 
@@ -25,9 +26,65 @@ static bool settings_choose(const struct json *all, const char *key,
                          buf_cz(&names));
 }
 
+static bool settings_text(const struct json *all, const char *key, struct settings *s,
+                          struct str *out, struct err *e)
+{
+    struct str text = STR("");
+    if (!json_get(all, key))
+        return true;
+    if (!options_str(all, key, NULL, &text, e))
+        return err_wrap(e, SETTINGS_PATH);
+    const char *copy = arena_copy(s->arena, text.at, text.n, e);
+    *out = (struct str){copy, text.n};
+    return copy != NULL;
+}
+
+static bool settings_folder(const struct json *all, const char *key, struct settings *s,
+                            struct str *out, struct err *e)
+{
+    if (!settings_text(all, key, s, out, e))
+        return false;
+    out->n -= str_ends(*out, "/");
+    return name_is_folder(*out) ||
+           err_set(e, ERR_INVALID, SETTINGS_PATH ": %s is no path of folders", key);
+}
+
+static bool settings_ignore(const struct json *list, struct settings *s, struct err *e)
+{
+    struct conventions *c = &s->own;
+    struct json_iter it = json_iter(list);
+    if (list && !json_is(list, JSON_ARRAY))
+        return err_set(e, ERR_INVALID, SETTINGS_PATH ": ignore must be a list of paths");
+    while (list && json_next(&it)) {
+        struct str text = json_str(it.value);
+        const char *copy = text.n ? arena_copy(s->arena, text.at, text.n, e) : NULL;
+        if (!copy || c->ignored_count == CONVENTIONS_IGNORED_MAX)
+            return err_set(e, ERR_INVALID,
+                           SETTINGS_PATH ": ignore must have at most %u paths",
+                           CONVENTIONS_IGNORED_MAX);
+        c->ignored[c->ignored_count++] = (struct str){copy, text.n};
+    }
+    return true;
+}
+
+/* What it says of folders and daily notes counts before the other program's settings. */
+static bool settings_take_places(const struct json *all, struct settings *s,
+                                 struct err *e)
+{
+    struct conventions *c = &s->own;
+    c->has_new_folder = c->has_new_folder || json_get(all, "new_folder");
+    return settings_folder(all, "new_folder", s, &c->new_folder, e) &&
+           settings_folder(all, "daily_folder", s, &c->daily_folder, e) &&
+           settings_text(all, "daily_format", s, &c->daily_format, e) &&
+           settings_folder(all, "daily_template", s, &c->daily_template, e) &&
+           settings_ignore(json_get(all, "ignore"), s, e);
+}
+
 static bool settings_take(struct str text, struct settings *out, struct err *e)
 {
-    static const char *const keys[] = {"titles", "new_notes", NULL};
+    static const char *const keys[] = {
+        "titles",       "new_notes",      "new_folder", "daily_folder",
+        "daily_format", "daily_template", "ignore",     NULL};
     static const char *const titles[] = {"heading", "file"};
     static const char *const added[] = {"all", "minimal", "none"};
     unsigned by_file = out->titles_by_file, new_notes = out->new_notes;
@@ -42,7 +99,20 @@ static bool settings_take(struct str text, struct settings *out, struct err *e)
         return false;
     out->titles_by_file = by_file;
     out->new_notes = (enum settings_keys)new_notes;
-    return true;
+    return settings_take_places(all, out, e);
+}
+
+void settings_done(struct settings *s)
+{
+    arena_free(s->arena);
+    s->arena = NULL;
+}
+
+void settings_lend(const struct settings *s, struct settings *out)
+{
+    settings_done(out);
+    *out = *s;
+    out->arena = NULL;
 }
 
 bool settings_read(int dir, struct settings *out, struct err *e)
@@ -51,7 +121,9 @@ bool settings_read(int dir, struct settings *out, struct err *e)
     struct err none = {0};
     bool obsidian = os_stat_beneath(dir, ".obsidian", &st, &none) && st.is_dir;
     *out = (struct settings){.titles_by_file = obsidian,
-                             .new_notes = obsidian ? SETTINGS_NONE : SETTINGS_ALL};
+                             .new_notes = obsidian ? SETTINGS_NONE : SETTINGS_ALL,
+                             .arena = arena_new(ARENA_FILE)};
+    conventions_read(dir, out->arena, &out->own);
     /* Nor are there any where the folder is a link, which calls refuse. */
     if (!os_stat_beneath(dir, OWN_DIR, &st, &none) || !st.is_dir)
         return true;

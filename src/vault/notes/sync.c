@@ -306,6 +306,8 @@ static bool sync_add_file(void *arg, const char *name, const struct os_stat *st,
     struct files *f = arg;
     if (!vault_goes_on(f->v, e))
         return false;
+    if (st->is_file && conventions_ignore(&f->v->settings.own, str_of(name)))
+        return true;
     if (st->is_file && name_is_canvas(str_of(name)))
         return canvases_add(&f->canvases, str_of(name), e);
     if (!st->is_file || !name_is_path(str_of(name)))
@@ -318,7 +320,7 @@ static bool sync_add_file(void *arg, const char *name, const struct os_stat *st,
  * note is dropped without a look at any file. */
 static bool add_row(struct files *f, int64_t key, struct str path, struct err *e)
 {
-    if (!name_is_path(path))
+    if (!name_is_path(path) || conventions_ignore(&f->v->settings.own, path))
         return files_push(f, (struct file){.key = key}, e);
     const char *copy = arena_copy(f->arena, path.at, path.n, e);
     return copy && files_push(f, (struct file){.path = copy}, e);
