@@ -155,6 +155,14 @@ static void take_journal_format(const struct reading_conventions *r, struct str 
         r->out->daily_format = keep_text(r, buf_view(&format));
 }
 
+static void take_journal_title(const struct reading_conventions *r, struct str s)
+{
+    scoped_buf struct buf format = buf_of(BUF_LINE);
+    moment_from_java(s, &format);
+    if (format.n && !format.failed)
+        r->out->journal_title = keep_text(r, buf_view(&format));
+}
+
 static bool read_logseq(const struct reading_conventions *r)
 {
     scoped_buf struct buf bytes = buf_of(CONVENTIONS_FILE_MAX);
@@ -162,6 +170,8 @@ static bool read_logseq(const struct reading_conventions *r)
     if (!read_bytes(r, "logseq/config.edn", &bytes))
         return false;
     struct str text = buf_view(&bytes);
+    c->logseq = true;
+    c->journal_title = STR("MMM Do, YYYY");
     ignore(r, STR("logseq/"));
     c->daily_folder = STR("journals");
     c->daily_format = STR("YYYY_MM_DD");
@@ -170,6 +180,7 @@ static bool read_logseq(const struct reading_conventions *r)
     each_edn(text, ":journals-directory", take_journals, r);
     each_edn(text, ":pages-directory", take_pages, r);
     each_edn(text, ":journal/file-name-format", take_journal_format, r);
+    each_edn(text, ":journal/page-title-format", take_journal_title, r);
     each_edn(text, ":hidden", ignore, r);
     return true;
 }
@@ -223,6 +234,59 @@ void conventions_read(int dir, struct arena *a, struct conventions *out)
     } else if (!read_logseq(&r)) {
         read_foam(&r);
     }
+}
+
+/* "2026_12_01" in the folder of journals, which is the usual format. */
+static bool put_journal(const struct conventions *c, struct str path, struct buf *out)
+{
+    struct str stem = name_stem(path), folder = c->daily_folder;
+    struct err none = {0};
+    struct tm day;
+    char text[10];
+    if (stem.n != sizeof text || !str_is(c->daily_format, "YYYY_MM_DD") ||
+        path.n != folder.n + 1 + stem.n + 3 || memcmp(path.at, folder.at, folder.n) != 0)
+        return false;
+    memcpy(text, stem.at, sizeof text);
+    text[4] = text[7] = '-';
+    return stem.at[4] == '_' && stem.at[7] == '_' &&
+           moment_read_day((struct str){text, sizeof text}, &day) &&
+           moment_put(c->journal_title, &day, out, &none);
+}
+
+void conventions_title(const struct conventions *c, struct str path, struct buf *out)
+{
+    struct str s = name_stem(path);
+    size_t before = out->n;
+    if (put_journal(c, path, out))
+        return;
+    out->n = before;
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.at[i] == '%' && i + 2 < s.n ? char_hex(s.at[i + 1]) : -1;
+        int low = high >= 0 ? char_hex(s.at[i + 2]) : -1;
+        bool three = str_starts((struct str){s.at + i, s.n - i}, "___");
+        if (three)
+            buf_char(out, '/');
+        else if (low >= 0 && (high || low))
+            buf_char(out, (char)(high * 16 + low));
+        else
+            buf_char(out, s.at[i]);
+        i += three || (low >= 0 && (high || low)) ? 2 : 0;
+    }
+    if (!str_is_utf8((struct str){out->at + before, out->n - before})) {
+        out->n = before;
+        buf_str(out, s);
+    }
+}
+
+void conventions_stem(struct str title, struct buf *out)
+{
+    for (size_t i = 0; i < title.n; i++)
+        if (title.at[i] == '/')
+            buf_cstr(out, "___");
+        else if (strchr(":*?\"<>|#\\%", title.at[i]) && title.at[i])
+            buf_printf(out, "%%%02X", (unsigned char)title.at[i]);
+        else
+            buf_char(out, title.at[i]);
 }
 
 bool conventions_ignore(const struct conventions *c, struct str path)

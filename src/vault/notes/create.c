@@ -72,10 +72,11 @@ static bool type_of_folder(struct creation *c, struct err *e)
     return true;
 }
 
-static bool creation_place(struct creation *c, struct str folder, struct err *e)
+static bool creation_place_as(struct creation *c, struct str folder, struct str title,
+                              struct err *e)
 {
     scoped_buf struct buf name = buf_of(BUF_LINE);
-    if (!name_from_title(c->title, &name))
+    if (!name_from_title(title, &name))
         return err_set(e, ERR_INVALID,
                        "title must be a string with at least one letter, "
                        "digit or sign that a file name may have");
@@ -83,6 +84,11 @@ static bool creation_place(struct creation *c, struct str folder, struct err *e)
                      folder.n ? "/" : "", buf_cz(&name));
     return (n > 0 && (size_t)n < sizeof c->path && name_is_path(str_of(c->path))) ||
            err_set(e, ERR_INVALID, "the note's path would be too long");
+}
+
+static bool creation_place(struct creation *c, struct str folder, struct err *e)
+{
+    return creation_place_as(c, folder, c->title, e);
 }
 
 static bool read_creation(const struct json *o, void *state, struct err *e)
@@ -126,12 +132,20 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
 static bool place_by_vault(struct creation *c, struct vault *v, struct err *e)
 {
     const struct conventions *own = &v->settings.own;
-    if (!c->anywhere || !own->has_new_folder)
+    scoped_buf struct buf title = buf_of(3 * NAME_TITLE_MAX);
+    bool moves = c->anywhere && own->has_new_folder;
+    if (!moves && !own->logseq)
         return true;
-    c->in_folder = true;
-    c->folder = own->new_folder;
-    c->type = STR("");
-    return type_of_folder(c, e) && creation_place(c, c->folder, e);
+    if (moves) {
+        c->in_folder = true;
+        c->folder = own->new_folder;
+        c->type = STR("");
+    }
+    if (own->logseq)
+        conventions_stem(str_cut(c->title, NAME_TITLE_MAX), &title);
+    return (!moves || type_of_folder(c, e)) &&
+           creation_place_as(c, c->in_folder ? c->folder : c->type,
+                             own->logseq ? buf_view(&title) : c->title, e);
 }
 
 static void put_own_keys(const struct creation *c, enum settings_keys added,
@@ -287,8 +301,13 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
     int64_t created = now;
     (void)date_read(json_str(json_get(c->metadata, "created")), &created);
     scoped_buf struct buf title = buf_of(NAME_TITLE_MAX);
-    name_put_title(v->settings.titles_by_file ? name_stem(str_of(c->path)) : c->title,
-                   &title);
+    scoped_buf struct buf shown = buf_of(PATH_MAX);
+    if (v->settings.own.logseq)
+        conventions_title(&v->settings.own, str_of(c->path), &shown);
+    else
+        buf_str(&shown,
+                v->settings.titles_by_file ? name_stem(str_of(c->path)) : c->title);
+    name_put_title(buf_view(&shown), &title);
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(c->path));
     json_pair_str(out, "type", c->type);

@@ -116,6 +116,31 @@ static void logseqs_settings_are_obeyed(void **state)
                         "pages/New.md");
 }
 
+static void logseqs_pages_have_the_titles_that_it_shows(void **state)
+{
+    (void)state;
+    put("logseq/config.edn", "{:meta/version 1}\n");
+    put("pages/garden___Plan.md", "- # Another heading\n");
+    put("pages/a%3Ab.md", "- x\n");
+    put("journals/2026_12_01.md",
+        "- [[garden/Plan]] [[a:b]] [[Dec 1st, 2026]] [[2026_12_01]]\n");
+    reopen();
+    assert_string_equal(text(call(notes_get, "'garden/Plan'"), "path"),
+                        "pages/garden___Plan.md");
+    assert_string_equal(text(call(notes_get, "'journals/2026_12_01'"), "title"),
+                        "Dec 1st, 2026");
+    assert_int_equal(json_length(call(links_find_broken, "null")), 0);
+    call(notes_rename,
+         "{'identifier': 'garden/Plan', 'new_title': 'garden/My plan?', 'force': true}");
+    assert_string_equal(
+        file("journals/2026_12_01.md"),
+        "- [[garden/My plan?]] [[a:b]] [[Dec 1st, 2026]] [[2026_12_01]]\n");
+    assert_string_equal(file("pages/garden___My plan%3F.md"), "- # Another heading\n");
+    assert_string_equal(text(call(notes_create, "{'title': 'x/y'}"), "path"),
+                        "pages/x___y.md");
+    assert_string_equal(file("pages/x___y.md"), "");
+}
+
 static void foams_settings_are_obeyed(void **state)
 {
     (void)state;
@@ -192,6 +217,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(obsidians_settings_are_obeyed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_format_that_is_none_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logseqs_settings_are_obeyed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(logseqs_pages_have_the_titles_that_it_shows,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(foams_settings_are_obeyed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(new_notes_go_where_the_vault_has_them, set_up,
                                         tear_down),

@@ -254,7 +254,8 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
         return 0;
     struct str target;
     size_t k = destination(f, markdown_skip_space(f, close + 2), &target);
-    if (!k)
+    if (!k ||
+        str_starts(target, "[[")) /* [label]([[page]]) of Logseq: a wiki link in it */
         return 0;
     k = markdown_skip_space(f, k);
     k = link_title(f, k);

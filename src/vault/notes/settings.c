@@ -120,10 +120,10 @@ bool settings_read(int dir, struct settings *out, struct err *e)
     struct os_stat st;
     struct err none = {0};
     bool obsidian = os_stat_beneath(dir, ".obsidian", &st, &none) && st.is_dir;
-    *out = (struct settings){.titles_by_file = obsidian,
-                             .new_notes = obsidian ? SETTINGS_NONE : SETTINGS_ALL,
-                             .arena = arena_new(ARENA_FILE)};
+    *out = (struct settings){.arena = arena_new(ARENA_FILE)};
     conventions_read(dir, out->arena, &out->own);
+    out->titles_by_file = obsidian || out->own.logseq;
+    out->new_notes = out->titles_by_file ? SETTINGS_NONE : SETTINGS_ALL;
     /* Nor are there any where the folder is a link, which calls refuse. */
     if (!os_stat_beneath(dir, OWN_DIR, &st, &none) || !st.is_dir)
         return true;

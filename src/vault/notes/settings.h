@@ -21,7 +21,7 @@ struct settings {
 };
 void settings_done(struct settings *s); /* a zeroed one is fine */
 
-/* Without .cloche/settings.json: in a vault of Obsidian's titles are file names, and new notes get
+/* Without .cloche/settings.json: in a vault of Obsidian's or Logseq's titles are file names, and new notes get
  * nothing; elsewhere the opposite. ERR_INVALID: the file holds something else; ERR_IO. */
 bool settings_read(int dir, struct settings *out, struct err *e);
 /* Makes `out` the same; its texts are borrowed from `s`. */

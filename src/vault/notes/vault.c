@@ -171,7 +171,12 @@ bool note_parse(const struct vault *v, struct str path, struct str bytes,
         title = str_trim(text_of(json_get(all, "title"), a, &full));
     if (!title.n && !out->by_file)
         title = markdown_title(out->front.body);
-    out->title = one_line(title.n ? title : name_stem(path), a, &full);
+    scoped_buf struct buf own = buf_of(PATH_MAX);
+    if (!title.n && v && v->settings.own.logseq)
+        conventions_title(&v->settings.own, path, &own);
+    if (!title.n)
+        title = own.n ? buf_view(&own) : name_stem(path);
+    out->title = one_line(title, a, &full);
     if (full.code)
         return err_pass(e, &full);
 
