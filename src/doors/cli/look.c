@@ -113,6 +113,7 @@ int command_search(int argc, char **argv)
         .usage = "cloche search WORDS... [OPTIONS]\n\nFinds notes by their words, "
                  "best match first; the last word may be incomplete. A pipe gets only "
                  "ids.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = ASK_WORDS_MAX - 1};
@@ -127,6 +128,7 @@ int command_get(int argc, char **argv)
         .usage =
             "cloche get NOTE [OPTIONS]\n\nPrints a note's file, named by its id, path "
             "or title.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = 1};
@@ -149,6 +151,7 @@ int command_ls(int argc, char **argv)
             "cloche ls [OPTIONS]\n\nLists notes, the one updated last first, 1,000 at "
             "most. Into a pipe go ids alone; of attachments their paths, with size and "
             "number of links on a terminal.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows)};
     return asking_run(&l.a, &use, look_list, &l, argc, argv);

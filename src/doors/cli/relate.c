@@ -187,6 +187,7 @@ int command_links(int argc, char **argv)
         .usage = "cloche links NOTE | --broken [OPTIONS]\n\nWhere a note links (->), and "
                  "what links to it (<-). With --broken each line has the note and the "
                  "link's target.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = 1};
@@ -224,6 +225,7 @@ int command_tasks(int argc, char **argv)
         .usage =
             "cloche tasks [WORDS] [OPTIONS]\n\nLists the open tasks of all notes, those "
             "that are due first, each with its note and line.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = 1};

@@ -161,6 +161,7 @@ struct index *index_new(struct vault *v)
     struct index *x = mem_new(sizeof *x);
     x->vault = v;
     x->folder = -1;
+    x->place = v->settings.index_in_cache ? PLACE_CACHE : PLACE_VAULT;
     must(pthread_mutex_init(&x->sync, NULL) == 0);
     must(pthread_mutex_init(&x->pool, NULL) == 0);
     must(pthread_mutex_init(&x->memory, NULL) == 0);
@@ -347,7 +348,7 @@ static void index_check_file(struct index *x, bool remove)
         x->damaged = false;
         x->walked = false;
         if (x->place != PLACE_MEMORY)
-            x->place = PLACE_VAULT;
+            x->place = x->vault->settings.index_in_cache ? PLACE_CACHE : PLACE_VAULT;
     }
     pthread_mutex_unlock(&x->pool);
 }

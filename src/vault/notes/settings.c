@@ -82,12 +82,14 @@ static bool settings_take_places(const struct json *all, struct settings *s,
 
 static bool settings_take(struct str text, struct settings *out, struct err *e)
 {
-    static const char *const keys[] = {
-        "titles",       "new_notes",      "new_folder", "daily_folder",
-        "daily_format", "daily_template", "ignore",     NULL};
+    static const char *const keys[] = {"titles",       "new_notes",    "new_folder",
+                                       "daily_folder", "daily_format", "daily_template",
+                                       "ignore",       "index",        NULL};
     static const char *const titles[] = {"heading", "file"};
     static const char *const added[] = {"all", "minimal", "none"};
-    unsigned by_file = out->titles_by_file, new_notes = out->new_notes;
+    static const char *const places[] = {"vault", "cache"};
+    unsigned by_file = out->titles_by_file, new_notes = out->new_notes,
+             place = out->index_in_cache;
     scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct err why = {0};
     const struct json *all = json_read(text, a, &why);
@@ -95,9 +97,11 @@ static bool settings_take(struct str text, struct settings *out, struct err *e)
         return err_set(e, ERR_INVALID, SETTINGS_PATH " is no JSON: %.200s", why.msg);
     if (!options_check(all, SETTINGS_PATH, keys, e) ||
         !settings_choose(all, "titles", titles, LENGTH(titles), &by_file, e) ||
-        !settings_choose(all, "new_notes", added, LENGTH(added), &new_notes, e))
+        !settings_choose(all, "new_notes", added, LENGTH(added), &new_notes, e) ||
+        !settings_choose(all, "index", places, LENGTH(places), &place, e))
         return false;
     out->titles_by_file = by_file;
+    out->index_in_cache = place;
     out->new_notes = (enum settings_keys)new_notes;
     return settings_take_places(all, out, e);
 }
@@ -115,6 +119,31 @@ void settings_lend(const struct settings *s, struct settings *out)
     out->arena = NULL;
 }
 
+/* Does a program that copies files between computers look after this folder, or one above it?
+ * It would copy a database while that is written. */
+static bool is_synchronised(int dir)
+{
+    static const char *const names[] = {
+        "Dropbox",      "OneDrive",    "Nextcloud",   "ownCloud", "Google Drive",
+        "GoogleDrive",  "My Drive",    "pCloudDrive", "MEGA",     "Mobile Documents",
+        "iCloud Drive", "iCloudDrive", "Syncthing",   "Seafile",  NULL};
+    struct os_stat st;
+    struct err none = {0};
+    if (os_stat_beneath(dir, ".stfolder", &st, &none) ||
+        os_stat_beneath(dir, ".dropbox", &st, &none))
+        return true;
+    scoped(free) char *whole = os_dir_path(dir, &none);
+    for (const char *path = whole ? whole : ""; *path;) {
+        size_t n = strcspn(path, "/");
+        struct str name = {path, n};
+        if (str_is_one_of(name, names) || str_starts(name, "OneDrive - ") ||
+            str_starts(name, "Dropbox ("))
+            return true;
+        path += n + (path[n] == '/');
+    }
+    return false;
+}
+
 bool settings_read(int dir, struct settings *out, struct err *e)
 {
     struct os_stat st;
@@ -122,6 +151,7 @@ bool settings_read(int dir, struct settings *out, struct err *e)
     bool obsidian = os_stat_beneath(dir, ".obsidian", &st, &none) && st.is_dir;
     *out = (struct settings){.arena = arena_new(ARENA_FILE)};
     conventions_read(dir, out->arena, &out->own);
+    out->index_in_cache = is_synchronised(dir);
     out->titles_by_file = obsidian || out->own.logseq;
     out->new_notes = out->titles_by_file ? SETTINGS_NONE : SETTINGS_ALL;
     /* Nor are there any where the folder is a link, which calls refuse. */

@@ -16,6 +16,7 @@ struct settings {
     bool
         titles_by_file; /* a title is the file's name; else of the frontmatter or heading */
     enum settings_keys new_notes;
+    bool index_in_cache; /* the user's cache folder holds the index, and not the vault */
     struct conventions own; /* of the vault's own program, or of settings.json */
     struct arena *arena;    /* of their texts */
 };
