@@ -106,6 +106,15 @@ interface RenamedNote {
   content_hash: string;
 }
 
+/** The result of notes.renameHeading. */
+interface RenamedHeading {
+  id: string;
+  heading: string;
+  links_updated: number;
+  notes_with_updated_links: number;
+  content_hash: string;
+}
+
 /** The note of a day, which is there or not. */
 interface DailyNote {
   id: string;
@@ -416,6 +425,9 @@ declare const notes: {
   /** Changes one section of a note and no other. heading is the text of a heading of level 2; occurrence selects among several with the same text. mode is replace by default; create adds a section at the end, remove deletes one. The note must be as this code read it last, unless contentHash or force is given. Fails with: NotFound: no such note or section; the message lists the existing ones. InvalidInput: another heading would be damaged; nothing is written. Conflict. */
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run?: false}): Promise<UpdatedSection>;
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run: true}): Promise<DryRun>;
+  /** Gives a heading another text, and updates the links that name it. Links as [[note#Heading]], [[#Heading]], [x](note.md#heading) and cards of canvases follow, all or none. A heading of any level; occurrence says which of several with the same text. The version that this code read last must be the note's, unless contentHash or force is given. Fails with: NotFound: no such note or heading. Conflict: several headings have the text, or the note changed. */
+  renameHeading(options: {identifier: string, heading: string, new_heading: string, occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run?: false}): Promise<RenamedHeading>;
+  renameHeading(options: {identifier: string, heading: string, new_heading: string, occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run: true}): Promise<DryRun>;
   /** The daily note of a day, made of its template if it is not there. date is a day, as '2026-12-01', or 'today' (the default), 'yesterday' or 'tomorrow' in the person's time zone. Folder, format of the name and template are those of the vault's settings: of Obsidian, Logseq or Foam, or of .cloche/settings.json. Without create: true nothing is made, and exists says whether it is there. Fails with: InvalidInput: date is no day, or the vault's format is not valid. Conflict: a note of that name is elsewhere. */
   daily(options?: {date?: string, create?: boolean, dry_run?: false} | null): Promise<DailyNote>;
   daily(options?: {date?: string, create?: boolean, dry_run: true} | null): Promise<DryRun>;
@@ -553,6 +565,7 @@ export type {
   PathStep,
   RefusedUndo,
   RelatedNote,
+  RenamedHeading,
   RenamedNote,
   RenamedTag,
   RestoredNote,

@@ -194,6 +194,13 @@ static const struct {
      "[{\"identifier\":\"m/child\",\"revision\":%2$s,\"force\":true" DRY "}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":%2$s}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":99,\"force\":true}]"},
+    {"notes.renameHeading",
+     "[{\"identifier\":\"m/plan\",\"heading\":\"Known\",\"new_heading\":\"New\",\"force\":true" DRY
+     "}]"},
+    {"notes.renameHeading",
+     "[{\"identifier\":\"m/plan\",\"heading\":\"x\",\"new_heading\":\"New\",\"force\":true}]"},
+    {"notes.renameHeading",
+     "[{\"identifier\":\"m/plan\",\"heading\":\"Known\",\"new_heading\":\"New\",\"force\":true}]"},
     {"notes.daily", "[{\"create\":true" DRY "}]"},
     {"notes.daily", "[{\"create\":true}]"},
     {"attachments.move", "[{\"path\":\"m/a.png\",\"to\":\"m/b.png\"" DRY "}]"},
@@ -281,7 +288,7 @@ static void who_is_allowed_only_to_write_learns_nothing_of_a_note(void **state)
         &all,
         "{\"allowedAPIs\": [\"notes.create\", \"notes.update\", \"notes.rename\", "
         "\"notes.move\", \"notes.updateSection\", \"notes.batch\", "
-        "\"notes.restore\", \"notes.renameTag\", \"attachments.move\", \"notes.daily\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
+        "\"notes.restore\", \"notes.renameTag\", \"attachments.move\", \"notes.daily\", \"notes.renameHeading\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
         "\"noteTypes.create\", \"noteTypes.update\", \"noteTypes.delete\"]}");
 }
 

@@ -118,6 +118,8 @@ static void tell_file(struct cards *c, struct str raw, struct str subpath)
                             .node = true};
     if (str_starts(l.link.fragment, "#"))
         l.link.fragment = (struct str){heading.text.at + 1, heading.text.n - 1};
+    if (l.link.fragment.n && !heading.places)
+        l.fragment_at = (size_t)(l.link.fragment.at - c->s.at);
     if (file.text.n)
         c->each(c->arg, &l);
 }
@@ -149,6 +151,12 @@ static void tell_text_link(void *arg, const struct link *link)
                             .at = (size_t)(text->from - t->cards->s.at) + from,
                             .length = to - from};
     l.link.line = 0;
+    struct str f = link->fragment;
+    size_t first = f.n ? place_of(text, f.at) : 0, last = first;
+    if (f.n)
+        last = place_of(text, f.at + f.n);
+    if (f.n && last - first == f.n) /* written as it is */
+        l.fragment_at = (size_t)(text->from - t->cards->s.at) + first;
     t->cards->each(t->cards->arg, &l);
 }
 

@@ -16,7 +16,9 @@
 struct canvas_link {
     struct link link;  /* line 0 */
     size_t at, length; /* of the target in the bytes, with JSON's escapes */
-    bool node;         /* the target is a path from the root, whatever it looks like */
+    size_t
+        fragment_at; /* of the fragment there, where it has no escapes of its own; else 0 */
+    bool node;       /* the target is a path from the root, whatever it looks like */
 };
 
 /* Calls `each` in the order of the cards; external addresses and images are told of, too.

@@ -55,6 +55,7 @@ struct finder {
     size_t found, most;
     bool images; /* of other sites are told of, too */
     bool image;  /* what is being told of is one */
+    bool locals; /* links without a target are told of, and no others */
     void (*each)(void *arg, const struct link *l);
     void (*each_tag)(void *arg, struct str tag); /* NULL: links are looked for */
     void *arg;
@@ -85,7 +86,8 @@ static struct str take_fragment(struct str *target)
 static void finder_found(struct finder *f, size_t at, struct str target, struct str label,
                          struct str fragment, enum link_kind kind)
 {
-    if (f->found == f->most || target.n == 0 || f->each_tag)
+    bool told = f->locals ? !target.n && fragment.n : target.n > 0;
+    if (f->found == f->most || !told || f->each_tag)
         return;
     f->found++;
     for (; f->counted < at; f->counted++) {
@@ -120,8 +122,8 @@ static void found_target(struct finder *f, size_t at, struct str target, struct 
     if (is_external(target)) {
         if (!f->image || f->images)
             finder_found(f, at, target, label, STR(""), LINK_EXTERNAL);
-    } else if (file.n) {
-        finder_found(f, at, target, label, fragment, LINK_MARKDOWN);
+    } else {
+        finder_found(f, at, file.n ? target : file, label, fragment, LINK_MARKDOWN);
     }
 }
 
@@ -531,6 +533,19 @@ void markdown_targets(struct str text, void (*each)(void *arg, const struct link
                       void *arg)
 {
     find_links(text, SIZE_MAX, true, each, arg);
+}
+
+void markdown_local_links(struct str text, void (*each)(void *arg, const struct link *l),
+                          void *arg)
+{
+    struct finder *f = mem_new(sizeof *f);
+    f->each = each;
+    f->arg = arg;
+    f->most = SIZE_MAX;
+    f->locals = true;
+    f->end = text.at + text.n;
+    blocks_scan(text, find_in, f);
+    free(f);
 }
 
 void markdown_tags(struct str text, void (*each)(void *arg, struct str tag), void *arg)

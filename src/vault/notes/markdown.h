@@ -40,6 +40,10 @@ void markdown_links(struct str text, void (*each)(void *arg, const struct link *
 void markdown_targets(struct str text, void (*each)(void *arg, const struct link *l),
                       void *arg);
 
+/* Links within the text itself, as [[#heading]], whose target is empty. */
+void markdown_local_links(struct str text, void (*each)(void *arg, const struct link *l),
+                          void *arg);
+
 /* The #tags of the same runs, without their sign, in the order in which they stand: behind
  * white space or at the head of a run; letters, digits, - _ / and what is not ASCII, one of
  * them no digit. */

@@ -117,7 +117,7 @@ vault_call notes_get_sections;
 /* {identifier, heading, content, mode? (replace, append, prepend, remove, create),
  * occurrence?, a hash or force, dry_run?} -> {id, updated, heading, timestamp,
  * content_hash}. ERR_INVALID: another heading would not be found again. */
-vault_call notes_update_section;
+vault_call notes_update_section, notes_rename_heading; /* heading.c */
 /* {status?, type?, folder?, tag?, query?, due_before?, due_after?, limit?} -> [{note_id, path,
  * line, status, ...}] (docs/searching.md), the one due first first; without a date last. */
 vault_call notes_tasks;
