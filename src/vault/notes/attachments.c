@@ -188,7 +188,7 @@ bool attachments_read(struct vault *v, const struct json *o, struct json_writer 
     if (sight_hides(v, SIGHT_NOTES)) /* a canvas has texts, too */
         return err_set(e, ERR_DENIED,
                        "attachments.read needs notes.get, which is not permitted");
-    if (!attachment_find(v, wanted, path, e))
+    if (!vault_permits(v, "attachments.read", e) || !attachment_find(v, wanted, path, e))
         return false;
     scoped_fd int fd = os_open_beneath(
         v->dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, e);
