@@ -295,7 +295,7 @@ interface AdvancedHit {
   metadata?: Metadata;
 }
 
-/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source or the link stands in its frontmatter. */
+/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source or the link stands in its frontmatter or in a canvas, whose path is the source. */
 interface Link {
   source: string;
   target: string;
