@@ -26,15 +26,17 @@ bool pager_is_terminal(void)
 static bool is_program(const char *name)
 {
     const char *path = getenv("PATH");
+    struct str left = str_of(path ? path : "");
     scoped_buf struct buf at = buf_of(BUF_TEXT);
-    while (path && *path) {
-        size_t n = strcspn(path, ":");
+    while (left.n) {
+        const char *colon = memchr(left.at, ':', left.n);
+        size_t n = colon ? (size_t)(colon - left.at) : left.n, step = n + (colon != NULL);
         buf_clear(&at);
-        buf_put(&at, path, n);
+        buf_put(&at, left.at, n);
         buf_printf(&at, "/%s", name);
         if (!at.failed && access(buf_cz(&at), X_OK) == 0)
             return true;
-        path += n + (path[n] == ':');
+        left = (struct str){left.at + step, left.n - step};
     }
     return false;
 }
