@@ -200,11 +200,13 @@ void moment_from_java(struct str pattern, struct buf *out)
 bool moment_read_day(struct str text, struct tm *out)
 {
     int64_t ms;
+    char day[11] = "";
     if (text.n != 10 || !date_read(text, &ms))
         return false;
-    *out = (struct tm){.tm_year = atoi(text.at) - 1900,
-                       .tm_mon = atoi(text.at + 5) - 1,
-                       .tm_mday = atoi(text.at + 8),
+    memcpy(day, text.at, text.n); /* which need not end with a NUL */
+    *out = (struct tm){.tm_year = atoi(day) - 1900,
+                       .tm_mon = atoi(day + 5) - 1,
+                       .tm_mday = atoi(day + 8),
                        .tm_hour = 12, /* on which no clock is put forward or back */
                        .tm_isdst = -1};
     return mktime(out) != (time_t)-1;
