@@ -142,7 +142,7 @@ $(sort $(SCRIPT_SRC:%.c=build/%.o) $(LINT_SRC:%.c=build/%.o) $(PATTERN_SRC:%.c=b
 build/guest/quickjs/changed.c: guest/quickjs/own.sed $(DEPS)/build.ok
 	@mkdir -p $(@D)
 	@sed -f $< $(DEPS)/quickjs/quickjs.c > $@
-	@test "$$(grep -cE '\<(own_(session|is_frozen|refuses|is_cut)|OWN_FUNCTION)\>' $@)" = 7 && \
+	@test "$$(grep -cE '\<(own_(session|is_frozen|refuses|is_cut|zone)|OWN_FUNCTION)\>' $@)" = 8 && \
 	    test "$$(grep -c 'OWN_[A-Z_]*PLACE;' $@)" = 15 || { echo "$<: not what it was made for"; exit 1; }
 build/guest/quickjs/own.o: guest/quickjs/own.c guest/quickjs/own.h build/guest/quickjs/changed.c \
         Makefile mk/guests.mk dev/kept

@@ -106,6 +106,25 @@ interface RenamedNote {
   content_hash: string;
 }
 
+/** The result of notes.renameHeading. */
+interface RenamedHeading {
+  id: string;
+  heading: string;
+  links_updated: number;
+  notes_with_updated_links: number;
+  content_hash: string;
+}
+
+/** The note of a day, which is there or not. */
+interface DailyNote {
+  id: string;
+  path: string;
+  title: string;
+  date: string;
+  exists: boolean;
+  created: boolean;
+}
+
 /** The result of notes.move. */
 interface MovedNote {
   success: boolean;
@@ -276,7 +295,7 @@ interface AdvancedHit {
   metadata?: Metadata;
 }
 
-/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source or the link stands in its frontmatter. */
+/** A link from note to note, by their ids; line is the line in the source's content, or 0 if the target is a subnote of the source or the link stands in its frontmatter or in a canvas, whose path is the source. */
 interface Link {
   source: string;
   target: string;
@@ -314,8 +333,8 @@ interface NoteLinks {
   incoming: LinkRow[];
 }
 
-/** A link that does not lead to a note. */
-type BrokenLink = LinkRow & {reason: 'missing' | 'ambiguous'};
+/** A link that leads to no note, or to one without the heading or block that it names in fragment, or an embed or link of a file that is not there. */
+type BrokenLink = LinkRow & {reason: 'missing' | 'ambiguous' | 'heading' | 'block' | 'file', fragment?: string};
 
 /** A note that links.searchBy found. */
 interface LinkedNote {
@@ -406,6 +425,12 @@ declare const notes: {
   /** Changes one section of a note and no other. heading is the text of a heading of level 2; occurrence selects among several with the same text. mode is replace by default; create adds a section at the end, remove deletes one. The note must be as this code read it last, unless contentHash or force is given. Fails with: NotFound: no such note or section; the message lists the existing ones. InvalidInput: another heading would be damaged; nothing is written. Conflict. */
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run?: false}): Promise<UpdatedSection>;
   updateSection(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | 'append' | 'prepend' | 'remove' | 'create', occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run: true}): Promise<DryRun>;
+  /** Gives a heading another text, and updates the links that name it. Links as [[note#Heading]], [[#Heading]], [x](note.md#heading) and cards of canvases follow, all or none. A heading of any level; occurrence says which of several with the same text. The version that this code read last must be the note's, unless contentHash or force is given. Fails with: NotFound: no such note or heading. Conflict: several headings have the text, or the note changed. */
+  renameHeading(options: {identifier: string, heading: string, new_heading: string, occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run?: false}): Promise<RenamedHeading>;
+  renameHeading(options: {identifier: string, heading: string, new_heading: string, occurrence?: number, contentHash?: string, content_hash?: string, force?: boolean, dry_run: true}): Promise<DryRun>;
+  /** The daily note of a day, made of its template if it is not there. date is a day, as '2026-12-01', or 'today' (the default), 'yesterday' or 'tomorrow' in the person's time zone. Folder, format of the name and template are those of the vault's settings: of Obsidian, Logseq or Foam, or of .cloche/settings.json. Without create: true nothing is made, and exists says whether it is there. Fails with: InvalidInput: date is no day, or the vault's format is not valid. Conflict: a note of that name is elsewhere. */
+  daily(options?: {date?: string, create?: boolean, dry_run?: false} | null): Promise<DailyNote>;
+  daily(options?: {date?: string, create?: boolean, dry_run: true} | null): Promise<DryRun>;
   /** Gives a tag another name in all notes, as one change. Tags of the frontmatter and #tags of the text, whatever their case, and those beneath it: with project, project/active becomes the new tag's. Everything else in the notes stays byte for byte. A note that has both tags has the new one twice. Fails with: NotFound: no note has it. InvalidInput: new_tag is no tag. Conflict: a note changed meanwhile; nothing was written. */
   renameTag(options: {tag: string, new_tag: string, dry_run?: false}): Promise<RenamedTag>;
   renameTag(options: {tag: string, new_tag: string, dry_run: true}): Promise<DryRun>;
@@ -455,7 +480,7 @@ declare const links: {
   getBacklinks(identifier: string | {identifier: string}): Promise<LinkRow[]>;
   /** All links of the vault that lead to a note. Sorted by the path of the linking note. With hierarchy: true also parents and subnotes, as rows of kind 'hierarchy' with line 0. limit is 10,000 by default and at most; cursor is the source of the last row, and a page ends with a whole note. Fails with: InvalidInput: the cursor's note is gone. */
   list(options?: {limit?: number, cursor?: string, hierarchy?: boolean} | null): Promise<Link[]>;
-  /** Links that lead to no note. reason is 'missing', or 'ambiguous' where several notes have that uid. Links to files that are no notes are not looked at. limit is 10,000 by default and at most; cursor is the source_note_id of the last row, and a page ends with a whole note. */
+  /** Links to notes, headings, blocks and files that are not there. reason is 'missing', or 'ambiguous' where several notes have that uid; 'heading' or 'block' where the note has none that is called as fragment says; 'file' of an image or another file. limit is 10,000 by default and at most; cursor is the source_note_id of the last row, and a page ends with a whole note. */
   findBroken(options?: {limit?: number, cursor?: string} | null): Promise<BrokenLink[]>;
   /** The notes with certain links. All given criteria must match, each with any of its strings. A domain includes its subdomains. broken_links: false finds the notes without any. limit is 1,000 by default, 10,000 at most; cursor is the id of the last row. Fails with: NotFound: a named note does not exist. */
   searchBy(options: {has_links_to?: string | string[], linked_from?: string | string[], external_domains?: string | string[], broken_links?: boolean, limit?: number, cursor?: string}): Promise<LinkedNote[]>;
@@ -515,6 +540,7 @@ export type {
   BatchResult,
   BrokenLink,
   CreatedNote,
+  DailyNote,
   DeletedNote,
   DryRun,
   ExternalLink,
@@ -539,6 +565,7 @@ export type {
   PathStep,
   RefusedUndo,
   RelatedNote,
+  RenamedHeading,
   RenamedNote,
   RenamedTag,
   RestoredNote,

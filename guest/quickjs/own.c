@@ -25,6 +25,14 @@ static bool own_is_frozen(const JSObject *p);
 #define OWN_FUNCTION (1 << 30)
 static bool own_refuses(JSContext *ctx, int flags);
 
+/* The minutes that local time lies behind UTC at that second, as Date's getTimezoneOffset():
+ * 0 unless the guest asks its host. */
+__attribute__((weak)) int own_zone(int64_t seconds)
+{
+    (void)seconds;
+    return 0;
+}
+
 /* Is all that splice() leaves over at the end of this array cut off by its new length? To
  * delete it first, element by element, makes the array a slow one for good. */
 static bool own_is_cut(JSContext *ctx, JSValue obj, int64_t len);

@@ -25,6 +25,8 @@ JSValue own_then(JSContext *ctx, JSValueConst promise, JSValueConst *handlers);
 /* A context of the same built-ins with a global object of its own, and no names declared.
  * NULL: no memory. Lives as long as the runtime. */
 JSContext *own_realm(JSContext *ctx, JSValueConst global);
+/* A guest that knows local time defines it: minutes behind UTC at that second. */
+int own_zone(int64_t seconds);
 /* An array of the built-ins that no name leads to: prototypes of iterators and the like. */
 JSValue own_intrinsics(JSContext *ctx);
 /* Freezes each object of the array. From now on an assignment makes a property of the

@@ -66,6 +66,7 @@ assert row.to_dict() == {"id": note.id, "properties": {"Date": "2025-12-06"}}
 assert row.to_dict() == {"title": "Weekly Sync"}
 assert get("search_notes", here, q="weekly")[0].id == note.id
 assert any(link.source == note.id and link.kind == "wiki" for link in get("list_links", here))
+assert get("list_attachments", here) == []
 assert any(row.name == "Meeting" for row in get("list_classes", here))
 field = get("get_class", here, "Meeting", kind=models.Class).fields[0]
 assert field.to_dict() == {"name": "Date", "type": "date", "required": False,

@@ -78,6 +78,7 @@ same(got(await client.GET("/workspaces/{workspace_id}/search", {
 }))[0].id, note.id);
 const links = got(await client.GET("/workspaces/{workspace_id}/links", { params: here }));
 same(links.some((link) => link.source === note.id && link.kind === "wiki"), true);
+same(got(await client.GET("/workspaces/{workspace_id}/attachments", { params: here })), []);
 const classes = got(await client.GET("/workspaces/{workspace_id}/classes", { params: here }));
 same(classes.some((row) => row.name === "Meeting"), true);
 const meeting = got(await client.GET("/workspaces/{workspace_id}/classes/{class}", {

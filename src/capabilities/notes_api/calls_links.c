@@ -77,11 +77,13 @@ static const struct host_call rows[] = {
      .example = "const all = await links.list({limit: 100})",
      .words = "all every graph edges relations network listLinks"},
     {CALL(.name = "links.findBroken", .slow = true),
-     .signature = LINKS_FIND_BROKEN_SIGNATURE, .summary = "links that lead to no note",
+     .signature = LINKS_FIND_BROKEN_SIGNATURE,
+     .summary = "links to notes, headings, blocks and files that are not there",
      .call = call_find_broken, .level = LEVEL_FULL, STEADY_QUESTION,
      .details =
-         "reason is 'missing', or 'ambiguous' where several notes have that uid. Links to "
-         "files that are no notes are not looked at. limit "
+         "reason is 'missing', or 'ambiguous' where several notes have that uid; 'heading' or "
+         "'block' where the note has none that is called as fragment says; 'file' of an "
+         "image or another file. limit "
          "is 10,000 by default and at most; cursor is the source_note_id of the last row, "
          "and a page ends with a whole note.",
      .example = "const broken = await links.findBroken()",

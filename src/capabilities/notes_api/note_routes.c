@@ -48,6 +48,12 @@ static const struct route finding_rows[] = {
      TELLS(
          "Every relationship from note to note: links in the text, and subnotes (kind hierarchy, line 0). Sorted by the path of the source. " ROUTE_WHOLE),
      .run = route_links, .answer = "Link[]", .parameters = LINK_PARAMETERS},
+    {ROUTE("GET", ROUTE_WORKSPACE "/attachments"), .operation = "listAttachments",
+     .summary = "Images, PDFs and other files that are no notes",
+     TELLS(
+         "Sorted by path. links counts the links and embeds that lead to the file. " ROUTE_WHOLE),
+     .run = route_attachments, .answer = "Attachment[]",
+     .parameters = ATTACHMENT_PARAMETERS},
     {ROUTE("GET", ROUTE_WORKSPACE "/classes"), .operation = "listClasses",
      .summary = "The classes of notes, and their fields",
      TELLS(

@@ -51,5 +51,6 @@ bool put_location(struct route_call *c, struct str id, struct err *e);
 
 route_fn route_list_notes, route_create_note, route_get_note, route_put_note,
     route_patch_note, route_delete_note;
-route_fn route_query, route_search, route_links, route_classes, route_class;
+route_fn route_query, route_search, route_links, route_attachments, route_classes,
+    route_class;
 route_fn route_history, route_revision, route_restore, route_log, route_undo, route_trash;

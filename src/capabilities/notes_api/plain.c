@@ -42,6 +42,62 @@ static struct vault *action_own_vault(const struct action_call *c, struct err *e
     return place_view(c->place, vault, c->who->cancel, NULL, c->review, c->outcome);
 }
 
+#define IMAGE_MAX (1 << 20) /* bytes of an image that is shown as one */
+
+/* Is the name one of an image, which clients show? */
+static bool is_image_name(struct str name)
+{
+    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".gif", ".webp"};
+    for (size_t i = 0; i < LENGTH(endings); i++) {
+        size_t n = strlen(endings[i]);
+        if (name.n > n &&
+            str_same((struct str){name.at + name.n - n, n}, str_of(endings[i])))
+            return true;
+    }
+    return false;
+}
+
+/* The attached image, as an image, and a text with the rest. */
+static bool show_attachment(const struct action_call *c, struct vault *vault,
+                            struct answer *out, struct err *e)
+{
+    scoped_buf struct buf text = buf_of(16 * IMAGE_MAX);
+    struct json_writer w = json_writer(&text);
+    const struct json *name = json_get(c->arguments, "identifier");
+    if (!attachments_read(vault, name, &w, e))
+        return false;
+    const struct json *file = json_read(buf_view(&text), c->arena, e);
+    if (!file)
+        return false;
+    if (json_int(json_get(file, "size"), 0) > IMAGE_MAX)
+        return err_set(
+            e, ERR_LIMIT,
+            "the image has more than %d bytes; attachments.read in code has it",
+            IMAGE_MAX);
+    c->outcome->absent = false;
+    buf_clear(&out->json);
+    w = json_writer(&out->json);
+    json_open_object(&w);
+    json_pair(&w, "id", json_get(file, "path"));
+    json_pair(&w, "content_hash", json_get(file, "content_hash"));
+    json_pair(&w, "media_type", json_get(file, "media_type"));
+    json_pair(&w, "size", json_get(file, "size"));
+    json_close(&w);
+    w = json_writer(&out->content);
+    json_open_array(&w);
+    json_open_object(&w);
+    json_pair_cstr(&w, "type", "text");
+    json_pair_str(&w, "text", buf_view(&out->json));
+    json_close(&w);
+    json_open_object(&w);
+    json_pair_cstr(&w, "type", "image");
+    json_pair(&w, "data", json_get(file, "base64"));
+    json_pair(&w, "mimeType", json_get(file, "media_type"));
+    json_close(&w);
+    json_close(&w);
+    return buf_check(&out->content, "the image", e);
+}
+
 static bool action_get_note(const struct action_call *c, struct answer *out,
                             struct err *e)
 {
@@ -49,6 +105,13 @@ static bool action_get_note(const struct action_call *c, struct answer *out,
     struct json_writer w = json_writer(&out->json);
     if (!vault || !notes_get(vault, c->arguments, &w, e))
         return false;
+    struct err none = {0};
+    if (c->outcome->absent &&
+        is_image_name(json_str(json_get(c->arguments, "identifier"))) &&
+        show_attachment(c, vault, out, &none))
+        return true;
+    if (none.code && none.code != ERR_NOT_FOUND)
+        return err_pass(e, &none);
     if (c->outcome->absent)
         return note_refuse(c, vault, e);
     return note_answer(out, e);
@@ -166,8 +229,9 @@ static const struct action_row rows[] = {
 static const struct action_group plain = {rows, LENGTH(rows), .order = 20};
 
 const struct capability notes_capability = {
-    .calls = CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
-                   &links_calls, &hierarchy_calls, &relationships_calls),
+    .calls =
+        CALLS(&notes_calls, &writing_calls, &search_calls, &note_types_calls,
+              &links_calls, &attachment_calls, &hierarchy_calls, &relationships_calls),
     .actions = ACTIONS(&plain),
     .routes = ROUTES(&note_routes, &finding_routes, &change_routes, &past_routes,
                      &one_note_routes),

@@ -190,3 +190,32 @@ bool route_links(struct route_call *c, struct err *e)
     return route_number(c, "limit", 0, 1, ROUTE_LIMIT_MAX, &limit, e) &&
            route_list(c, &list, limit, route_text(c, "cursor"), e);
 }
+
+static bool put_attachments(struct route_call *c, struct route_page *page,
+                            const void *arg, struct err *e)
+{
+    (void)arg;
+    scoped_buf struct buf args = buf_of(BUF_TEXT);
+    struct json_writer w = json_writer(&args);
+    struct str folder = route_text(c, "folder");
+    json_open_object(&w);
+    json_pair_int(&w, "limit", page->limit);
+    json_pair_bool(&w, "orphans", str_is(route_text(c, "orphans"), "true"));
+    if (folder.n)
+        json_pair_str(&w, "folder", folder);
+    if (page->cursor.n)
+        json_pair_str(&w, "cursor", page->cursor);
+    json_close(&w);
+    return route_put_rows(c, page, "attachments.list", &args, "path", e);
+}
+
+bool route_attachments(struct route_call *c, struct err *e)
+{
+    int64_t limit;
+    struct str orphans = route_text(c, "orphans");
+    if (orphans.n && !str_is(orphans, "true") && !str_is(orphans, "false"))
+        return err_set(e, ERR_INVALID, "orphans must be true or false");
+    const struct route_list list = {put_attachments, NULL, ROUTE_LIMIT_MAX};
+    return route_number(c, "limit", 0, 1, ROUTE_LIMIT_MAX, &limit, e) &&
+           route_list(c, &list, limit, route_text(c, "cursor"), e);
+}

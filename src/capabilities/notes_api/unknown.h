@@ -23,4 +23,4 @@ void notice_empty(const struct calling *x);
 extern const struct note_advice note_advice;
 /* The capability's groups. */
 extern const struct host_call_group notes_calls, writing_calls, search_calls,
-    note_types_calls, links_calls, hierarchy_calls, relationships_calls;
+    note_types_calls, links_calls, attachment_calls, hierarchy_calls, relationships_calls;

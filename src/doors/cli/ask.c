@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/pager.h"
 #include "uri/uri.h"
 
 #define ARENA_MAX ((size_t)512 << 20)
@@ -71,8 +72,13 @@ int asking_run(struct asking *a, struct option_use *use,
     use->words = a->words;
     if (!options_begin(use, argc, argv, &a->exit))
         return a->exit;
-    if (asking_open(a) && !run(command, &e))
-        a->exit = cli_fail(&e);
+    if (asking_open(a)) {
+        if (use->pages && !a->json)
+            pager_begin();
+        bool ok = run(command, &e);
+        pager_end();
+        a->exit = ok ? a->exit : cli_fail(&e);
+    }
     cloche_caller_free(a->who);
     cloche_close(a->c);
     arena_free(a->arena);
@@ -171,7 +177,7 @@ const char *ask_time(struct str utc, char out[static ASK_TIME])
 
 bool ask_is_terminal(void)
 {
-    return isatty(STDOUT_FILENO);
+    return pager_is_terminal();
 }
 
 static const char *color_of(struct str line)

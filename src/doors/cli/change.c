@@ -85,6 +85,11 @@ static bool change_new_note(void *command, struct err *e)
 /* "folder/Title", "folder/" or "Title". The last folder stays where only a title is given. */
 #define MOVE                                                                            \
     "const note = await notes.get(name);\n"                                             \
+    "if (!note && (await attachments.list()).some((a) => a.path === name)) {\n"         \
+    "  const beside = to.includes('/') ? '' : name.replace(/[^/]*$/, '');\n"            \
+    "  const moved = await attachments.move({path: name, to: beside + to, dry_run});\n" \
+    "  return {...moved, new_id: moved.path};\n"                                        \
+    "}\n"                                                                               \
     "if (!note) throw new Error('there is no note \"' + name + '\"');\n"                \
     "const cut = to.lastIndexOf('/'), title = to.slice(cut + 1);\n"                     \
     "const folder = cut < 0 ? null : to.slice(0, cut).replace(/^\\/+/, '');\n"          \
@@ -220,7 +225,7 @@ int command_mv(int argc, char **argv)
     struct option_use use = {
         .usage = "cloche mv NOTE TITLE | FOLDER/ | FOLDER/TITLE [OPTIONS]\n\nRenames a "
                  "note, moves it to a folder, or both; the links to it follow. Prints "
-                 "its new id.",
+                 "its new id. NOTE may be the path of an attachment.",
         .rows = rows,
         .count = LENGTH(rows),
         .max = 2};

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/pager.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -82,7 +83,8 @@ static void help(void)
         printf("  %-9s %-42s %s\n", commands[i].name, commands[i].words,
                commands[i].help);
     printf("\n  cloche help COMMAND    says more; cloche --version prints the version\n"
-           "  cloche --debug ...     logs more on stderr\n\n"
+           "  cloche --debug ...     logs more on stderr; cloche --no-pager ...  prints "
+           "without a pager\n\n"
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }
 
@@ -147,10 +149,14 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
      * library would soon keep them, in an arena for each thread. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
-    if (argc > 1 && !strcmp(argv[1], "--debug")) {
-        log_set_level(LOG_DEBUG);
+    for (; argc > 1; argc--, argv++) {
+        if (!strcmp(argv[1], "--debug"))
+            log_set_level(LOG_DEBUG);
+        else if (!strcmp(argv[1], "--no-pager"))
+            pager_forbid();
+        else
+            break;
         argv[1] = argv[0];
-        argc--, argv++;
     }
     const char *name = argc > 1 ? argv[1] : "help";
     bool asks =

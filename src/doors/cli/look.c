@@ -6,6 +6,7 @@
 struct look {
     struct asking a;
     const char *type;
+    bool attachments, orphans;
 };
 
 static bool look_get(struct look *l, struct buf *path, const char *limit, struct err *e)
@@ -57,9 +58,33 @@ static bool look_search(void *command, struct err *e)
            notes_print(&l->a, NULL);
 }
 
+/* A path in each line; with its size, the time of its last change and its links. */
+static bool list_attachments(struct look *l, struct err *e)
+{
+    scoped_buf struct buf path = buf_of(BUF_TEXT);
+    buf_printf(&path, "/attachments?orphans=%s", l->orphans ? "true" : "false");
+    if (!asking_list(&l->a, &path, "1000", e))
+        return false;
+    if (asking_print_json(&l->a))
+        return true;
+    struct json_iter it = json_iter(l->a.answer);
+    while (json_next(&it)) {
+        char time[ASK_TIME];
+        if (ask_is_terminal())
+            printf("%s  %10lld  %3lld  ",
+                   ask_time(json_str(json_get(it.value, "updated")), time),
+                   (long long)json_int(json_get(it.value, "size"), 0),
+                   (long long)json_int(json_get(it.value, "links"), 0));
+        printf("%.*s\n", SPELT_ARGS(json_str(json_get(it.value, "path"))));
+    }
+    return true;
+}
+
 static bool look_list(void *command, struct err *e)
 {
     struct look *l = command;
+    if (l->attachments || l->orphans)
+        return list_attachments(l, e);
     scoped_buf struct buf path = buf_of(BUF_TEXT);
     buf_cstr(&path, "/notes?fields=id,title,class,updated_at,tags,path");
     return look_get(l, &path, "1000", e) && notes_print(&l->a, "updated_at");
@@ -88,6 +113,7 @@ int command_search(int argc, char **argv)
         .usage = "cloche search WORDS... [OPTIONS]\n\nFinds notes by their words, "
                  "best match first; the last word may be incomplete. A pipe gets only "
                  "ids.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = ASK_WORDS_MAX - 1};
@@ -102,6 +128,7 @@ int command_get(int argc, char **argv)
         .usage =
             "cloche get NOTE [OPTIONS]\n\nPrints a note's file, named by its id, path "
             "or title.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = 1};
@@ -111,12 +138,20 @@ int command_get(int argc, char **argv)
 int command_ls(int argc, char **argv)
 {
     struct look l = {0};
-    const struct option_row rows[] = {ASK_VAULT(l.a), TYPE_ROW(l), ASK_LIMIT(l.a),
-                                      ASK_JSON(l.a), ASK_HELP(l.a)};
+    const struct option_row rows[] = {
+        ASK_VAULT(l.a),
+        TYPE_ROW(l),
+        OPTION_FLAG("--attachments", &l.attachments, "files that are no notes, by path"),
+        OPTION_FLAG("--orphans", &l.orphans, "attachments that no link leads to"),
+        ASK_LIMIT(l.a),
+        ASK_JSON(l.a),
+        ASK_HELP(l.a)};
     struct option_use use = {
         .usage =
             "cloche ls [OPTIONS]\n\nLists notes, the one updated last first, 1,000 at "
-            "most. Into a pipe go ids alone.",
+            "most. Into a pipe go ids alone; of attachments their paths, with size and "
+            "number of links on a terminal.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows)};
     return asking_run(&l.a, &use, look_list, &l, argc, argv);

@@ -49,6 +49,7 @@ struct option_use {
     const bool *help;   /* the flag of --help among the rows */
     const char **words; /* room for `max` words that are no options */
     size_t max, given;
+    bool pages; /* its output may be long: see pager.h */
 };
 /* Initialisers of an option_use: its table with the flag of --help, its words. */
 #define OPTION_ROWS(table, flag) .rows = table, .count = LENGTH(table), .help = flag

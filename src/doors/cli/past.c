@@ -239,6 +239,7 @@ int command_log(int argc, char **argv)
     struct option_use use = {
         .usage = "cloche log [OPTIONS]\n\nTells which calls changed notes, the last one "
                  "first: their ids, which cloche undo\ntakes, and each note.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows)};
     return asking_run(&p.a, &use, show_log, &p, argc, argv);
@@ -277,6 +278,7 @@ int command_history(int argc, char **argv)
         .usage =
             "cloche history NOTE [OPTIONS]\n\nLists the revisions of a note, also of a deleted "
             "one: revision, time, author,\naction, bytes.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = 1};
@@ -306,6 +308,7 @@ int command_trash(int argc, char **argv)
     struct option_use use = {
         .usage = "cloche trash [OPTIONS]\n\nLists deleted notes, most recently "
                  "deleted first; cloche restore NOTE takes one back.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows)};
     return asking_run(&p.a, &use, show_trash, &p, argc, argv);

@@ -34,8 +34,14 @@ static void print_link(const struct json *row, const char *arrow, const char *en
 
 static void print_broken(const struct json *row)
 {
-    printf("%.*s\t%.*s\n", SPELT_ARGS(json_str(json_get(row, "source_note_id"))),
-           SPELT_ARGS(json_str(json_get(row, "target"))));
+    struct str target = json_str(json_get(row, "target")),
+               fragment = json_str(json_get(row, "fragment"));
+    bool more = fragment.n && !memchr(target.at, '#', target.n);
+    printf("%.*s\t%.*s%s%.*s", SPELT_ARGS(json_str(json_get(row, "source_note_id"))),
+           SPELT_ARGS(target), more ? "#" : "", SPELT_ARGS(more ? fragment : STR("")));
+    if (ask_is_terminal())
+        printf("\t(%.*s)", SPELT_ARGS(json_str(json_get(row, "reason"))));
+    putchar('\n');
 }
 
 static bool relate_links(void *command, struct err *e)
@@ -187,6 +193,7 @@ int command_links(int argc, char **argv)
         .usage = "cloche links NOTE | --broken [OPTIONS]\n\nWhere a note links (->), and "
                  "what links to it (<-). With --broken each line has the note and the "
                  "link's target.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = 1};
@@ -224,6 +231,7 @@ int command_tasks(int argc, char **argv)
         .usage =
             "cloche tasks [WORDS] [OPTIONS]\n\nLists the open tasks of all notes, those "
             "that are due first, each with its note and line.",
+        .pages = true,
         .rows = rows,
         .count = LENGTH(rows),
         .max = 1};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/pager.h"
 
 struct str cli_spelt(struct cli_text *t, struct str text)
 {
@@ -20,7 +21,7 @@ struct str cli_spelt(struct cli_text *t, struct str text)
 
 void cli_put(struct str text)
 {
-    if (!isatty(STDOUT_FILENO)) {
+    if (!pager_is_terminal()) {
         fwrite(text.at, 1, text.n, stdout);
         return;
     }

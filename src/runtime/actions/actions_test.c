@@ -481,6 +481,31 @@ static void a_cancelled_call_is_told_so(void **state)
 
 /* ---- what code finds ---------------------------------------------------- */
 
+static void times_are_of_the_persons_zone(void **state)
+{
+    (void)state;
+    static const char *const all[][3] = {
+        {"Pacific/Auckland", "new Date(1796034600000).toString().slice(0, 33)",
+         "\"Mon Nov 30 2026 23:30:00 GMT+1300\""},
+        {"Pacific/Auckland", "utils.formatDate(1796034600000, 'YYYY-MM-DD dddd Z')",
+         "\"2026-11-30 Monday +13:00\""},
+        {"Pacific/Auckland", "new Date(2026, 6, 1).getTimezoneOffset()", "-720"},
+        {"Pacific/Auckland", "utils.formatDate('2026-12-01', 'DD')", "\"01\""},
+        {"America/Los_Angeles", "utils.formatDate('2026-12-01', 'DD')", "\"01\""},
+        {"America/Los_Angeles", "new Date(1796034600000).getDate()", "30"},
+        {"America/Los_Angeles", "new Date(2026, 6, 1).toISOString()",
+         "\"2026-07-01T07:00:00.000Z\""},
+        {"Asia/Kathmandu", "new Date(0).getTimezoneOffset()", "-330"},
+        {"Asia/Kathmandu", "new Date(1796034600000).getTimezoneOffset()", "-345"},
+        {"UTC", "new Date(1796034600000).getHours()", "10"},
+    };
+    for (size_t i = 0; i < LENGTH(all); i++) {
+        assert_int_equal(setenv("TZ", all[i][0], 1), 0);
+        tzset();
+        assert_result(all[i][1], NULL, all[i][2]);
+    }
+}
+
 static void utils_do_what_they_say(void **state)
 {
     (void)state;
@@ -490,6 +515,16 @@ static void utils_do_what_they_say(void **state)
          "\"2024-03-05 06:07:08.009\""},
         {"utils.formatDate(new Date(0), 'DD.MM.YYYY')", "\"01.01.1970\""},
         {"utils.formatDate(0, 'YYYY')", "\"1970\""},
+        {"utils.formatDate('2026-03-02', 'dddd, MMMM Do YYYY [at] ddd D/M/YY')",
+         "\"Monday, March 2nd 2026 at Mon 2/3/26\""},
+        {"utils.formatDate('2027-01-03', 'GGGG-[W]WW-E gggg ww DDDD Qo')",
+         "\"2026-W53-7 2027 02 003 1st\""},
+        {"utils.formatDate('2026-11-12T15:04:05.6', 'hh:mm A h a SS YYYY-MM-DDTHH:mm')",
+         "\"03:04 PM 3 pm 60 2026-11-12T15:04\""},
+        {"try { utils.formatDate(0, 'YYYY bb') } catch (e) { e.name + e.message.slice(0, 16) "
+         "}",
+         "\"RangeErrorformatDate: 'bb'\""},
+        {"try { utils.formatDate(0, 'MMMMM') } catch (e) { e.name }", "\"RangeError\""},
         {"try { utils.formatDate('nonsense') } catch (e) { e.name }", "\"RangeError\""},
         {"utils.sanitizeTitle(' A/b: c?* \\u00e9\\u4e2d-1 ')", "\"Ab c \u00e9\u4e2d-1\""},
         {"utils.parseLinks('a [[x]] b [[y|z]] [[n/t#h]] [[]] [no] [[open')",
@@ -607,6 +642,7 @@ int main(void)
         test(only_listed_calls_may_be_made),
         test(a_cancelled_call_is_told_so),
         test(utils_do_what_they_say),
+        test(times_are_of_the_persons_zone),
         test(the_first_calls_may_come_at_once),
         test(a_guest_that_is_missing_is_told),
         test(the_doctor_finds_everything_in_order),

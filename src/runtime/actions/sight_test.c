@@ -82,7 +82,11 @@ static void plant(void)
     put("m/child.md", "---\ntitle: " SECRET "\n---\nas it is now " SECRET "\n");
     put("m/free.md", child);
     put("m/" SECRET "-sub.md", child);
-    put("m/" SECRET "-linker.md", "# " SECRET "\n\nsee [[m/plan]] " SECRET "\n");
+    put("m/" SECRET "-linker.md",
+        "# " SECRET "\n\nsee [[m/plan]] ![[a.png]] " SECRET "\n");
+    put("m/a.png", SECRET);
+    put("m/" SECRET ".canvas",
+        "{\"nodes\":[{\"type\":\"file\",\"file\":\"m/plan.md\"}]}");
     put("m/broken.md", "---\ntitle: [" SECRET "\n---\n" SECRET "\n");
     put("m/" SECRET "-one.md", "---\ntitle: twin\n---\n" SECRET "\n");
     put("m/" SECRET "-two.md", "---\ntitle: twin\n---\n" SECRET "\n");
@@ -190,6 +194,17 @@ static const struct {
      "[{\"identifier\":\"m/child\",\"revision\":%2$s,\"force\":true" DRY "}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":%2$s}]"},
     {"notes.restore", "[{\"identifier\":\"m/child\",\"revision\":99,\"force\":true}]"},
+    {"notes.renameHeading",
+     "[{\"identifier\":\"m/plan\",\"heading\":\"Known\",\"new_heading\":\"New\",\"force\":true" DRY
+     "}]"},
+    {"notes.renameHeading",
+     "[{\"identifier\":\"m/plan\",\"heading\":\"x\",\"new_heading\":\"New\",\"force\":true}]"},
+    {"notes.renameHeading",
+     "[{\"identifier\":\"m/plan\",\"heading\":\"Known\",\"new_heading\":\"New\",\"force\":true}]"},
+    {"notes.daily", "[{\"create\":true" DRY "}]"},
+    {"notes.daily", "[{\"create\":true}]"},
+    {"attachments.move", "[{\"path\":\"m/a.png\",\"to\":\"m/b.png\"" DRY "}]"},
+    {"attachments.move", "[{\"path\":\"m/a.png\",\"to\":\"m/b.png\"}]"},
     {"notes.renameTag", "[{\"tag\":\"" SECRET "\",\"new_tag\":\"x\"" DRY "}]"},
     {"notes.renameTag", "[{\"tag\":\"t\",\"new_tag\":\"x\"}]"},
     {"notes.undo", "[{\"since\":\"1h\"" DRY "}]"},
@@ -273,7 +288,7 @@ static void who_is_allowed_only_to_write_learns_nothing_of_a_note(void **state)
         &all,
         "{\"allowedAPIs\": [\"notes.create\", \"notes.update\", \"notes.rename\", "
         "\"notes.move\", \"notes.updateSection\", \"notes.batch\", "
-        "\"notes.restore\", \"notes.renameTag\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
+        "\"notes.restore\", \"notes.renameTag\", \"attachments.move\", \"notes.daily\", \"notes.renameHeading\", \"notes.undo\", \"notes.delete\", \"hierarchy\", "
         "\"noteTypes.create\", \"noteTypes.update\", \"noteTypes.delete\"]}");
 }
 

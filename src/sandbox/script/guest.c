@@ -111,11 +111,23 @@ bool import_clock(struct world *w, uint64_t *cells, struct err *e)
     return true;
 }
 
+/* zone(seconds) -> minutes that the person's local time lies behind UTC then */
+static bool import_zone(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w, (void)e;
+    time_t at = (time_t)cells[0];
+    struct tm local;
+    long behind = localtime_r(&at, &local) ? -local.tm_gmtoff / 60 : 0;
+    cells[0] = (uint32_t)(int32_t)behind;
+    return true;
+}
+
 static const struct engine_import imports[] = {
     {"host", "call", "iii:i", import_call},
     {"host", "take", "i:", import_take},
     {"host", "random", "ii:", import_random},
     {"host", "stop", "i:", import_stop},
+    {"host", "zone", "I:i", import_zone},
     {GUEST_WASI, "clock_time_get", "iIi:i", import_clock},
     GUEST_NO_FILES,
 };

@@ -326,12 +326,22 @@ static bool copy_hash(struct str hash, char out[static HASH_SIZE])
     return true;
 }
 
-/* The journal may be a stranger's: it moves nothing but notes. */
+/* An attachment goes to another path as it is; a canvas stays, with other links. */
+static bool is_of_file(struct str from, struct str to, const struct step *s)
+{
+    if (!name_is_file(from) || !name_is_file(to) || name_is_path(from) ||
+        name_is_path(to))
+        return false;
+    return name_is_canvas(from) ? str_eq(from, to) : !strcmp(s->old_hash, s->new_hash);
+}
+
+/* The journal may be a stranger's: what it writes and removes are notes alone. */
 static bool read_step(struct query *q, struct arena *a, struct step *s, struct err *e)
 {
     struct str from = query_str(q, 0), to = query_str(q, 1);
-    if (!is_ours(from) || !is_ours(to) || !copy_hash(query_str(q, 2), s->old_hash) ||
-        !copy_hash(query_str(q, 3), s->new_hash))
+    if (!copy_hash(query_str(q, 2), s->old_hash) ||
+        !copy_hash(query_str(q, 3), s->new_hash) ||
+        !((is_ours(from) && is_ours(to)) || is_of_file(from, to, s)))
         return err_set(e, ERR_INVALID, "a journal with paths that are not notes");
     s->from = arena_copy(a, from.at, from.n, e);
     s->to = arena_copy(a, to.at, to.n, e);

@@ -68,11 +68,36 @@ void change_told(struct change *c)
 
 /* ---- the notes of a change ----------------------------------------------- */
 
+/* A file that is neither a note nor a canvas: it is moved, and its bytes are not read. */
+static bool is_attachment(const char *path)
+{
+    struct str s = str_of(path);
+    return name_is_file(s) && !name_is_path(s) && !name_is_canvas(s);
+}
+
+static bool load_attachment(struct change *c, const char *from, struct entry **out,
+                            struct err *e)
+{
+    struct os_stat st;
+    struct err none = {0};
+    if (!os_stat_beneath(c->v->dir, from, &st, &none) || !st.is_file)
+        return true;
+    struct entry *n = entry_add(c, from, from, e);
+    if (!n || !apply_look(c->v, from, n->old_hash, &n->st, e))
+        return false;
+    n->opaque = true;
+    memcpy(n->new_hash, n->old_hash, HASH_SIZE);
+    *out = n;
+    return true;
+}
+
 /* Reads the file `from`; *out is NULL when there is none. */
 static bool change_load(struct change *c, const char *from, struct entry **out,
                         struct err *e)
 {
     *out = NULL;
+    if (is_attachment(from))
+        return load_attachment(c, from, out, e);
     scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     bool found;
@@ -111,8 +136,12 @@ static bool change_find_entry(struct change *c, const char *path, struct entry *
 
 bool change_has(struct change *c, const char *path)
 {
-    return entry_at(c, path) ||
-           (!entry_has_left(c, path) && vault_has(c->v, str_of(path)));
+    struct os_stat st;
+    struct err none = {0};
+    if (entry_at(c, path) || entry_has_left(c, path))
+        return entry_at(c, path);
+    return is_attachment(path) ? os_stat_beneath(c->v->dir, path, &st, &none)
+                               : vault_has(c->v, str_of(path));
 }
 
 bool change_read(struct change *c, const char *path, struct note *out, bool *found,
@@ -125,6 +154,11 @@ bool change_read(struct change *c, const char *path, struct note *out, bool *fou
     if (!n)
         return true;
     change_looks(c);
+    if (is_attachment(path)) {
+        *out = (struct note){.path = str_of(n->to), .st = n->st};
+        memcpy(out->hash, n->new_hash, HASH_SIZE);
+        return true;
+    }
     if (n->opaque) { /* once more, for its reason */
         scoped_buf struct buf bytes = buf_of(NOTE_SIZE_MAX + 4096);
         struct os_stat st;
@@ -150,14 +184,19 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
 {
     char home[PATH_MAX];
     const char *twin = NULL, *taken = change_has(c, path) ? path : NULL;
-    if (!taken && (!twins_find(c, path, except, &twin, e) ||
-                   (!twin && name_other_home(str_of(path), home) &&
-                    !twins_find(c, home, except, &twin, e))))
+    if (!taken && name_is_path(str_of(path)) &&
+        (!twins_find(c, path, except, &twin, e) ||
+         (!twin && name_other_home(str_of(path), home) &&
+          !twins_find(c, home, except, &twin, e))))
         return false;
     if (!taken && !twin)
         return true;
     scoped_buf struct buf id = buf_of(PATH_MAX + 8);
     vault_put_id(c->v, str_of(taken ? taken : twin), &id);
+    if (taken && is_attachment(path))
+        return err_set(e, ERR_CONFLICT, "there is a file \"%.200s\"; nothing was written",
+                       path) ||
+               err_because(e, CAUSE_TAKEN);
     return err_set(
                e, ERR_CONFLICT,
                "a note of that name exists%s: its id is \"%.200s\"; nothing was written",
@@ -170,8 +209,9 @@ static void change_touch_entry(struct change *c, struct entry *n, bool moves)
 {
     if (!n->order || moves)
         n->order = ++c->order;
-    if (n->is_news)
-        return;
+    struct str to = str_of(n->to);
+    if (n->is_news || (name_is_file(to) && !name_is_path(to)))
+        return; /* the index has no row for it */
     n->is_news = true;
     n->next_news = c->news;
     c->news = n;
@@ -213,7 +253,7 @@ static bool is_respelling(struct change *c, const struct entry *n, const char *t
 static bool find_movable(struct change *c, const char *from, const char *to,
                          struct entry **out, struct err *e)
 {
-    must(name_is_path(str_of(to)));
+    must(name_is_file(str_of(to)) && is_attachment(to) == is_attachment(from));
     if (!change_find_entry(c, from, out, e))
         return false;
     if (!*out)

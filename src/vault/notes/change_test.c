@@ -205,6 +205,10 @@ static void a_strangers_journal_touches_nothing_but_notes(void **state)
     const struct step steps[] = {
         step_of("a/1.md", "../out.md", "one", "one"),
         step_of("a/plain.txt", "a/x.md", "one", "one"),
+        step_of("a/plain.txt", "", "one", NULL),
+        step_of("a/plain.txt", "a/plain.txt", "one", "evil"),
+        step_of("a/1.md", "a/1.txt", "one", "one"),
+        step_of("", "a/b.canvas", NULL, "evil"),
         step_of("", ".cloche/policy.json", NULL, "evil"),
         step_of("", ".cloche/trash/../x.md", NULL, "evil"),
         step_of("", "/etc/x.md", NULL, "evil"),

@@ -350,7 +350,7 @@ static struct vault_copy *copy_make(struct vault *of, bool empty,
         c->vault = vault_open(c->path, e);
     }
     if (c->vault) {
-        c->vault->settings = of->settings;
+        settings_lend(&of->settings, &c->vault->settings);
         vault_set_patterns(c->vault, of->patterns);
         return c;
     }
@@ -481,7 +481,8 @@ static void copy_put_diff(struct comparing *x, const char *old, const char *now)
     struct err none = {0};
     scoped_buf struct buf from = buf_of(BUF_FILE), to = buf_of(BUF_FILE),
                           diff = buf_of(CHANGE_DIFF_MAX + 4096);
-    if (!name_is_path(str_of(now ? now : old)) || x->diffs > DIFFS_MAX ||
+    struct str path = str_of(now ? now : old);
+    if ((!name_is_path(path) && !name_is_canvas(path)) || x->diffs > DIFFS_MAX ||
         (old && !os_read_file(x->c->of->dir, old, &from, NULL, &none)) ||
         (now && !os_read_file(x->c->dir, now, &to, NULL, &none)))
         return;

@@ -8,6 +8,7 @@
 
 struct creation {
     struct str type, folder, title, content;
+    bool anywhere;    /* neither a type nor a folder was given */
     bool in_folder;   /* `folder` was given; the type is its first one */
     struct str whole; /* the file as it shall be; `at` NULL: it is made of the others */
     const struct json *metadata;
@@ -71,6 +72,25 @@ static bool type_of_folder(struct creation *c, struct err *e)
     return true;
 }
 
+static bool creation_place_as(struct creation *c, struct str folder, struct str title,
+                              struct err *e)
+{
+    scoped_buf struct buf name = buf_of(BUF_LINE);
+    if (!name_from_title(title, &name))
+        return err_set(e, ERR_INVALID,
+                       "title must be a string with at least one letter, "
+                       "digit or sign that a file name may have");
+    int n = snprintf(c->path, sizeof c->path, "%.*s%s%s.md", STR_ARGS(folder),
+                     folder.n ? "/" : "", buf_cz(&name));
+    return (n > 0 && (size_t)n < sizeof c->path && name_is_path(str_of(c->path))) ||
+           err_set(e, ERR_INVALID, "the note's path would be too long");
+}
+
+static bool creation_place(struct creation *c, struct str folder, struct err *e)
+{
+    return creation_place_as(c, folder, c->title, e);
+}
+
 static bool read_creation(const struct json *o, void *state, struct err *e)
 {
     struct creation *c = state;
@@ -92,8 +112,10 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
     if (c->in_folder && !type_of_folder(c, e))
         return false;
     if (!c->type.n &&
-        (write_has_whole(o) || (!json_get(o, "type") && !json_get(o, "type_id"))))
+        (write_has_whole(o) || (!json_get(o, "type") && !json_get(o, "type_id")))) {
+        c->anywhere = true;
         c->type = STR("note");
+    }
     if (!name_is_type(c->type))
         return err_set(e, ERR_INVALID,
                        "type \"%.*s\" is not the name of a single folder: letters, "
@@ -103,16 +125,27 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
     if (c->content.n > NOTE_SIZE_MAX)
         return err_set(e, ERR_LIMIT, "content is %zu bytes; notes may have at most %u",
                        c->content.n, NOTE_SIZE_MAX);
-    scoped_buf struct buf name = buf_of(BUF_LINE);
-    if (!name_from_title(c->title, &name))
-        return err_set(e, ERR_INVALID,
-                       "title must be a string with at least one letter, "
-                       "digit or sign that a file name may have");
-    struct str folder = c->in_folder ? c->folder : c->type;
-    int n = snprintf(c->path, sizeof c->path, "%.*s%s%s.md", STR_ARGS(folder),
-                     folder.n ? "/" : "", buf_cz(&name));
-    return (n > 0 && (size_t)n < sizeof c->path && name_is_path(str_of(c->path))) ||
-           err_set(e, ERR_INVALID, "the note's path would be too long");
+    return creation_place(c, c->in_folder ? c->folder : c->type, e);
+}
+
+/* Without a type or a folder it goes where the vault has new notes. */
+static bool place_by_vault(struct creation *c, struct vault *v, struct err *e)
+{
+    const struct conventions *own = &v->settings.own;
+    scoped_buf struct buf title = buf_of(3 * NAME_TITLE_MAX);
+    bool moves = c->anywhere && own->has_new_folder;
+    if (!moves && !own->logseq)
+        return true;
+    if (moves) {
+        c->in_folder = true;
+        c->folder = own->new_folder;
+        c->type = STR("");
+    }
+    if (own->logseq)
+        conventions_stem(str_cut(c->title, NAME_TITLE_MAX), &title);
+    return (!moves || type_of_folder(c, e)) &&
+           creation_place_as(c, c->in_folder ? c->folder : c->type,
+                             own->logseq ? buf_view(&title) : c->title, e);
 }
 
 static void put_own_keys(const struct creation *c, enum settings_keys added,
@@ -256,7 +289,7 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
                          struct json_writer *out, struct err *e)
 {
     struct creation *c = state;
-    if (!check_free(g, v, c, e))
+    if (!place_by_vault(c, v, e) || !check_free(g, v, c, e))
         return false;
     int64_t now = vault_now(v);
     date_format(now, c->now);
@@ -268,8 +301,13 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
     int64_t created = now;
     (void)date_read(json_str(json_get(c->metadata, "created")), &created);
     scoped_buf struct buf title = buf_of(NAME_TITLE_MAX);
-    name_put_title(v->settings.titles_by_file ? name_stem(str_of(c->path)) : c->title,
-                   &title);
+    scoped_buf struct buf shown = buf_of(PATH_MAX);
+    if (v->settings.own.logseq)
+        conventions_title(&v->settings.own, str_of(c->path), &shown);
+    else
+        buf_str(&shown,
+                v->settings.titles_by_file ? name_stem(str_of(c->path)) : c->title);
+    name_put_title(buf_view(&shown), &title);
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(c->path));
     json_pair_str(out, "type", c->type);

@@ -30,10 +30,12 @@ static void put_warning(struct relatives *r, struct query *q)
     scoped_buf struct buf text = buf_of(PATH_MAX + 100);
     buf_char(&text, '"');
     vault_put_id(r->v, query_str(q, 0), &text);
-    if (query_int(q, 1))
+    if (query_int(q, 2))
+        buf_cstr(&text, "\" is its subnote");
+    else if (query_int(q, 1))
         buf_printf(&text, "\" links to it (line %lld)", (long long)query_int(q, 1));
     else
-        buf_cstr(&text, "\" is its subnote");
+        buf_cstr(&text, "\" links to it");
     relatives_put(r, buf_view(&text));
 }
 
@@ -55,6 +57,9 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
                  " UNION ALL SELECT c.path, 0, s.position + 1 FROM notes n"
                  " JOIN subnotes s ON s.parent = n.key JOIN names m ON m.key = s.name"
                  " JOIN notes c ON c.key = m.note WHERE n.path = ?1 AND s.state = 1"
+                 " UNION ALL SELECT v.path, 0, 0 FROM notes n"
+                 " JOIN names m ON m.note = n.key JOIN links l ON l.name = m.key"
+                 " JOIN canvases v ON v.key = -l.source WHERE n.path = ?1 GROUP BY v.key"
                  " ORDER BY 3, 1",
                  e);
     if (!q)

@@ -86,13 +86,18 @@ static void frontlink_found(struct scan *s, struct str inner)
         target.n = (size_t)(bar - inner.at);
         label = (struct str){bar + 1, inner.n - target.n - 1};
     }
+    struct str fragment = STR("");
     const char *heading = memchr(target.at, '#', target.n);
-    if (heading)
-        target.n = (size_t)(heading - target.at);
+    if (heading) {
+        fragment =
+            (struct str){heading + 1, (size_t)(target.at + target.n - heading - 1)};
+        target.n -= fragment.n + 1;
+    }
     target = str_trim(target);
     struct frontlink l = {.at = target.at, .length = target.n, .quote = quote};
     l.link = (struct link){.target = decoded(s, target, quote),
                            .label = decoded(s, label, quote),
+                           .fragment = decoded(s, str_trim(fragment), quote),
                            .kind = LINK_WIKI};
     if (l.link.target.n && !s->e->code && s->count++ < FRONTLINKS_MAX)
         s->each(s->arg, &l);

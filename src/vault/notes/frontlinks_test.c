@@ -16,7 +16,7 @@ static const char *targets(const char *id)
 static void links_of_properties_are_links(void **state)
 {
     (void)state;
-    put("p/Plan.md", "# Plan\n");
+    put("p/Plan.md", "# Plan\n\n## Goals\n");
     put("a/N.md", "---\n"
                   "up: \"[[Plan]]\"\n"
                   "also: ['[[p/Plan|the plan]]', \"see [[Plan#Goals]]\"]\n"
@@ -45,7 +45,7 @@ static void a_broken_frontmatter_has_none(void **state)
 static void a_rename_leaves_every_other_byte(void **state)
 {
     (void)state;
-    put("p/Plan.md", "# Plan\n");
+    put("p/Plan.md", "# Plan\n\n## Goals\n");
     put("a/N.md", "---\r\n"
                   "up:   \"[[Plan]]\"   # up\r\n"
                   "also: ['[[p/Plan|the plan]]', \"see [[Plan#Goals]]\"]\r\n"

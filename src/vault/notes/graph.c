@@ -80,7 +80,7 @@ bool graph_around(struct graph *g, int64_t note, struct neighbours *out, struct 
         "SELECT 0, m.note FROM links l JOIN names m ON m.key = l.name"
         " WHERE l.source = ?1 AND m.note IS NOT NULL"
         " UNION ALL SELECT 1, l.source FROM names m JOIN links l ON l.name = m.key"
-        " WHERE m.note = ?1"
+        " WHERE m.note = ?1 AND l.source > 0"
         " UNION ALL SELECT 2, m.note FROM subnotes s JOIN names m ON m.key = s.name"
         " WHERE s.parent = ?1 AND s.state = 1 AND m.note IS NOT NULL"
         " UNION ALL SELECT 3, s.parent FROM names m JOIN subnotes s ON s.name = m.key"

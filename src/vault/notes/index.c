@@ -75,9 +75,20 @@ static const char schema[] =
     " target TEXT,"           /* null: as the name's text */
     " label TEXT,"            /* null: as the target */
     " domain TEXT,"
+    " fragment TEXT," /* the heading or ^block of the note; null: none */
     " PRIMARY KEY(source, number)) WITHOUT ROWID;"
     "CREATE INDEX links_by_name ON links(name) WHERE name IS NOT NULL;"
     "CREATE INDEX links_by_domain ON links(domain) WHERE domain IS NOT NULL;"
+    "CREATE INDEX links_by_fragment ON links(source) WHERE fragment IS NOT NULL;"
+    /* Their links have the sources -key. */
+    "CREATE TABLE canvases("
+    " key INTEGER PRIMARY KEY,"
+    " path TEXT NOT NULL UNIQUE,"
+    " size INTEGER NOT NULL,"
+    " mtime_ns INTEGER NOT NULL,"
+    " inode INTEGER NOT NULL,"
+    " racy INTEGER NOT NULL,"
+    " hash TEXT NOT NULL);" /* "": it could not be read */
     "CREATE TABLE subnotes("
     " parent INTEGER NOT NULL,"
     " position INTEGER NOT NULL," /* of all entries of the list */
@@ -112,7 +123,7 @@ static const char schema[] =
     " priority INTEGER NOT NULL,"
     " PRIMARY KEY(note, number)) WITHOUT ROWID;";
 static const struct db_options options = {
-    .schema = schema, .version = 7, .large_pages = true};
+    .schema = schema, .version = 8, .large_pages = true};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
@@ -150,6 +161,7 @@ struct index *index_new(struct vault *v)
     struct index *x = mem_new(sizeof *x);
     x->vault = v;
     x->folder = -1;
+    x->place = v->settings.index_in_cache ? PLACE_CACHE : PLACE_VAULT;
     must(pthread_mutex_init(&x->sync, NULL) == 0);
     must(pthread_mutex_init(&x->pool, NULL) == 0);
     must(pthread_mutex_init(&x->memory, NULL) == 0);
@@ -336,7 +348,7 @@ static void index_check_file(struct index *x, bool remove)
         x->damaged = false;
         x->walked = false;
         if (x->place != PLACE_MEMORY)
-            x->place = PLACE_VAULT;
+            x->place = x->vault->settings.index_in_cache ? PLACE_CACHE : PLACE_VAULT;
     }
     pthread_mutex_unlock(&x->pool);
 }

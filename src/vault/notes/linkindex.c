@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "notes/aliases.h"
+#include "notes/canvas.h"
 #include "notes/fold.h"
 #include "notes/frontlinks.h"
 #include "notes/linkname.h"
@@ -24,7 +25,7 @@ static const char *const texts[LINKER_QUERIES] = {
     [TOUCH_NAME] = "INSERT OR IGNORE INTO unsettled VALUES(?1)",
     [ADD_LINK] =
         "INSERT INTO links(source, number, line, kind, file, name, target, label,"
-        " domain) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        " domain, fragment) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [ADD_SUBNOTE] = "INSERT INTO subnotes(parent, position, name, state)"
                     " VALUES(?1, ?2, ?3, ?4)",
     [ADD_TAGS] = "INSERT OR IGNORE INTO tags SELECT value, ?1 FROM json_each(?2)",
@@ -179,14 +180,22 @@ static void write_link(void *arg, const struct link *link)
     query_bind_int(q, 2, w->number++);
     query_bind_int(q, 3, (int64_t)link->line);
     query_bind_int(q, 4, link->kind);
-    query_bind_int(q, 5, name && link_is_file(link->kind, said));
+    query_bind_int(q, 5, name && (link->image || link_is_file(link->kind, said)));
     if (name)
         query_bind_int(q, 6, name);
     bind_unless(q, 7, link->target, said);
     bind_unless(q, 8, link->label, link->target);
     if (w->domain.n && !w->domain.failed)
         query_bind_str(q, 9, buf_view(&w->domain));
+    if (link->fragment.n)
+        query_bind_str(q, 10, link->fragment);
     (void)linker_run(q, w->e);
+}
+
+static void write_canvas_link(void *arg, const struct canvas_link *l)
+{
+    if (canvas_counts(&l->link))
+        write_link(arg, &l->link);
 }
 
 static void write_frontlink(void *arg, const struct frontlink *l)
@@ -241,7 +250,7 @@ bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
     query_bind_int(q, 2, number);
     query_bind_int(q, 3, name);
     bind_unless(q, 4, link->target, text);
-    query_bind_int(q, 5, link_is_file(link->kind, text));
+    query_bind_int(q, 5, link->image || link_is_file(link->kind, text));
     return linker_run(q, e);
 }
 
@@ -326,6 +335,10 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n,
     buf_init(&w.text, PATH_MAX);
     buf_init(&w.other, PATH_MAX);
     buf_init(&w.domain, BUF_LINE);
+    if (name_is_canvas(n->path)) {
+        scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
+        (void)canvas_links(n->bytes, a, write_canvas_link, &w, e);
+    }
     if (frontlinks_may(&n->front)) {
         scoped(arena_free) struct arena *names = arena_new(YML_JSON_MAX);
         (void)frontlinks_read(&n->front, names, write_frontlink, &w, e);
@@ -367,7 +380,7 @@ bool linker_clear(struct linker *l, struct err *e)
     return db_exec(l->db,
                    "DELETE FROM links; DELETE FROM subnotes; DELETE FROM names;"
                    "DELETE FROM unsettled; DELETE FROM broken; DELETE FROM tags;"
-                   "DELETE FROM aliases",
+                   "DELETE FROM aliases; DELETE FROM canvases",
                    e);
 }
 

@@ -4,17 +4,12 @@
 #include "notes/linked.h"
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
+#include "notes/linkrows.h"
 #include "notes/markdown.h"
+#include "notes/name.h"
 #include "notes/notes.api.h"
 
 /* ---- rows --------------------------------------------------------------- */
-
-#define LINK_COLUMNS                                                                  \
-    "SELECT " FIND_ID_OF("s") ", CASE WHEN t.key IS NULL THEN NULL ELSE " FIND_ID_OF( \
-        "t") " END, coalesce(l.target, m.text),"                                      \
-             " coalesce(l.label, l.target, m.text), l.kind, l.line, l.file, m.outcome"
-
-enum column { SOURCE, NOTE, TARGET, LABEL, KIND, LINE, IS_FILE, OUTCOME };
 
 static enum link_kind kind_of(struct query *q)
 {
@@ -36,8 +31,7 @@ static void put_ambiguous(struct query *q, struct json_writer *w)
         json_pair_bool(w, "ambiguous", true);
 }
 
-/* Leaves the object open. */
-static void links_put_link(struct query *q, struct json_writer *w)
+void linkrow_put(struct query *q, struct json_writer *w)
 {
     json_open_object(w);
     json_pair_str(w, "source_note_id", query_str(q, SOURCE));
@@ -86,7 +80,7 @@ bool put_outgoing(struct db *db, int64_t note, bool external, struct json_writer
             put_address(q, w);
             continue;
         }
-        links_put_link(q, w);
+        linkrow_put(q, w);
         json_close(w);
     }
     json_close(w);
@@ -98,16 +92,16 @@ bool put_incoming(struct db *db, int64_t note, struct json_writer *w, struct err
     scoped(query_end) struct query *q =
         db_query(db,
                  LINK_COLUMNS " FROM names m JOIN links l ON l.name = m.key"
-                              " JOIN notes s ON s.key = l.source"
+                              " LEFT JOIN notes s ON s.key = l.source"
                               " JOIN notes t ON t.key = m.note"
-                              " WHERE m.note = ? ORDER BY s.path, l.number",
+                              " WHERE m.note = ? ORDER BY " SOURCE_PATH ", l.number",
                  e);
     if (!q)
         return false;
     query_bind_int(q, 1, note);
     json_open_array(w);
     while (query_next(q, e)) {
-        links_put_link(q, w);
+        linkrow_put(q, w);
         json_close(w);
     }
     json_close(w);
@@ -148,24 +142,16 @@ bool links_get_backlinks(struct vault *v, const struct json *identifier,
 
 /* ---- all of them, and broken ones -------------------------------------------------------- */
 
-struct page {
-    int64_t limit;
-    struct str cursor;
-    char after[PATH_MAX]; /* the cursor's path, or "" */
-    struct buf rows;
-    bool hierarchy; /* links.list: and who stands beneath whom */
-    /* For page_work(): LINK_COLUMNS and the source's path, behind ?1; one row of it. */
-    const char *sql;
-    void (*put)(struct query *q, struct json_writer *w);
-};
-
-/* The path that a cursor stands for; its note may be gone since. */
-static bool links_read_cursor(struct vault *v, struct page *p, struct err *e)
+bool linkpage_read_cursor(struct vault *v, struct linkpage *p, struct err *e)
 {
     bool found;
     p->after[0] = '\0';
     if (!p->cursor.n)
         return true;
+    if (name_is_canvas(p->cursor)) {
+        (void)snprintf(p->after, sizeof p->after, "%.*s", STR_ARGS(p->cursor));
+        return true;
+    }
     if (!vault_resolve(v, p->cursor, p->after, &found, e))
         return false;
     return found || err_set(e, ERR_INVALID,
@@ -174,10 +160,8 @@ static bool links_read_cursor(struct vault *v, struct page *p, struct err *e)
                             STR_ARGS(str_cut(p->cursor, 80)));
 }
 
-/* Puts the rows of a page: it ends with a whole note. */
-static bool page_work(struct db *db, void *arg, struct err *e)
+bool linkpage_put(struct linkpage *p, struct db *db, struct err *e)
 {
-    struct page *p = arg;
     buf_clear(&p->rows);
     struct json_writer w = json_writer(&p->rows);
     scoped(query_end) struct query *q = db_query(db, p->sql, e);
@@ -186,20 +170,24 @@ static bool page_work(struct db *db, void *arg, struct err *e)
     query_bind_cstr(q, 1, p->after);
     char last[PATH_MAX] = "";
     json_open_array(&w);
-    for (int64_t n = 0; query_next(q, e); n++) {
+    for (int64_t n = 0; query_next(q, e);) {
         struct str path = query_str(q, OUTCOME + 1);
+        bool skip = false;
         if (n >= p->limit && !str_is(path, last))
             break;
+        if (!p->put(p, q, &w, &skip, e))
+            return false;
+        if (skip)
+            continue;
         (void)snprintf(last, sizeof last, "%.*s", STR_ARGS(path));
-        p->put(q, &w);
+        n++;
     }
     json_close(&w);
     return e->code == ERR_NONE;
 }
 
-/* Reads the options of a call that takes a limit, a cursor and other `keys`. */
-static bool links_read_page(const struct json *options, const char *call,
-                            const char *const *keys, struct page *p, struct err *e)
+bool linkpage_read(const struct json *options, const char *call, const char *const *keys,
+                   struct linkpage *p, struct err *e)
 {
     p->limit = LINKS_LIST_LIMIT_USUAL;
     return !options || json_is(options, JSON_NULL) ||
@@ -209,46 +197,28 @@ static bool links_read_page(const struct json *options, const char *call,
             options_bool(options, "hierarchy", &p->hierarchy, e));
 }
 
-/* `p` has its rows' query and look. */
-static bool ask_page(struct vault *v, struct page *p, struct json_writer *out,
-                     struct err *e)
+static bool linkpage_work(struct db *db, void *arg, struct err *e)
 {
-    if (!links_read_cursor(v, p, e))
+    return linkpage_put(arg, db, e);
+}
+
+bool linkpage_ask(struct vault *v, struct linkpage *p, struct json_writer *out,
+                  struct err *e)
+{
+    if (!linkpage_read_cursor(v, p, e))
         return false;
     buf_init(&p->rows, FIND_ANSWER_MAX);
-    bool ok = find_use(v, page_work, p, &p->rows, out, e);
+    bool ok = find_use(v, linkpage_work, p, &p->rows, out, e);
     buf_done(&p->rows);
     return ok;
 }
 
-static void put_broken(struct query *q, struct json_writer *w)
-{
-    links_put_link(q, w);
-    json_pair_cstr(w, "reason",
-                   query_int(q, OUTCOME) == NAME_SEVERAL ? "ambiguous" : "missing");
-    json_close(w);
-}
-
-bool links_find_broken(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e)
-{
-    /* CROSS: few are broken, so begin there. */
-    struct page p = {.sql = LINK_COLUMNS
-                     ", s.path FROM broken b CROSS JOIN names m ON m.key = b.name"
-                     " CROSS JOIN links l ON l.name = m.key"
-                     " CROSS JOIN notes s ON s.key = l.source"
-                     " LEFT JOIN notes t ON t.key = m.note"
-                     " WHERE m.note IS NULL AND l.file = 0 AND s.path > ?1"
-                     " ORDER BY s.path, l.number",
-                     .put = put_broken};
-    return links_read_page(options, "links.findBroken", LINKS_FIND_BROKEN_KEYS, &p, e) &&
-           ask_page(v, &p, out, e);
-}
-
 #define KIND_HIERARCHY 99 /* of a row that is no link */
 
-static void links_put_found(struct query *q, struct json_writer *w)
+static bool links_put_found(struct linkpage *p, struct query *q, struct json_writer *w,
+                            bool *skip, struct err *e)
 {
+    (void)p, (void)skip, (void)e;
     bool beneath = query_int(q, KIND) == KIND_HIERARCHY;
     json_open_object(w);
     json_pair_str(w, "source", query_str(q, SOURCE));
@@ -258,6 +228,7 @@ static void links_put_found(struct query *q, struct json_writer *w)
     json_pair_int(w, "line", query_int(q, LINE));
     put_ambiguous(q, w);
     json_close(w);
+    return true;
 }
 
 /* CROSS: in the order of the paths, so that a page reads no more than itself. */
@@ -266,6 +237,12 @@ static void links_put_found(struct query *q, struct json_writer *w)
                  " FROM notes s CROSS JOIN links l ON l.source = s.key" \
                  " CROSS JOIN names m ON m.key = l.name"                \
                  " CROSS JOIN notes t ON t.key = m.note WHERE s.path > ?1"
+/* Canvases have few; `s` is none of them. */
+#define AND_CANVASES                                                              \
+    " UNION ALL " LINK_COLUMNS ", c.path, l.number"                               \
+    " FROM canvases c CROSS JOIN links l ON l.source = -c.key"                    \
+    " LEFT JOIN notes s ON s.key = l.source CROSS JOIN names m ON m.key = l.name" \
+    " CROSS JOIN notes t ON t.key = m.note WHERE c.path > ?1"
 /* Subnotes count behind a note's links. */
 #define AND_HIERARCHY                                                                  \
     " UNION ALL SELECT " FIND_ID_OF("s") ", " FIND_ID_OF(                              \
@@ -279,11 +256,12 @@ static void links_put_found(struct query *q, struct json_writer *w)
 bool links_list(struct vault *v, const struct json *options, struct json_writer *out,
                 struct err *e)
 {
-    struct page p = {.put = links_put_found};
-    if (!links_read_page(options, "links.list", LINKS_LIST_KEYS, &p, e))
+    struct linkpage p = {.put = links_put_found};
+    if (!linkpage_read(options, "links.list", LINKS_LIST_KEYS, &p, e))
         return false;
-    p.sql = p.hierarchy ? LINKS_ONLY AND_HIERARCHY LINKS_END : LINKS_ONLY LINKS_END;
-    return ask_page(v, &p, out, e);
+    p.sql = p.hierarchy ? LINKS_ONLY AND_CANVASES AND_HIERARCHY LINKS_END
+                        : LINKS_ONLY AND_CANVASES LINKS_END;
+    return linkpage_ask(v, &p, out, e);
 }
 
 /* ---- notes by their links ----------------------------------------------- */
@@ -291,7 +269,7 @@ bool links_list(struct vault *v, const struct json *options, struct json_writer 
 #define CRITERIA_MAX 1000 /* strings of one criterion */
 
 struct search_by {
-    struct page page;
+    struct linkpage page;
     struct buf to, from; /* JSON arrays of paths; empty: not asked for */
     struct buf domains;  /* of domains turned round */
     int broken;          /* -1: not asked for */
@@ -373,7 +351,7 @@ static bool read_search_by(struct vault *v, const struct json *o, struct search_
         !options_bool(o, "broken_links", &broken, e) ||
         !options_int(o, "limit", LINKS_SEARCH_BY_LIMIT, &s->page.limit, e) ||
         !options_str(o, "cursor", NULL, &s->page.cursor, e) ||
-        !links_read_cursor(v, &s->page, e))
+        !linkpage_read_cursor(v, &s->page, e))
         return false;
     s->broken = json_is(json_get(o, "broken_links"), JSON_BOOL) ? broken : -1;
     if (!s->to.n && !s->from.n && !s->domains.n && s->broken < 0)

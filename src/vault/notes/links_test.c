@@ -361,6 +361,9 @@ static void files_that_are_no_notes_are_not_broken(void **state)
 {
     (void)state;
     put("a/Node.js.md", "");
+    put("a/files/a.pdf", "");
+    put("img/Picture.png", "");
+    put("src/main.c", "");
     put("a/From.md", "[doc](files/a.pdf) ![[picture.PNG]] [src](../src/main.c)\n\n"
                      "[[Node.js]] [[Deno.js]] [[v1.2]] [gone](gone.md)");
     const struct json *out =

@@ -2,9 +2,11 @@
 
 #include <limits.h>
 
+#include "notes/canvas.h"
 #include "notes/frontlinks.h"
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
+#include "notes/name.h"
 #include "notes/ymltext.h"
 #include "json/json.h"
 
@@ -175,11 +177,26 @@ static void add_link(void *arg, const struct link *l)
     s->kind = (uint8_t)l->kind;
     s->image = l->image;
     /* As the index counts them: see linker_write(). */
-    if (l->image || r->links++ >= LINKS_MAX)
+    if (!canvas_counts(l) || r->links++ >= LINKS_MAX)
         return;
     linkslot_name(s, r->path, &x->text, &x->other);
     if (l->kind == LINK_EXTERNAL || x->text.n)
         s->number = r->number++;
+}
+
+static void add_canvas_link(void *arg, const struct canvas_link *l)
+{
+    struct reading *r = arg;
+    size_t before = r->t->count;
+    r->links = 0; /* all of them have rows */
+    add_link(arg, &l->link);
+    if (r->t->count == before)
+        return;
+    struct linkslot *s = &r->t->slots[before];
+    s->at = (uint32_t)l->at;
+    s->length = (uint32_t)l->length;
+    s->canvas = true;
+    s->rooted = l->node;
 }
 
 /* The index has them before those of the text. */
@@ -235,6 +252,9 @@ static bool read_slots(struct linktext *t, struct err *e)
     t->bytes = t->note->now;
     t->body = (size_t)(note.front.body.at - t->bytes.at);
     struct reading r = {.t = t, .path = note.path, .e = e};
+    if (name_is_canvas(note.path) &&
+        !canvas_links(t->bytes, t->set->c->arena, add_canvas_link, &r, e))
+        return false;
     if (!add_subnotes(t, json_get(note.front.yml.all, SUBNOTES_KEY), e))
         return false;
     /* The arena of the change keeps names that are written with escapes. */
@@ -350,7 +370,9 @@ static void put_replaced(const struct linktext *t, size_t from, size_t to,
         if (s->subnote || !s->replaced || s->at < from || s->at >= to)
             continue;
         buf_put(out, t->bytes.at + from, s->at - from);
-        if (s->quote)
+        if (s->canvas)
+            canvas_put(out, s->target);
+        else if (s->quote)
             ymltext_put(out, s->quote, s->target);
         else
             buf_str(out, s->target);

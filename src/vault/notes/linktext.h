@@ -26,6 +26,8 @@ struct linkslot {
     uint8_t kind;    /* enum link_kind */
     char quote;      /* of a link in the frontmatter: see ymltext.h; else '\0' */
     bool image, subnote, replaced;
+    bool canvas; /* it stands in a string of JSON */
+    bool rooted; /* and is a path from the root: see canvas.h */
 };
 
 struct linktext {

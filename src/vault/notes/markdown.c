@@ -53,13 +53,17 @@ struct finder {
     size_t line;    /* of its first byte */
     size_t counted; /* bytes of it that `line` has been moved over */
     size_t found, most;
-    bool images; /* are told of, too */
+    bool images; /* of other sites are told of, too */
     bool image;  /* what is being told of is one */
+    bool locals; /* links without a target are told of, and no others */
     void (*each)(void *arg, const struct link *l);
     void (*each_tag)(void *arg, struct str tag); /* NULL: links are looked for */
     void *arg;
     size_t no_ticks[TICKS_MAX + 1]; /* from here on no run of this length, + 1 */
     unsigned endless;               /* of html_inline() */
+    const char *end;                /* of the whole text */
+    const char *skip_to;            /* a comment or formula ends there; NULL: none */
+    size_t no_formula;              /* up to here none ends */
 };
 
 static struct str finder_part(const struct finder *f, size_t from, size_t to)
@@ -67,17 +71,30 @@ static struct str finder_part(const struct finder *f, size_t from, size_t to)
     return (struct str){f->s.at + from, to - from};
 }
 
-static void finder_found(struct finder *f, size_t at, struct str target, struct str label,
-                         enum link_kind kind)
+/* Cuts the fragment off. */
+static struct str take_fragment(struct str *target)
 {
-    if (f->found == f->most || target.n == 0 || f->each_tag)
+    const char *sign = memchr(target->at, '#', target->n);
+    if (!sign)
+        return STR("");
+    size_t at = (size_t)(sign - target->at);
+    struct str fragment = str_trim(str_rest(*target, at + 1));
+    target->n = at;
+    return fragment;
+}
+
+static void finder_found(struct finder *f, size_t at, struct str target, struct str label,
+                         struct str fragment, enum link_kind kind)
+{
+    bool told = f->locals ? !target.n && fragment.n : target.n > 0;
+    if (f->found == f->most || !told || f->each_tag)
         return;
     f->found++;
     for (; f->counted < at; f->counted++) {
         char c = f->s.at[f->counted];
         f->line += c == '\n' || (c == '\r' && f->s.at[f->counted + 1] != '\n');
     }
-    struct link l = {target, str_trim(label), kind, f->line, f->image};
+    struct link l = {target, str_trim(label), fragment, kind, f->line, f->image};
     f->each(f->arg, &l);
 }
 
@@ -101,10 +118,13 @@ static bool is_external(struct str target)
 
 static void found_target(struct finder *f, size_t at, struct str target, struct str label)
 {
-    if (is_external(target))
-        finder_found(f, at, target, label, LINK_EXTERNAL);
-    else if (target.n && target.at[0] != '#')
-        finder_found(f, at, target, label, LINK_MARKDOWN);
+    struct str file = target, fragment = take_fragment(&file);
+    if (is_external(target)) {
+        if (!f->image || f->images)
+            finder_found(f, at, target, label, STR(""), LINK_EXTERNAL);
+    } else {
+        finder_found(f, at, file.n ? target : file, label, fragment, LINK_MARKDOWN);
+    }
 }
 
 /* Each of these reads one thing that begins at `i` and returns where it ends, or 0
@@ -146,10 +166,8 @@ static size_t wiki_link(struct finder *f, size_t i)
         if (target.n && target.at[target.n - 1] == '\\') /* as tables want it */
             target.n--;
     }
-    const char *heading = memchr(target.at, '#', target.n);
-    if (heading)
-        target.n = (size_t)(heading - target.at);
-    finder_found(f, i, str_trim(target), label, LINK_WIKI);
+    struct str fragment = take_fragment(&target);
+    finder_found(f, i, str_trim(target), label, fragment, LINK_WIKI);
     return to + 2;
 }
 
@@ -238,7 +256,8 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
         return 0;
     struct str target;
     size_t k = destination(f, markdown_skip_space(f, close + 2), &target);
-    if (!k)
+    if (!k ||
+        str_starts(target, "[[")) /* [label]([[page]]) of Logseq: a wiki link in it */
         return 0;
     k = markdown_skip_space(f, k);
     k = link_title(f, k);
@@ -247,11 +266,10 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
     k = markdown_skip_space(f, k);
     if (k >= f->s.n || f->s.at[k] != ')')
         return 0;
-    if (!image && f->images)
+    if (!image)
         label_images(f, i + 1, close);
     f->image = image;
-    if (!image || f->images)
-        found_target(f, i, target, finder_part(f, i + 1, close));
+    found_target(f, i, target, finder_part(f, i + 1, close));
     f->image = false;
     return k + 1;
 }
@@ -280,7 +298,8 @@ static size_t autolink(struct finder *f, size_t i)
     if (k >= f->s.n || f->s.at[k] != '>' || !is_external(finder_part(f, i + 1, k)) ||
         f->s.at[i + 1] == '/')
         return 0;
-    finder_found(f, i, finder_part(f, i + 1, k), finder_part(f, i + 1, k), LINK_EXTERNAL);
+    finder_found(f, i, finder_part(f, i + 1, k), finder_part(f, i + 1, k), STR(""),
+                 LINK_EXTERNAL);
     return k + 1;
 }
 
@@ -312,7 +331,8 @@ static size_t bare_address(struct finder *f, size_t i)
         k--;
     }
     if (k > i + scheme)
-        finder_found(f, i, finder_part(f, i, k), finder_part(f, i, k), LINK_EXTERNAL);
+        finder_found(f, i, finder_part(f, i, k), finder_part(f, i, k), STR(""),
+                     LINK_EXTERNAL);
     return k;
 }
 
@@ -372,9 +392,59 @@ static size_t hash_sign(struct finder *f, size_t i)
     return i + 1 + tag.n;
 }
 
+/* ---- comments and formulas of Obsidian ----------------------------------- */
+
+static bool stands_alone(const struct finder *f, size_t i, size_t n)
+{
+    size_t from = i, to = i + n;
+    while (from > 0 && (f->s.at[from - 1] == ' ' || f->s.at[from - 1] == '\t'))
+        from--;
+    while (to < f->s.n && (f->s.at[to] == ' ' || f->s.at[to] == '\t'))
+        to++;
+    bool heads = from == 0 || f->s.at[from - 1] == '\n' || f->s.at[from - 1] == '\r';
+    return heads && (to >= f->s.n || f->s.at[to] == '\n' || f->s.at[to] == '\r');
+}
+
+/* From a pair of signs to the next one, within the run; or, where it stands in a line of its
+ * own, wherever that is. Without an end it is text. */
+static size_t paired(struct finder *f, size_t i, const char sign[static 2])
+{
+    if (i + 1 >= f->s.n || f->s.at[i + 1] != sign[1])
+        return 0;
+    const char *from = f->s.at + i + 2, *run_end = f->s.at + f->s.n;
+    const char *close = memmem(from, (size_t)(run_end - from), sign, 2);
+    if (!close && stands_alone(f, i, 2))
+        close = memmem(run_end, (size_t)(f->end - run_end), sign, 2);
+    if (!close)
+        return 0;
+    if (close < run_end)
+        return (size_t)(close - f->s.at) + 2;
+    f->skip_to = close + 2;
+    return f->s.n;
+}
+
+/* $a + b$ in one line: no space within its signs, no digit behind it. */
+static size_t formula(struct finder *f, size_t i)
+{
+    size_t end = paired(f, i, "$$");
+    if (end || i + 1 >= f->s.n || strchr(" \t\r\n$", f->s.at[i + 1]))
+        return end;
+    size_t k = i + 1 < f->no_formula ? f->no_formula : i + 1;
+    for (; k < f->s.n && f->s.at[k] != '\n' && f->s.at[k] != '\r'; k++) {
+        if (f->s.at[k] == '\\')
+            k++;
+        else if (f->s.at[k] == '$' && !strchr(" \t", f->s.at[k - 1]) &&
+                 !(k + 1 < f->s.n && char_is_digit(f->s.at[k + 1])))
+            return k + 1;
+    }
+    f->no_formula = k; /* or many openers would be quadratic */
+    return 0;
+}
+
 /* With what something may begin that find_in() looks at. */
-static const bool begins[256] = {['\\'] = true, ['`'] = true, ['['] = true, ['!'] = true,
-                                 ['<'] = true,  ['h'] = true, ['#'] = true};
+static const bool begins[256] = {['\\'] = true, ['`'] = true, ['['] = true,
+                                 ['!'] = true,  ['<'] = true, ['h'] = true,
+                                 ['#'] = true,  ['%'] = true, ['$'] = true};
 
 static bool find_in(void *arg, const struct block *b)
 {
@@ -387,8 +457,12 @@ static bool find_in(void *arg, const struct block *b)
     f->line = b->line;
     f->counted = 0;
     f->endless = 0;
+    f->no_formula = 0;
     memset(f->no_ticks, 0, sizeof f->no_ticks);
-    for (size_t i = 0; i < run.n && f->found < f->most;) {
+    size_t from = 0;
+    if (f->skip_to && f->skip_to > run.at)
+        from = (size_t)(f->skip_to - run.at);
+    for (size_t i = from; i < run.n && f->found < f->most;) {
         size_t end = 0, step = 1;
         if (!begins[(unsigned char)run.at[i]]) {
             i++;
@@ -420,6 +494,12 @@ static bool find_in(void *arg, const struct block *b)
         case '#':
             end = hash_sign(f, i);
             break;
+        case '%':
+            end = paired(f, i, "%%");
+            break;
+        case '$':
+            end = formula(f, i);
+            break;
         default:
             break;
         }
@@ -438,6 +518,7 @@ static void find_links(struct str text, size_t most, bool images,
     f->arg = arg;
     f->most = most;
     f->images = images;
+    f->end = text.at + text.n;
     blocks_scan(text, find_in, f);
     free(f);
 }
@@ -454,12 +535,26 @@ void markdown_targets(struct str text, void (*each)(void *arg, const struct link
     find_links(text, SIZE_MAX, true, each, arg);
 }
 
+void markdown_local_links(struct str text, void (*each)(void *arg, const struct link *l),
+                          void *arg)
+{
+    struct finder *f = mem_new(sizeof *f);
+    f->each = each;
+    f->arg = arg;
+    f->most = SIZE_MAX;
+    f->locals = true;
+    f->end = text.at + text.n;
+    blocks_scan(text, find_in, f);
+    free(f);
+}
+
 void markdown_tags(struct str text, void (*each)(void *arg, struct str tag), void *arg)
 {
     struct finder *f = mem_new(sizeof *f);
     f->each_tag = each;
     f->arg = arg;
     f->most = LINKS_MAX;
+    f->end = text.at + text.n;
     blocks_scan(text, find_in, f);
     free(f);
 }

@@ -2,7 +2,8 @@
  *
  * No renderer: in the paragraphs and headings of CommonMark 0.31.2 (blocks.h) it finds
  * [[wiki]] links, [inline](links), <autolinks>, bare URLs and [reference]: definitions, and
- * passes over code and HTML. Linear in the text's length, whatever the text.
+ * passes over code, HTML, Obsidian's %%comments%% and $math$. Linear in the text's length,
+ * whatever the text.
  * Threads: safe. Private to the room notes.
  */
 #pragma once
@@ -20,9 +21,10 @@ const char *link_kind_name(enum link_kind kind); /* "wiki", "markdown", "externa
 /* Borrowed from the text. */
 struct link {
     struct str target, label;
+    struct str fragment; /* "Heading" or "^block" behind the target's '#'; or empty */
     enum link_kind kind;
     size_t line; /* from 1 */
-    bool image;  /* ![...](...): of markdown_targets() alone */
+    bool image;  /* ![...](...) */
 };
 
 struct link_list {
@@ -30,14 +32,17 @@ struct link_list {
     size_t count;
 };
 
-/* In the order in which they stand. */
+/* In the order in which their targets stand; images, too, but those of other sites. */
 void markdown_links(struct str text, void (*each)(void *arg, const struct link *l),
                     void *arg);
 
-/* The same for who rewrites them: all of them, and images, too, in the order in which
- * their targets stand. */
+/* The same for who rewrites them: all of them, whatever their number, and all images. */
 void markdown_targets(struct str text, void (*each)(void *arg, const struct link *l),
                       void *arg);
+
+/* Links within the text itself, as [[#heading]], whose target is empty. */
+void markdown_local_links(struct str text, void (*each)(void *arg, const struct link *l),
+                          void *arg);
 
 /* The #tags of the same runs, without their sign, in the order in which they stand: behind
  * white space or at the head of a run; letters, digits, - _ / and what is not ASCII, one of

@@ -49,8 +49,9 @@ static void markdown_links_are_found(void **state)
         "[a](https://x.y/z) <https://u.v> [m](mailto:a@b.c) http://bare.org/x_(y), ok.",
         "e1:https://x.y/z|a;e1:https://u.v|https://u.v;e1:mailto:a@b.c|m;"
         "e1:http://bare.org/x_(y)|http://bare.org/x_(y);");
+    assert_links("[a]([[b]]) [a]([[b c|d]])", "w1:b|b;w1:b c|d;");
     assert_links("![alt](pic.png) [![alt](pic.png)](page.md) [a](#here) [a]() [a](b",
-                 "m1:page.md|![alt](pic.png);");
+                 "m1:pic.png|alt;m1:pic.png|alt;m1:page.md|![alt](pic.png);");
     assert_links("[ref]: ../other.md \"title\"\n\ntext [ref]", "m1:../other.md|ref;");
     assert_links("[a](b(c)d) [e](f)g)", "m1:b(c)d|a;m1:f|e;");
     assert_links("[a](b\\)c) [a](b\\\nc) [a](b\\ c) [d](e\\)", "m1:b\\)c|a;");

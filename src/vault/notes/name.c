@@ -5,10 +5,9 @@
 
 /* ---- paths -------------------------------------------------------------- */
 
-bool name_is_path(struct str path)
+bool name_is_file(struct str path)
 {
-    if (path.n < 4 || path.n >= PATH_MAX || !str_ends(path, ".md") ||
-        memchr(path.at, '\0', path.n) || !str_is_utf8(path))
+    if (path.n >= PATH_MAX || memchr(path.at, '\0', path.n) || !str_is_utf8(path))
         return false;
     size_t start = 0;
     for (size_t i = 0; i <= path.n; i++) {
@@ -19,6 +18,16 @@ bool name_is_path(struct str path)
         start = i + 1;
     }
     return true;
+}
+
+bool name_is_path(struct str path)
+{
+    return path.n >= 4 && str_ends(path, ".md") && name_is_file(path);
+}
+
+bool name_is_canvas(struct str path)
+{
+    return str_ends(path, ".canvas") && name_is_file(path);
 }
 
 struct str name_file(struct str path)
@@ -62,6 +71,10 @@ bool name_other_home(struct str path, char out[static PATH_MAX])
 
 void name_put_id(struct str path, struct buf *out)
 {
+    if (str_ends(path, ".canvas")) {
+        buf_str(out, path);
+        return;
+    }
     if (name_at_root(path))
         buf_cstr(out, "note/");
     buf_put(out, path.at, path.n - (str_ends(path, ".md") ? 3 : 0));

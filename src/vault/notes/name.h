@@ -16,6 +16,10 @@
  * none that begins with a dot, no NUL, components and whole of bearable length.
  * Only such a path is ever opened, whatever an input or the index says. */
 bool name_is_path(struct str path);
+/* The same of any file that the vault shows, whatever its ending. */
+bool name_is_file(struct str path);
+/* The same of a canvas, whose links the index has as well: see canvas.h. */
+bool name_is_canvas(struct str path);
 /* Is it a single folder name that is safe on every system, as a note's type must be? */
 bool name_is_type(struct str type);
 /* Is it a folder's path, of such names? Empty: the root. */

@@ -80,7 +80,7 @@ typedef bool vault_call(struct vault *v, const struct json *options,
  * {markdown, type?, folder?, title?} with the whole file, kept as it is -> {id, type, title,
  * filename, path, created}. The title becomes a safe file name. ERR_CONFLICT names the id
  * that has it already. Metadata keys id, type, title and updated are refused. */
-vault_call notes_create;
+vault_call notes_create, notes_daily; /* {date?, create?, dry_run?}: daily.c */
 /* "identifier" or {identifier, properties?, markdown?} -> null, or {id, uid, title,
  * content, metadata, content_hash, links, type, created, updated, path, filename, size,
  * tags} and, where there are any, aliases and frontmatter_error (it is no YAML). `content` stands
@@ -117,10 +117,9 @@ vault_call notes_get_sections;
 /* {identifier, heading, content, mode? (replace, append, prepend, remove, create),
  * occurrence?, a hash or force, dry_run?} -> {id, updated, heading, timestamp,
  * content_hash}. ERR_INVALID: another heading would not be found again. */
-vault_call notes_update_section;
+vault_call notes_update_section, notes_rename_heading; /* heading.c */
 /* {status?, type?, folder?, tag?, query?, due_before?, due_after?, limit?} -> [{note_id, path,
- * line, status, mark, text, tags, due?, scheduled?, start?, finished?, priority?}], the one due
- * first first; those without a date last, by path and line. */
+ * line, status, ...}] (docs/searching.md), the one due first first; without a date last. */
 vault_call notes_tasks;
 /* {tag, new_tag, dry_run?} -> {tag, new_tag, notes, replaced, timestamp}: the tag and those
  * beneath it ("a" and "a/b") have the new name, in frontmatter and text of every note.
@@ -166,10 +165,7 @@ bool notes_each(struct vault *v, struct str after, size_t limit, effect_fn *each
  * exact?, fields?, cursor?} -> [{id, note_id, title, excerpt, score, type, created}], best
  * first (docs/searching.md). useRegex: ERR_LIMIT when it takes too long; ERR_CANCELLED. */
 vault_call notes_search;
-/* Fields, operators and views: docs/searching.md. {query?, type?, tags?, metadata?,
- * metadata_filters?, content_contains?, created_after/before?, updated_after/before?,
- * updated_within?, sort?, limit? (50, at most 1000), cursor?, fields?}
- * -> {results, total, has_more, cursor?, query_time_ms} */
+/* docs/searching.md -> {results, total, has_more, cursor?, query_time_ms} */
 vault_call notes_search_advanced;
 /* "text" or {query, type?, limit?, fields?, cursor?} -> rows as search's; no sign is special. */
 vault_call notes_search_by_text;
@@ -193,7 +189,7 @@ bool notes_nearest(struct vault *v, struct str name, struct str ids[static NOTES
  * path, then the first by path (of several with one uid to none); the row is `ambiguous: true`.
  * A row tells of one link: {source_note_id, target_note_id | null, target, link_text,
  * link_type: wiki | markdown, line (of the content, from 1)}, and `file: true` where the
- * target is a file that is no note (an image, a PDF): such are never called broken. */
+ * target is a file that is no note (an image, a PDF). Line 0, and a path: in a canvas. */
 /* "identifier" -> {outgoing_internal: rows, outgoing_external: [{source_note_id, url,
  * link_text, link_type: "external", line}], incoming: rows} */
 vault_call links_get_for_note;
@@ -202,7 +198,7 @@ vault_call links_get_backlinks; /* "identifier" -> rows, by the source's path */
  * target, text, kind, line}]: links that lead to a note, by the source's path. A page ends
  * with a whole note, and may have more than `limit` rows for that. */
 vault_call links_list;
-/* The same options -> rows with `reason: missing | ambiguous`, by the source's path. */
+/* The same -> rows with `reason: missing | ambiguous | heading | block | file`. */
 vault_call links_find_broken;
 /* {has_links_to?, linked_from?, external_domains? (one string or an array: any of
  * them), broken_links? (true: has some, false: has none), limit? (1000), cursor? (id of
@@ -212,6 +208,10 @@ vault_call links_search_by;
 /* null, a bool or {force?} -> {total_notes, processed, errors (notes that cannot be read),
  * error_details?: [{note_id, error}]}: brings the index up to date; `force`: anew. */
 vault_call links_migrate;
+/* Files that are no notes: {folder?, orphans?, limit? (1000), cursor?} -> [{path, size, updated,
+ * links}], by path; {path, as?} -> {path, media_type, size, content_hash, base64 or text}, of at
+ * most ATTACHMENT_READ_MAX; {path, to, dry_run?} -> {success, old_path, path, ...}. */
+vault_call attachments_list, attachments_read, attachments_move;
 
 /* ---- the hierarchy ------------------------------------------------------ */
 /* A note's subnotes stand in its frontmatter, in their order: `subnotes: [uid or id]`. An

@@ -34,6 +34,7 @@ void vault_close(struct vault *v)
         index_free(v->index);
         history_free(v->history);
         os_close(v->dir);
+        settings_done(&v->settings);
         free(v->path);
     }
     free(v);

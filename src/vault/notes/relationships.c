@@ -135,7 +135,8 @@ static bool related_gather(struct relating *r, struct err *e)
                       "  (SELECT count(*) FROM (SELECT 1 FROM names m JOIN links l"
                       "   ON l.name = m.key WHERE m.note = s.note LIMIT ?2 + 1)) <= ?2)"
                       " SELECT l.source FROM few CROSS JOIN names m ON m.note = few.note"
-                      " CROSS JOIN links l ON l.name = m.key GROUP BY few.note, l.source",
+                      " CROSS JOIN links l ON l.name = m.key WHERE l.source > 0"
+                      " GROUP BY few.note, l.source",
                       REASON_SHARED_LINK, e) &&
            relate_all(
                r,

@@ -88,6 +88,8 @@ static struct target_style style_of(const struct linkslot *s)
 static bool link_to_note(struct rewriting *r, struct linkslot *s)
 {
     struct work *w = r->w;
+    if (s->rooted)
+        return slot_replace(r, s, s->target, w->forms.now[FORM_PATH]);
     struct str target = without_tail(s);
     struct target_style style = style_of(s);
     scoped_buf struct buf fresh = buf_of(4 * PATH_MAX);
@@ -225,7 +227,7 @@ static bool rewrite_slot(struct rewriting *r, struct linkslot *s)
         return r->t != w->own || own_link(r, s, w->was[s - r->t->slots]);
     /* By uid: it still does. By a path or a title: those are not the note's now, though a
      * look that knows no case may find it all the same. */
-    bool by_name = forms_has(&w->forms, buf_view(&w->text)) ||
+    bool by_name = s->rooted || forms_has(&w->forms, buf_view(&w->text)) ||
                    forms_has(&w->forms, buf_view(&w->other));
     if (!by_name && is_same_still(r, s, w->key))
         return true;
@@ -337,7 +339,10 @@ static bool list_sources(struct work *w, struct sources *s, struct err *e)
         "SELECT key, path, hash FROM notes WHERE key <> ?1 AND key IN"
         " (SELECT l.source FROM names n JOIN links l ON l.name = n.key WHERE n.note = ?1"
         "  UNION SELECT s.parent FROM names n JOIN subnotes s ON s.name = n.key"
-        "  WHERE n.note = ?1) ORDER BY path",
+        "  WHERE n.note = ?1)"
+        " UNION ALL SELECT -c.key, c.path, c.hash FROM canvases c WHERE -c.key IN"
+        " (SELECT l.source FROM names n JOIN links l ON l.name = n.key WHERE n.note = ?1)"
+        " ORDER BY path",
         e);
     if (!q)
         return false;

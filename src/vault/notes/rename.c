@@ -161,7 +161,12 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
         length = snprintf(n->path, sizeof n->path, "%.*s/%.*s", STR_ARGS(r->type),
                           STR_ARGS(rest));
     } else {
-        (void)name_from_title(r->title, &stem); /* was asked before */
+        scoped_buf struct buf spelt = buf_of(3 * NAME_TITLE_MAX);
+        if (n->v->settings.own.logseq)
+            conventions_stem(r->title, &spelt);
+        else
+            buf_str(&spelt, r->title);
+        (void)name_from_title(buf_view(&spelt), &stem); /* was asked before */
         length = snprintf(n->path, sizeof n->path, "%.*s%s.md", STR_ARGS(folder),
                           buf_cz(&stem));
     }

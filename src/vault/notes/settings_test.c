@@ -106,10 +106,37 @@ static void a_copy_has_the_vaults_settings(void **state)
     vault_copy_free(c);
 }
 
+static void a_synchronised_vault_keeps_its_index_in_the_cache(void **state)
+{
+    (void)state;
+    put("a/N.md", "# N\n");
+    call(notes_search, "'N'");
+    assert_true(exists(".cloche/index.db"));
+    put(".stfolder/x", "");
+    assert_int_equal(unlink(full(".cloche/index.db")), 0);
+    reopen();
+    call(notes_search, "'N'");
+    assert_false(exists(".cloche/index.db"));
+    put(".cloche/settings.json", "{\"index\": \"vault\"}");
+    reopen();
+    call(notes_search, "'N'");
+    assert_true(exists(".cloche/index.db"));
+    put("Dropbox/notes/N.md", "# N\n");
+    struct err e = {0};
+    struct vault *v = vault_open(full("Dropbox/notes"), &e);
+    scoped_buf struct buf out = buf_of(1 << 16);
+    struct json_writer w = json_writer(&out);
+    assert_true(notes_search(v, parse("\"N\""), &w, &e));
+    vault_close(v);
+    assert_false(exists("Dropbox/notes/.cloche/index.db"));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_synchronised_vault_keeps_its_index_in_the_cache,
+                                        set_up, tear_down),
         T(in_a_vault_of_obsidian_the_file_is_the_title),
         T(a_rename_there_changes_links_alone),
         T(new_notes_get_nothing_there),

@@ -40,11 +40,12 @@ static const struct sql_view views[] = {
          "n") " AS note_id, j.key AS key, j.value AS value, j.type AS type FROM"
               " @.notes n, json_each(n.metadata) j"},
     {"links",
-     "SELECT " ID_OF("s") " AS source_note_id, CASE WHEN t.key IS NULL THEN NULL ELSE " ID_OF(
+     "SELECT CASE WHEN l.source < 0 THEN v.path ELSE " ID_OF("s") " END AS source_note_id, CASE WHEN t.key IS NULL THEN NULL ELSE " ID_OF(
          "t") " END AS target_note_id, coalesce(l.target, m.text) AS target,"
               " coalesce(l.label, l.target, m.text) AS link_text,"
               " CASE l.kind WHEN 0 THEN 'wiki' WHEN 1 THEN 'markdown' ELSE 'external' END AS link_type,"
-              " l.line AS line, coalesce(m.outcome = 2, 0) AS ambiguous FROM @.links l JOIN @.notes s ON s.key = l.source"
+              " l.line AS line, coalesce(m.outcome = 2, 0) AS ambiguous FROM @.links l LEFT JOIN @.notes s ON s.key = l.source"
+              " LEFT JOIN @.canvases v ON v.key = -l.source"
               " LEFT JOIN @.names m ON m.key = l.name LEFT JOIN @.notes t ON t.key = m.note"},
     {"hierarchy",
      "SELECT " ID_OF("p") " AS parent_id, " ID_OF(

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "notes/ahead.h"
+#include "notes/canvasindex.h"
 #include "notes/index.h"
 #include "notes/linkindex.h"
 #include "notes/name.h"
@@ -288,6 +289,7 @@ struct files {
     struct arena *arena;
     struct file *all;
     size_t count, capacity;
+    struct canvases canvases;
 };
 
 static bool files_push(struct files *f, struct file file, struct err *e)
@@ -304,6 +306,10 @@ static bool sync_add_file(void *arg, const char *name, const struct os_stat *st,
     struct files *f = arg;
     if (!vault_goes_on(f->v, e))
         return false;
+    if (st->is_file && conventions_ignore(&f->v->settings.own, str_of(name)))
+        return true;
+    if (st->is_file && name_is_canvas(str_of(name)))
+        return canvases_add(&f->canvases, str_of(name), e);
     if (!st->is_file || !name_is_path(str_of(name)))
         return true;
     const char *copy = arena_copy(f->arena, name, strlen(name), e);
@@ -314,7 +320,7 @@ static bool sync_add_file(void *arg, const char *name, const struct os_stat *st,
  * note is dropped without a look at any file. */
 static bool add_row(struct files *f, int64_t key, struct str path, struct err *e)
 {
-    if (!name_is_path(path))
+    if (!name_is_path(path) || conventions_ignore(&f->v->settings.own, path))
         return files_push(f, (struct file){.key = key}, e);
     const char *copy = arena_copy(f->arena, path.at, path.n, e);
     return copy && files_push(f, (struct file){.path = copy}, e);
@@ -339,6 +345,7 @@ static void files_done(struct files *f)
 {
     arena_free(f->arena);
     free(f->all);
+    canvases_done(&f->canvases);
 }
 #define scoped_files __attribute__((cleanup(files_done)))
 
@@ -527,7 +534,8 @@ bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struc
     sync_init(&s, v, db, counts);
     bool ok = files_compare(&s, &files, &differ, e) && refresh_all(&s, &differ, e);
     sync_done(&s);
-    return ok;
+    return ok && canvases_add_known(&files.canvases, db, NULL, e) &&
+           canvases_refresh(&files.canvases, v, db, e);
 }
 
 /* ---- single names ------------------------------------------------------- */
@@ -564,7 +572,8 @@ static bool add_changed(struct sync *s, const char *name, struct files *out,
             walk.code != ERR_NOT_FOUND && walk.code != ERR_DENIED)
             return err_pass(e, &walk);
     }
-    return add_known(s, name, out, e);
+    return canvases_add_known(&out->canvases, s->db, name, e) &&
+           add_known(s, name, out, e);
 }
 
 bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t count,
@@ -578,5 +587,5 @@ bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t
         ok = add_changed(&s, names[i], &changed, e);
     ok = ok && keep_changed(&s, &changed, e) && refresh_all(&s, &changed, e);
     sync_done(&s);
-    return ok;
+    return ok && canvases_refresh(&changed.canvases, v, db, e);
 }

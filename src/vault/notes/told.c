@@ -175,7 +175,7 @@ static enum effect_deed entry_deed(const struct entry *n)
 {
     if (n->removed)
         return EFFECT_REMOVED;
-    if (!name_is_path(str_of(n->from))) /* or it was in the trash */
+    if (!name_is_file(str_of(n->from))) /* or it was in the trash */
         return EFFECT_MADE;
     if (strcmp(n->from, n->to) != 0)
         return EFFECT_MOVED;
@@ -190,6 +190,8 @@ static void entry_tell(struct change *c, struct entry *n, int64_t revision)
     struct err full = {0};
     struct effect e = {.what = "note", .deed = entry_deed(n), .dry = c->options.dry_run};
     e.path = str_of(n->removed ? n->from : n->to);
+    if (name_is_file(e.path) && !name_is_path(e.path))
+        e.what = "file";
     vault_put_id(c->v, e.path, &id);
     e.id = buf_view(&id);
     e.known = n->answered;

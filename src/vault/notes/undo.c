@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "notes/attachmove.h"
 #include "notes/entry.h"
 #include "notes/name.h"
 #include "notes/notes.api.h"
@@ -231,6 +232,11 @@ static bool move_to(struct undo *u, struct undo_note *n, const char *path, struc
 {
     struct relink r = {.v = u->v, .c = u->c, .path = path};
     bool found;
+    if (name_is_file(str_of(path)) && !name_is_path(str_of(path))) {
+        struct attachmove m = {.v = u->v, .c = u->c, .from = n->path, .to = path};
+        n->path = path;
+        return attachmove_do(&m, e);
+    }
     if (!session_learn(u->c, e) || !change_read(u->c, n->path, &r.old, &found, e))
         return false;
     if (!found)

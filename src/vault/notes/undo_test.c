@@ -162,13 +162,13 @@ static void links_in_notes_that_stay_follow_a_name_that_comes_back(void **state)
     by("ann", "c1", notes_rename,
        "{'identifier': 'a/Two', 'new_title': 'Second', 'force': true}");
     put("a/One.md", "a person, of [[a/Second]]\n");
-    put("a/Newer.md", "[[Second#h|label]] [x](Second.md)\n");
+    put("a/Newer.md", "[[Second#Two|label]] [x](Second.md)\n");
     const struct json *done = by("ben", "u1", notes_undo, "{'call': 'c1'}");
     assert_int_equal(number(done, "undone"), 1);
     assert_int_equal(number(done, "kept"), 1);
     assert_true(exists("a/Two.md"));
     assert_string_equal(file("a/One.md"), "a person, of [[a/Two]]\n");
-    assert_string_equal(file("a/Newer.md"), "[[Two#h|label]] [x](Two.md)\n");
+    assert_string_equal(file("a/Newer.md"), "[[Two#Two|label]] [x](Two.md)\n");
     assert_int_equal(json_length(call(links_find_broken, "null")), 0);
 }
 

@@ -81,7 +81,7 @@ static bool read_moment(struct query *q, int64_t key, int64_t number, struct are
     query_bind_int(q, 2, number);
     if (query_next(q, e)) {
         struct str path = query_str(q, 0);
-        out->there = query_is_null(q, 3) && name_is_path(path);
+        out->there = query_is_null(q, 3) && name_is_file(path);
         out->path = row_text(q, 0, a, e);
         out->hash = row_text(q, 1, a, e);
         out->content = query_int(q, 2);

@@ -154,6 +154,12 @@ bool note_parse(const struct vault *v, struct str path, struct str bytes,
 {
     *out = (struct note){.path = path, .bytes = bytes, .st = *st};
     note_hash(bytes, out->hash);
+    if (name_is_canvas(path)) { /* it has links, and nothing else of a note */
+        out->title = name_file(path);
+        out->front.head = bytes;
+        out->front.body = (struct str){bytes.at + bytes.n, 0};
+        return true;
+    }
     if (!frontmatter_read(bytes, a, &out->front, e))
         return false;
     const struct json *all = out->front.yml.all;
@@ -165,7 +171,12 @@ bool note_parse(const struct vault *v, struct str path, struct str bytes,
         title = str_trim(text_of(json_get(all, "title"), a, &full));
     if (!title.n && !out->by_file)
         title = markdown_title(out->front.body);
-    out->title = one_line(title.n ? title : name_stem(path), a, &full);
+    scoped_buf struct buf own = buf_of(PATH_MAX);
+    if (!title.n && v && v->settings.own.logseq)
+        conventions_title(&v->settings.own, path, &own);
+    if (!title.n)
+        title = own.n ? buf_view(&own) : name_stem(path);
+    out->title = one_line(title, a, &full);
     if (full.code)
         return err_pass(e, &full);
 
@@ -237,6 +248,10 @@ static struct str in_note_folder(struct str path, char space[static PATH_MAX])
 
 void vault_put_id(struct vault *v, struct str path, struct buf *out)
 {
+    if (name_is_file(path) && !name_is_path(path)) {
+        buf_str(out, path); /* of a canvas, or an attachment */
+        return;
+    }
     char space[PATH_MAX];
     if (name_at_root(path) && vault_has(v, in_note_folder(path, space)))
         buf_str(out, path);
