@@ -124,6 +124,21 @@ class RenamedNote(Record):
     path: str
     content_hash: str
 
+class RenamedHeading(Record):
+    id: str
+    heading: str
+    links_updated: float
+    notes_with_updated_links: float
+    content_hash: str
+
+class DailyNote(Record):
+    id: str
+    path: str
+    title: str
+    date: str
+    exists: bool
+    created: bool
+
 class MovedNote(Record):
     success: bool
     old_id: str
@@ -309,6 +324,27 @@ class LinkMigration(Record):
     errors: float
     error_details: List[dict[str, Any]] | None
 
+class Attachment(Record):
+    path: str
+    size: float
+    updated: str
+    links: float
+
+class AttachedFile(Record):
+    path: str
+    media_type: str
+    size: float
+    content_hash: str
+    base64: str | None
+    text: str | None
+
+class MovedAttachment(Record):
+    success: bool
+    old_path: str
+    path: str
+    links_updated: float
+    notes_with_updated_links: float
+
 class HierarchyRow(Record):
     parent_id: str
     child_id: str
@@ -430,6 +466,7 @@ class VmOptions(Record):
     env: dict[str, Any] | None
     timeoutMs: float | None
     session: str | None
+    terminal: bool | dict[str, Any] | None
     machine: str | None
     mounts: List[str | dict[str, Any]] | None
     files: dict[str, Any] | None
@@ -552,6 +589,10 @@ class _Notes:
         """the sections of a note: the text below each heading of level 2"""
     def update_section(self, options: dict[str, Any] = ..., *, identifier: Any = ..., heading: Any = ..., content: Any = ..., mode: Any = ..., occurrence: Any = ..., content_hash: Any = ..., force: Any = ..., dry_run: Any = ...) -> UpdatedSection | DryRun:
         """changes one section of a note and no other"""
+    def rename_heading(self, options: dict[str, Any] = ..., *, identifier: Any = ..., heading: Any = ..., new_heading: Any = ..., occurrence: Any = ..., content_hash: Any = ..., force: Any = ..., dry_run: Any = ...) -> RenamedHeading | DryRun:
+        """gives a heading another text, and updates the links that name it"""
+    def daily(self, options: dict[str, Any] | None = ..., *, date: Any = ..., create: Any = ..., dry_run: Any = ...) -> DailyNote | DryRun:
+        """the daily note of a day, made of its template if it is not there"""
     def rename_tag(self, options: dict[str, Any] = ..., *, tag: Any = ..., new_tag: Any = ..., dry_run: Any = ...) -> RenamedTag | DryRun:
         """gives a tag another name in all notes, as one change"""
     def batch(self, options: dict[str, Any] = ..., *, changes: Any = ..., dry_run: Any = ...) -> BatchResult | DryRun:
@@ -615,13 +656,23 @@ class _Links:
     def list(self, options: dict[str, Any] | None = ..., *, limit: Any = ..., cursor: Any = ..., hierarchy: Any = ...) -> List[Link]:
         """all links of the vault that lead to a note"""
     def find_broken(self, options: dict[str, Any] | None = ..., *, limit: Any = ..., cursor: Any = ...) -> List[BrokenLink]:
-        """links that lead to no note"""
+        """links to notes, headings, blocks and files that are not there"""
     def search_by(self, options: dict[str, Any] = ..., *, has_links_to: Any = ..., linked_from: Any = ..., external_domains: Any = ..., broken_links: Any = ..., limit: Any = ..., cursor: Any = ...) -> List[LinkedNote]:
         """the notes with certain links"""
     def migrate(self, force: bool | dict[str, Any] | None = ...) -> LinkMigration:
         """brings the index of links up to date"""
 
 links: _Links
+
+class _Attachments:
+    def list(self, options: dict[str, Any] | None = ..., *, folder: Any = ..., orphans: Any = ..., limit: Any = ..., cursor: Any = ...) -> List[Attachment]:
+        """images, PDFs and other files that are no notes, by path"""
+    def read(self, options: str | dict[str, Any] = ..., *, path: Any = ...) -> AttachedFile:
+        """the content of an attachment, as base64 or as text"""
+    def move(self, options: dict[str, Any] = ..., *, path: Any = ..., to: Any = ..., dry_run: Any = ...) -> MovedAttachment | DryRun:
+        """renames or moves an attachment, and updates the links to it"""
+
+attachments: _Attachments
 
 class _Hierarchy:
     def add_subnote(self, options: dict[str, Any] = ..., *, parent_id: Any = ..., child_id: Any = ..., position: Any = ..., dry_run: Any = ...) -> HierarchyChange | DryRun:
@@ -724,7 +775,7 @@ class _Tools:
 tools: _Tools
 
 class _Vm:
-    def exec(self, command: str | List[str], options: VmOptions = ..., *, stdin: Any = ..., cwd: Any = ..., env: Any = ..., timeout_ms: Any = ..., session: Any = ..., machine: Any = ..., mounts: Any = ..., files: Any = ..., calls: Any = ..., network: Any = ..., max_output: Any = ...) -> VmResult:
+    def exec(self, command: str | List[str], options: VmOptions = ..., *, stdin: Any = ..., cwd: Any = ..., env: Any = ..., timeout_ms: Any = ..., session: Any = ..., terminal: Any = ..., machine: Any = ..., mounts: Any = ..., files: Any = ..., calls: Any = ..., network: Any = ..., max_output: Any = ...) -> VmResult:
         """runs a command in a Linux machine (Debian: bash, python3, git) that starts in milliseconds"""
     def start(self, options: dict[str, Any] = ..., *, ram_mb: Any = ..., disk_mb: Any = ..., cpu_seconds: Any = ..., network: Any = ..., mac: Any = ..., mounts: Any = ..., keep: Any = ..., name: Any = ..., plain: Any = ...) -> VmMachine:
         """starts a Linux machine; the first one is the default of vm.exec"""

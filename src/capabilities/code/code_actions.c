@@ -16,7 +16,7 @@ static const char evaluate_description[] =
     "notes.search({query, typeFilter?, limit?}) -> [{id, title, excerpt, ...}]\n"
     "notes.create({type, title, content, metadata?}) -> {id, ...}\n"
     "notes.update({identifier, content?, metadata?}): metadata is merged\n"
-    "Also notes.rename, delete ...; links, hierarchy, relationships, noteTypes, vaults, "
+    "Also notes.rename ...; links, attachments, hierarchy, relationships, noteTypes, vaults, "
     "utils; customFunctions.\n"
     "\n"
     "Ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "

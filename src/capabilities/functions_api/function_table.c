@@ -6,7 +6,7 @@
 
 /* Listed in every conversation: function_read() reports the rest. */
 static const char register_description[] =
-    "Keep a TypeScript function for later conversations: code then calls await "
+    "Keep a function for later: code then calls await "
     "customFunctions.name(...). code is all of it: 'async function name(date?: string): "
     "Promise<Note> {...}'. Types are checked, examples run.";
 
