@@ -9,8 +9,6 @@
 #pragma once
 #include "machines/internal.h"
 
-#define GUEST_CALLS_MAX 10000u /* of one command */
-
 struct machine_guest;
 /* Does the policy allow it, or a person? false and *e, as tools_permitted(). */
 bool machine_guest_permitted(const struct tool_call *c, const struct json *request,

@@ -180,8 +180,8 @@ const struct host_call *host_call_of_right(enum right r);
  * be called by it. */
 bool host_call_is_family(struct str x);
 /* The hidden row that serves the members of a family, and the member that `name` means:
- * "NAMESPACE.member" is called with the member's name and an array of its arguments. NULL: it is
- * none. */
+ * "NAMESPACE.member" is called with the member's name and an array of its arguments, each {value}, and answers
+ * {value}, or {error: {name, message}}. NULL: it is none. */
 const struct host_call *host_call_of_member(const char *name, struct str *member);
 const struct host_call_group *host_call_group_of(const struct host_call *c);
 /* The namespace of a row, "notes". */
