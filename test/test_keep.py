@@ -36,6 +36,18 @@ def test_a_note_is_made_of_words_or_standard_input(keep):
     assert not (keep.vault / "plan" / "Leek.md").exists()
 
 
+def test_the_daily_note_is_made_once_and_lines_are_added(keep):
+    today = keep("daily", "--dry-run")
+    assert today.startswith("create")
+    made = keep("daily", "2026-12-01", "--append", "- [ ] water the beans").strip()
+    assert "2026-12-01" in made
+    assert keep("daily", "2026-12-01", "--append", "-", input="one\ntwo\n").strip() == made
+    assert keep("get", made).endswith("- [ ] water the beans\none\ntwo\n")
+    assert keep("daily", "2026-12-01").strip() == made
+    assert json.loads(keep("daily", "2026-12-01", "--json"))["created"] is False
+    assert "date" in keep("daily", "someday", code=2)
+
+
 def test_links_follow_a_note_that_is_renamed_or_moved(keep):
     water = keep.vault / "plan" / "Water.md"
     assert "-> plan/Garden.md" in keep("mv", "Garden", "plan/", "--dry-run")

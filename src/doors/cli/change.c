@@ -1,4 +1,4 @@
-/* cloche new, mv and rm: notes are made, renamed, moved and removed, as an agent would do it:
+/* cloche new, daily, mv and rm: notes are made, renamed, moved and removed, as an agent would do it:
  * with their links, recorded, and undone by cloche undo. */
 #include <stdio.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 struct changing {
     struct asking a;
-    const char *type, *folder;
+    const char *type, *folder, *append;
     bool dry_run, force;
 };
 
@@ -70,6 +70,45 @@ static bool change_new_note(void *command, struct err *e)
     json_close(&w);
     if (!buf_check(&context, "the request", e) ||
         !asking_evaluate(&c->a, "return await notes.create(o)", buf_cz(&context), e))
+        return false;
+    if (asking_print_json(&c->a))
+        return true;
+    if (is_trial(&c->a))
+        print_trial(c->a.answer);
+    else
+        printf("%.*s\n", SPELT_ARGS(json_str(json_get(c->a.answer, "id"))));
+    return true;
+}
+
+/* ---- daily ----------------------------------------------------------------- */
+
+#define DAILY                                                                            \
+    "const note = await notes.daily({date, create: true, dry_run});\n"                   \
+    "if (append === null || dry_run) return note;\n"                                     \
+    "const {content, content_hash} = await notes.get(note.id);\n"                        \
+    "const before = content.replace(/\\n*$/, content.trim() ? '\\n' : '');\n"            \
+    "await notes.update({identifier: note.id, content_hash, content: before + append + " \
+    "(append.endsWith('\\n') ? '' : '\\n')});\n"                                         \
+    "return note;"
+
+static bool change_daily_note(void *command, struct err *e)
+{
+    struct changing *c = command;
+    scoped_buf struct buf text = buf_of(ASK_TEXT_MAX), context = buf_of(ASK_TEXT_MAX * 2);
+    if (!read_text(c->append, &text, e))
+        return false;
+    struct json_writer w = json_writer(&context);
+    json_open_object(&w);
+    json_pair_cstr(&w, "date", c->a.words[0] ? c->a.words[0] : "today");
+    json_key(&w, "append");
+    if (c->append)
+        json_put_str(&w, buf_view(&text));
+    else
+        json_put_null(&w);
+    json_pair_bool(&w, "dry_run", c->dry_run);
+    json_close(&w);
+    if (!buf_check(&context, "the request", e) ||
+        !asking_evaluate(&c->a, DAILY, buf_cz(&context), e))
         return false;
     if (asking_print_json(&c->a))
         return true;
@@ -215,6 +254,25 @@ int command_new(int argc, char **argv)
         .count = LENGTH(rows),
         .max = 2};
     return asking_run(&c.a, &use, change_new_note, &c, argc, argv);
+}
+
+int command_daily(int argc, char **argv)
+{
+    struct changing c = {0};
+    const struct option_row rows[] = {
+        ASK_VAULT(c.a),
+        OPTION_VALUE("--append", &c.append, "TEXT",
+                     "adds a line at its end; - reads standard input"),
+        DRY_ROW(c), ASK_JSON(c.a), ASK_HELP(c.a)};
+    struct option_use use = {
+        .usage =
+            "cloche daily [DATE] [OPTIONS]\n\nMakes the daily note of a day if it is "
+            "not there, and prints its id. DATE is 2026-12-01, today (the default), "
+            "yesterday or tomorrow.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .max = 1};
+    return asking_run(&c.a, &use, change_daily_note, &c, argc, argv);
 }
 
 int command_mv(int argc, char **argv)

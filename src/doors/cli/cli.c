@@ -40,6 +40,8 @@ static const struct command {
     {"tasks", "[WORDS] [--due-before DATE]", "open tasks of all notes",
      .run = command_tasks},
     {"new", "TITLE [TEXT | -]", "make a note", .run = command_new},
+    {"daily", "[DATE] [--append TEXT]", "the daily note, made if it is not there",
+     .run = command_daily},
     {"edit", "NOTE", "edit a note in your editor", .run = command_edit},
     {"open", "NOTE", "open a note in Obsidian or its program", .run = command_open},
     {"mv", "NOTE [FOLDER/][TITLE]", "rename or move a note, with the links to it",

@@ -26,6 +26,7 @@ int command_search(int argc, char **argv);
 int command_get(int argc, char **argv);
 int command_ls(int argc, char **argv);
 int command_new(int argc, char **argv);
+int command_daily(int argc, char **argv);
 int command_edit(int argc, char **argv);
 int command_open(int argc, char **argv);
 int command_mv(int argc, char **argv);
