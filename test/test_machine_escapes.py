@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,6 @@ from test_machine_network import HOST, Server
 from wire import Server as Cloche
 
 pytestmark = needs_image
-
-NSS_WRAPPER = "libnss_wrapper.so"  # names of a file of the test's, for the resolver of cloche
 
 # What the machine runs: each function is an attempt. It returns what it has reached, or nothing.
 PROGRAM = r'''
@@ -351,6 +350,8 @@ def told(cloche, tmp_path_factory):
     """What each attempt has reached, and what the canaries counted."""
     allowed, canary, udp = Server(b"allowed"), Server(b"canary", everywhere=True), Datagrams()
     names = tmp_path_factory.mktemp("names") / "hosts"
+    resolver = names.with_name("names.so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", str(resolver), str(Path(__file__).with_name("names.c")), "-ldl"], check=True)
     names.write_text(NAMES)
     ends = threading.Event()
 
@@ -367,7 +368,7 @@ def told(cloche, tmp_path_factory):
     ports = {"canary": canary.port, "allowed": allowed.port, "udp": udp.port, "outside": outside()}
     done = subprocess.run([cloche, "vm", "exec", *words, "--", "python3", "-c", PROGRAM, json.dumps(ports)],
                           capture_output=True, timeout=280, text=True,
-                          env=os.environ | {"LD_PRELOAD": NSS_WRAPPER, "NSS_WRAPPER_HOSTS": str(names)})
+                          env=os.environ | {"LD_PRELOAD": str(resolver), "TEST_NAMES": str(names)})
     ends.set()
     assert done.returncode == 0, done.stderr
     for s in allowed, canary, udp:
