@@ -301,6 +301,14 @@ bool network_connect(struct network *n, uint32_t id, uint32_t kind, const void *
     return true;
 }
 
+/* There are lookups that have an answer. */
+static void network_wake(const struct network *n)
+{
+    uint64_t one = 1;
+    ssize_t done = write(n->tell, &one, sizeof one);
+    (void)done; /* it is readable already */
+}
+
 bool network_resolve(struct network *n, uint32_t id, struct str name, uint32_t type,
                      int32_t *out, struct err *e)
 {
@@ -325,9 +333,7 @@ bool network_resolve(struct network *n, uint32_t id, struct str name, uint32_t t
     }
     s->refused = true;
     (void)snprintf(s->why, sizeof s->why, "%s", why.msg);
-    uint64_t one = 1;
-    ssize_t done = write(n->tell, &one, sizeof one);
-    (void)done;
+    network_wake(n);
     return true;
 }
 
@@ -546,6 +552,8 @@ static uint32_t lookup_events(struct network *n, struct vm_net_event *at, uint32
         if (s && s->state == LOOKUP && (s->refused || lookup_done(s->lookup, &a)))
             at[count++] = (struct vm_net_event){i, VM_NET_READABLE};
     }
+    if (count == room)
+        network_wake(n); /* there may be more */
     return count;
 }
 

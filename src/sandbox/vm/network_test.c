@@ -983,6 +983,22 @@ static int listener_at(int family, uint16_t port)
     return -1;
 }
 
+static void answers_for_which_there_was_no_room_come_next(void **state)
+{
+    (void)state;
+    struct place p;
+    struct vm_net_event at[4];
+    int32_t out;
+    open_place(&p);
+    for (uint32_t id = 0; id < 6; id++)
+        assert_true(network_resolve(p.network, id, STR("other.test"), 1, &out, &p.e));
+    assert_int_equal(network_events(p.network, at, 4), 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_true(network_end(p.network, at[i].id, false, &p.e));
+    assert_int_equal(network_events(p.network, at, 4), 2);
+    close_place(&p);
+}
+
 /* Both addresses, or neither; where there is no IPv6, the one. */
 static void localhost_is_both_of_its_addresses(void **state)
 {
@@ -1130,6 +1146,7 @@ int main(void)
         cmocka_unit_test(who_connects_to_an_exposed_port_is_told_to_the_machine),
         cmocka_unit_test(who_may_not_be_let_in_is_reset),
         cmocka_unit_test(ports_are_exposed_on_loopback_once_and_within_limits),
+        cmocka_unit_test(answers_for_which_there_was_no_room_come_next),
         cmocka_unit_test(localhost_is_both_of_its_addresses),
         cmocka_unit_test(an_emulator_that_breaks_rules_is_found_out),
         cmocka_unit_test(an_echo_goes_where_the_kernel_lets_it),
