@@ -330,7 +330,7 @@ def test_a_type_of_a_hand_made_file_stays_where_it_is(agent, vault):
 
 def test_agents_find_functions_by_words(agent):
     agent("register_custom_function", **DEFINITION)
-    found = agent("search_api", query="daily note")["results"]
+    found = agent("search_api", query="create or update daily note")["results"]
     assert found[0]["name"] == f"customFunctions.{NAME}"
     told = agent("describe_api", name=f"customFunctions.{NAME}")
     assert told["signature"] == f"customFunctions.{SIGNATURE}" and told["version"] == 1

@@ -73,7 +73,7 @@ struct api_found {
 void api_words_read(struct str words, struct api_words *out);
 size_t api_find_scored(const struct api_words *words, struct api_found *out, size_t max);
 /* `name` is the thing's name. It counts by the part of it that the words cover: "get
- * note" covers all of getNote, and half of getNoteOfToday. 0 without words. */
+ * note" covers all of getNote, and half of getNoteOfToday. "daily note" is dailyNote itself, which doubles its score. 0 without words. */
 double api_score(const struct api_words *words, struct str name,
                  const struct api_text *texts, size_t count);
 /* The row of that name, or NULL. */

@@ -216,21 +216,26 @@ size_t api_find(struct str words, const struct host_call **out, size_t max)
 }
 
 #define NAME_WORTH 8.0 /* between a method's name and its namespace's */
+#define NAME_ITSELF \
+    2.0 /* times the score, where the words are a whole name and nothing else */
 
 double api_score(const struct api_words *words, struct str name,
                  const struct api_text *texts, size_t count)
 {
     double sum = 0, parts[API_TEXTS_MAX + 1];
     must(count <= API_TEXTS_MAX);
-    double of_name = NAME_WORTH * coverage(words, name);
+    double covered = coverage(words, name), of_name = NAME_WORTH * covered;
+    bool itself = covered >= 1;
     for (size_t k = 0; k < words->count; k++) {
         const struct api_word *w = &words->all[k];
-        parts[count] = of_name * best_in(name, w);
+        double in_name = best_in(name, w);
+        itself = itself && in_name >= 1;
+        parts[count] = of_name * in_name;
         for (size_t i = 0; i < count; i++)
             parts[i] = texts[i].weight * best_in(texts[i].text, w);
         sum += w->weight * together(parts, count + 1);
     }
-    return sum;
+    return itself ? NAME_ITSELF * sum : sum;
 }
 
 double api_worth(struct str words, const struct api_text *texts, size_t count)
