@@ -57,7 +57,7 @@ def test_code_gives_bytes_as_files(agent):  # noqa: F811
         const files = {'rows.json': JSON.stringify(notes_), 'b': new Uint8Array([0, 255, 10])};
         const r = await vm.exec('python3 -c "import json; print(len(json.load(open(\\'rows.json\\'))))"; od -An -tx1 b', {files});
         return [r.stdout, notes_.length];
-        """) == [f"{5}\n 00 ff 0a\n", 5]
+        """, timeout=30000) == [f"{5}\n 00 ff 0a\n", 5]
 
 
 # ---- calls of its programs -------------------------------------------------------------------

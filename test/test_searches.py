@@ -250,7 +250,7 @@ def test_sql_is_bounded_in_rows_time_memory_and_length(run):
     cross = ", ".join(f"notes n{i}" for i in range(16))
     error = sql(run, f"SELECT count(*) FROM {cross}", ", timeout: 50", success=False)
     assert error["code"] == "TIMEOUT"
-    error = sql(run, f"SELECT n0.id FROM {cross} ORDER BY hex(randomblob(5000))",
+    error = sql(run, f"SELECT n0.id FROM {cross} ORDER BY hex(randomblob(50000))",
                 ", timeout: 10000", success=False)
     assert error["code"] == "LIMIT" and "memory" in error["message"]
     count, truncated = run(
