@@ -405,6 +405,7 @@ def test_notes_tools_and_functions_are_called(library):
     ran = library.tools.run("jq", {"filter": ".a"}, stdin='{"a": [1]}')
     assert ran.exit_code == 0 and ran.stdout.split() == ["[", "1", "]"]
     assert not library.tools.run("jq", {"filter": ".a"}, stdin="no").success
+    assert library.tools.run("sort", args=["-o", "d/out", "in"], files={"in": b"b\na\n", "d/x": "y"}).files == {"d/out": b"a\nb\n"}
     library.functions.register(
         name="twice", description="Twice a number", returnType="number",
         parameters={"n": {"type": "number", "description": "it"}},

@@ -171,6 +171,15 @@ export interface EvaluateOptions extends CallOptions {
   onLog?: (message: { level: string; logger?: string; data: any }) => void;
 }
 
+/** A file that a tool or a command left behind. */
+export interface LeftFile {
+  name: string;
+  size: number;
+  /** Not of one that was too large to be in the answer. */
+  readonly bytes?: Buffer;
+  [key: string]: any;
+}
+
 export interface ToolRequest {
   /** Parameters by name, as in the tool's manifest. */
   arguments?: Record<string, unknown>;
@@ -187,7 +196,7 @@ export interface ToolResult {
   stdout: string;
   stderr: string;
   exitCode: number;
-  files: { path: string; readonly bytes: Buffer; [key: string]: any }[];
+  files: LeftFile[];
   readonly stdoutBytes: Buffer;
   readonly stderrBytes: Buffer;
   [key: string]: any;

@@ -21,3 +21,13 @@ export const streamsOf = (answer, into = answer) => {
   }
   return into;
 };
+
+// Adds the bytes of files that were left behind, not enumerable; not of one that was too large to be in the answer.
+export const filesOf = (answer) => {
+  for (const file of answer.files ?? []) {
+    const coded = file.base64 !== undefined;
+    if (coded || file.text !== undefined)
+      Object.defineProperty(file, 'bytes', { value: Buffer.from(coded ? file.base64 : file.text, coded ? 'base64' : 'utf8') });
+  }
+  return answer.files;
+};

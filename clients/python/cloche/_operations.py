@@ -38,6 +38,12 @@ def stream_of(answer: Json, name: str) -> bytes:
     return base64.b64decode(text) if f"{name}Encoding" in answer else text.encode(errors="surrogatepass")
 
 
+def files_of(answer: Json) -> Dict[str, bytes]:
+    """Files that were left behind, by name, but for those that were too large to be in the answer."""
+    return {f["name"]: base64.b64decode(f["base64"]) if "base64" in f else f["text"].encode(errors="surrogatepass")
+            for f in answer.get("files") or [] if "base64" in f or "text" in f}
+
+
 def resource(uri: str) -> Operation[Any]:
     result = yield Request("resources/read", {"uri": uri})
     return json.loads(result["contents"][0]["text"])
@@ -129,7 +135,6 @@ def run_tool(name: str, arguments: Mapping[str, Any] | None, args: List[str] | N
         raise error_of_answer(answer, answer)
     if shortened:
         raise OutputTooLarge(f"the answer of {name} has more than 16 MiB", result=answer)
-    left = {f["path"]: base64.b64decode(f["base64"]) if "base64" in f else f.get("text", "").encode()
-            for f in answer.get("files") or []}
+    left = files_of(answer)
     return ToolResult(stream_of(answer, "stdout"), stream_of(answer, "stderr"), answer["exitCode"],
                       answer["success"], left, answer)
