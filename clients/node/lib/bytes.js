@@ -9,6 +9,8 @@ export const bufferOf = (value) => {
 
 export const base64Of = (value) => (isBytes(value) ? { base64: bufferOf(value).toString('base64') } : value);
 
+export const filesIn = (files) => Object.fromEntries(Object.entries(files).map(([name, data]) => [name, base64Of(data)]));
+
 // stdout and stderr of an answer as text, where bytes that are not UTF-8 become U+FFFD, and, not
 // enumerable, as the bytes that they are: stdoutBytes and stderrBytes.
 export const streamsOf = (answer, into = answer) => {

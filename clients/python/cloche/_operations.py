@@ -33,6 +33,10 @@ def data_of(value: Data) -> Any:
     return value if isinstance(value, str) else {"base64": base64.b64encode(value).decode()}
 
 
+def files_in(files: Mapping[str, Data]) -> Json:
+    return {name: data_of(data) for name, data in files.items()}
+
+
 def stream_of(answer: Json, name: str) -> bytes:
     text: str = answer[name]
     return base64.b64decode(text) if f"{name}Encoding" in answer else text.encode(errors="surrogatepass")
@@ -129,7 +133,7 @@ def run_tool(name: str, arguments: Mapping[str, Any] | None, args: List[str] | N
     if stdin is not None:
         request["stdin"] = data_of(stdin)
     if files is not None:
-        request["files"] = {path: data_of(data) for path, data in files.items()}
+        request["files"] = files_in(files)
     answer, is_error, shortened = yield from call("run_tool", request)
     if is_error and answer.get("errorDetails"):
         raise error_of_answer(answer, answer)

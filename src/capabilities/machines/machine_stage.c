@@ -65,7 +65,7 @@ static void put_file(struct buf *out, struct str path, struct str bytes)
 }
 
 /* "../x" and the like are tar's to refuse; a folder is refused here. */
-static bool check_name(struct str name, struct err *e)
+bool machine_file_name_check(struct str name, struct err *e)
 {
     if (!name.n || name.at[name.n - 1] == '/' || memchr(name.at, 0, name.n))
         return err_set(e, ERR_INVALID,
@@ -95,7 +95,8 @@ static bool stage_file(struct machine_order *o, const struct tool_call *c,
     struct str bytes;
     const char *base = o->exec.cwd && o->exec.cwd[0] == '/' ? o->exec.cwd : "/root";
     (void)snprintf(place, sizeof place, "files['%.*s']", STR_ARGS(str_cut(name, 50)));
-    if (!check_name(name, e) || !argument_bytes(v, place, c->arena, &bytes, e))
+    if (!machine_file_name_check(name, e) ||
+        !argument_bytes(v, place, c->arena, &bytes, e))
         return false;
     char *path = name.at[0] == '/'
                      ? arena_copy(c->arena, name.at, name.n, e)
