@@ -96,8 +96,6 @@ bool machine_order_read(struct machine_order *o, const struct tool_call *c,
  * it begins. false and *e: the command must not run. */
 bool machine_stage_read(struct machine_order *o, const struct tool_call *c,
                         const struct json *files, struct err *e);
-/* Is it a file's name: not empty, without "..", no folder's? false and ERR_INVALID. */
-bool machine_file_name_check(struct str name, struct err *e);
 bool machine_stage(const struct machine_order *o, const struct tool_call *c, struct vm *m,
                    struct err *e);
 struct machine_running;

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "crypto/crypto.h"
-#include "machines/machine_inside.h"
+#include "machines/machine_names.h"
 #include "tools/tools.h"
 #include "vm/mounts.h"
 
@@ -130,7 +130,7 @@ static void tell_file(struct str path, uint64_t size, struct str bytes,
         buf_char(&told->text, ',');
     struct json_writer w = json_writer(&told->text);
     json_open_object(&w);
-    inside_put_name("name", "nameBase64", path, &w);
+    machine_put_name("name", "nameBase64", path, &w);
     json_pair_int(&w, "size", (int64_t)size);
     if (bytes.at)
         put_contents(bytes, &w);
