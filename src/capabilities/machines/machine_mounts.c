@@ -388,6 +388,14 @@ size_t machine_mounts_size(const struct machine_mounts *m)
     return m->vault.kept.n + m->told.text.n;
 }
 
+uint64_t machine_mounts_given(const struct machine_mounts *m)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < m->count; i++)
+        bytes += m->all[i].tree.bytes;
+    return bytes;
+}
+
 void machine_mounts_free(struct machine_mounts *m)
 {
     tool_vault_close(&m->vault);

@@ -46,4 +46,6 @@ bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,
 /* Members of an open object that say what was changed in the vault, and in files; and how long they are. */
 size_t machine_mounts_size(const struct machine_mounts *m);
 void machine_mounts_put(const struct machine_mounts *m, struct json_writer *w);
+uint64_t machine_mounts_given(
+    const struct machine_mounts *m); /* bytes of files in memory */
 void machine_mounts_free(struct machine_mounts *m);

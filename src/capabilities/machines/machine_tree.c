@@ -76,6 +76,7 @@ static bool read_given(struct machine_tree *t, struct arena *a, struct err *e)
         f->name = it.key;
         if (!argument_bytes(it.value, "files of a mount", a, &f->bytes, e))
             return false;
+        t->bytes += f->bytes.n;
     }
     return t->given != NULL;
 }

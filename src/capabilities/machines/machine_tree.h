@@ -10,6 +10,7 @@ struct machine_tree {
     const struct json *files; /* {name: text or {base64}}; NULL: it is no such folder */
     struct tree_file *given;  /* by name */
     size_t count;
+    uint64_t bytes; /* of their contents */
 };
 
 /* The tree, with its files below MACHINE_TREE_AT; what it keeps of them is in the arena. NULL and *e:
