@@ -1,4 +1,4 @@
-"""The pieces `copies` and `mounts`: forks, snapshots and restores of machines, and folders of the host in
+"""The pieces `copies`, `clients` and `mounts`: forks, snapshots and restores of machines, and folders of the host in
 them beside the machine's own disk. No program beside us does the same; the floors are the goals."""
 import json
 import os
@@ -76,6 +76,48 @@ def copies(environment, effort):
         megabytes = {f.stem: f.stat().st_size / 1e6 for f in place.rglob("*.snapshot")}
     table.note(f"Minima of {rounds}, over MCP; the second column is the computing time of our process. The files: " +
                ", ".join(f"{size:,.0f} MB ({what})" for what, size in sorted(megabytes.items())) + ".")
+    return table
+
+
+# A new node process with the package agentvm: milliseconds from its beginning to a machine that is ready, of the first
+# command, and of the fastest of fifty further ones.
+CLIENT = """
+const { AgentVM } = await import(process.argv[1]);
+const imported = performance.now();
+const vm = new AgentVM();
+await vm.start();
+const started = performance.now();
+await vm.exec('true');
+const first = performance.now() - started;
+let least = Infinity;
+for (let i = 0; i < 50; i++) {
+  const begun = performance.now();
+  await vm.exec('true');
+  least = Math.min(least, performance.now() - begun);
+}
+console.log(JSON.stringify({ bare: imported, ready: started, start: started - imported, first, least }));
+await vm.stop();
+"""
+
+
+def clients(environment, effort):
+    node, package = BUILD / "deps/node", BUILD.parent / "clients/node/index.js"
+    need(CLOCHE, IMAGE / "Image", node)
+    table = Table("The package agentvm", "")
+    environment = {**environment, "CLOCHE_BIN": str(CLOCHE)}
+    seen = []
+    for _ in range(max(3, round(10 * effort))):
+        done = subprocess.run([node, "--input-type=module", "-e", CLIENT, str(package)], env=environment, text=True,
+                              capture_output=True)
+        if done.returncode:
+            raise Failure(f"the package agentvm: {done.stderr[:300]}")
+        seen.append(json.loads(done.stdout))
+    for what, key, most in (("node and the package, until start() is called", "bare", None),
+                            ("AgentVM.start() in a new process", "start", 150), ("both, until it is ready", "ready", None),
+                            ("the first exec('true')", "first", None), ("a further one", "least", 5)):
+        ms = min(run[key] for run in seen)
+        table.row(what, us(ms * 1e6), floor=f"under {most} ms" if most else "", met=ms < most if most else None)
+    table.note(f"Minima of {len(seen)} processes.")
     return table
 
 

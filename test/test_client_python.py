@@ -276,6 +276,14 @@ def test_a_snapshot_is_where_machines_of_another_process_begin(folder):
     refused("InvalidInput", "ramMB", lambda: AgentVM(from_snapshot="tools", ram_mb=256))
 
 
+def test_a_folder_in_memory_gives_its_files_and_its_changes_come_back():
+    with AgentVM(wasm_path=IMAGE) as vm:
+        mounts = [{"files": {"in": b"b\na\n", "same": ""}, "at": "/d"}, {"files": {"q": "x"}, "at": "/q", "mode": "ro"}]
+        ran = vm.exec("cat /q/q >c; sort in >out; printf '\\377' >bin", cwd="/d", mounts=mounts)
+        assert ran.files == {"/d/bin": b"\xff", "/d/c": b"x", "/d/out": b"a\nb\n"}
+        assert vm.exec("true").files == {}
+
+
 def test_machines_begin_with_the_snapshot_that_is_the_default():
     with AgentVM(wasm_path=IMAGE) as vm:
         vm.exec("echo kept >/root/file")
@@ -405,6 +413,7 @@ def test_notes_tools_and_functions_are_called(library):
     ran = library.tools.run("jq", {"filter": ".a"}, stdin='{"a": [1]}')
     assert ran.exit_code == 0 and ran.stdout.split() == ["[", "1", "]"]
     assert not library.tools.run("jq", {"filter": ".a"}, stdin="no").success
+    assert library.tools.run("sort", args=["-o", "d/out", "in"], files={"in": b"b\na\n", "d/x": "y"}).files == {"d/out": b"a\nb\n"}
     library.functions.register(
         name="twice", description="Twice a number", returnType="number",
         parameters={"n": {"type": "number", "description": "it"}},

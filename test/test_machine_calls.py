@@ -10,7 +10,7 @@ from conftest import ROOT, policy_in
 from machine_doors import needs_image
 from test_machine import agent, evaluate, refusal, result_of, vm  # noqa: F401
 from test_permissions import trail
-from wire import Server, Stdio, call, structured
+from wire import Server, Stdio, call, initialize, notification, structured
 
 pytestmark = needs_image
 
@@ -58,6 +58,50 @@ def test_code_gives_bytes_as_files(agent):  # noqa: F811
         const r = await vm.exec('python3 -c "import json; print(len(json.load(open(\\'rows.json\\'))))"; od -An -tx1 b', {files});
         return [r.stdout, notes_.length];
         """, timeout=30000) == [f"{5}\n 00 ff 0a\n", 5]
+
+
+# ---- notes, tools and machines in one evaluation ---------------------------------------------
+
+COMPOSED = r"""
+    const rows = (await notes.list({limit: 5})).map((n) => ({id: n.id, size: n.size}));
+    const sum = 'import json; print(sum(r["size"] for r in json.load(open("rows.json"))))';
+    const counted = await vm.exec(['sh', '-c', 'python3 -c "$1" >/out/sum', 'sh', sum],
+        {cwd: '/in', mounts: [{files: {'rows.json': JSON.stringify(rows)}, at: '/in', mode: 'ro'}, {files: {}, at: '/out'}]});
+    const piped = await tools.pipe([{tool: 'jq', args: ['-c', '.[].size']}, {vm: 'sort -n'}, {tool: 'tail', args: ['-n', '1']}],
+        {stdin: JSON.stringify(rows)});
+    await notes.create({type: 'note', title: 'Sum', content: counted.files[0].text + piped.stdout});
+    const sizes = rows.map((r) => r.size);
+    return [counted.files[0].text + piped.stdout, `${sizes.reduce((a, b) => a + b)}\n${Math.max(...sizes)}\n`];
+"""
+
+
+@needs.installed(ROOT / "build/guest/tools/jq", by="make tools")
+def test_notes_a_machine_and_tools_are_one_call_with_one_record(agent, vault):  # noqa: F811
+    told, meant = result_of(agent, COMPOSED)
+    assert told == meant
+    assert evaluate(agent, "return (await notes.get('note/Sum')).content")["result"].strip() == told.strip()
+    record, = [r for r in trail(vault) if r.get("action") == "evaluate_note_code" and r.get("machines")]
+    assert [t["tool"] for t in record["tools"]] == ["jq", "tail"]
+    counted, sorted_ = record["machines"]
+    assert counted["machine"] == sorted_["machine"] and counted["stdin_bytes"] > 50 and sorted_["stdin_bytes"] > 0
+    assert record["changed"] and record["notes"] == ["note/Sum"]
+
+
+def test_one_budget_holds_for_all_of_it(agent):  # noqa: F811
+    got = evaluate(agent, "await vm.exec('echo before >/root/f; sleep 100; echo after >/root/f')", timeout=3000)
+    assert not got["success"] and got["errorDetails"]["type"] == "Timeout"
+    assert vm(agent, command="while pgrep -x sleep; do read -t .05 <> <(:); done >/dev/null; cat /root/f")["stdout"] == "before\n"
+
+
+def test_one_cancel_ends_all_of_it(agent):  # noqa: F811
+    agent.ask(initialize())
+    code = "await notes.create({type: 'note', title: 'First', content: ''}); await vm.exec('touch /tmp/up; sleep 1000')"
+    agent.send(call("evaluate_note_code", {"code": code, "timeout": 30000}, id=5))
+    while vm(agent, command="ls /tmp/up", session="eye", id=6)["exitCode"]:
+        pass
+    agent.send(notification("notifications/cancelled", {"requestId": 5}))
+    assert vm(agent, command="while pgrep -x sleep; do read -t .05 <> <(:); done >/dev/null; echo gone", session="eye",
+              id=7)["stdout"] == "gone\n"
 
 
 # ---- calls of its programs -------------------------------------------------------------------

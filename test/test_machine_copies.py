@@ -1,10 +1,15 @@
 """Snapshots, forks, and machines that are kept, as agents and persons use them."""
 import contextlib
+import os
+import queue
+import random
+import secrets
 import shutil
 import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -101,6 +106,61 @@ def test_a_kept_machine_is_found_again_by_its_name(cloche, vault):
         assert vm(agent, "stop", machine="dev")["name"] == "dev"
         assert vm(agent, command="echo $x", machine="dev")["stdout"] == "42\n"
         assert "name" in refusal(agent, "start", keep=True)
+
+
+def test_what_a_fork_writes_is_in_no_sibling(cloche, vault, tmp_path):
+    """In neither memory nor disk: both are in the file of a snapshot, page by page."""
+    hold = "import sys, time; s = sys.stdin.read(); open('/root/s', 'w').write(s); print(len(s), flush=True); time.sleep(1e6)"
+    with mcp(cloche, vault) as agent:
+        vm(agent, command="true")
+        one, two = (vm(agent, "fork")["machine"] for _ in "ab")
+        planted = {}
+        for name, machine in (("parent", {}), ("one", {"machine": one})):
+            planted[name] = secrets.token_hex(2000)
+            vm(agent, command=f"cat >/tmp/in; (python3 -c \"{hold}\" </tmp/in >/root/said &); until test -s /root/said; do sleep .1; done;"
+                              "sync; echo 3 >/proc/sys/vm/drop_caches", stdin=planted[name], **machine)
+        vm(agent, command="echo >/root/s; sync", machine=two)
+        for name, machine in (("parent", {}), ("one", {"machine": one}), ("two", {"machine": two})):
+            vm(agent, "snapshot", name=name, **machine)
+    saved = {path.stem: path.read_bytes() for path in tmp_path.rglob("*.snapshot")}
+    assert sorted(saved) == ["one", "parent", "two"]
+    for name, secret in planted.items():
+        parts = [secret[at:at + 64].encode() for at in range(0, 4000, 500)]
+        for file, data in saved.items():
+            found = sum(part in data for part in parts)
+            assert found == (len(parts) if file == name else 0), (file, name, found)
+
+
+KILLS = int(os.environ.get("CLOCHE_COPY_KILLS", "4"))
+
+
+def test_a_server_that_is_killed_while_it_saves_restores_or_keeps_leaves_each_copy_whole(cloche, vault):
+    """Of a Linux machine: two files and a variable of the shell say the same number in each copy."""
+    write, read = "x={0}; echo {0} >/root/a; sync; echo {0} >/root/b", "echo $(cat /root/a) $(cat /root/b) $x"
+    chance = random.Random(7)
+    for turn in range(1, KILLS + 2):
+        with mcp(cloche, vault) as agent:
+            copies = vm(agent, "snapshots")["snapshots"]
+            assert all(copy["usable"] for copy in copies)
+            for copy in copies:
+                at = {"machine": copy["name"] if copy["kind"] == "machine" else vm(agent, "restore", name=copy["name"])["machine"]}
+                a, b, x = vm(agent, command=read, **at)["stdout"].split()
+                assert a == b == x and 0 < int(a) < turn
+                if copy["kind"] == "snapshot":
+                    vm(agent, "stop", **at)
+            vm(agent, "start", keep=True, name="dev")
+            vm(agent, command=write.format(turn), machine="dev")
+            if turn == 1:  # there is one to restore
+                vm(agent, "snapshot", name="x", machine="dev")
+            if turn > KILLS:
+                return
+            agent.send(call("vm_snapshot", {"name": "x", "machine": "dev"}, id=8), call("vm_restore", {"name": "x"}, id=9),
+                       call("vm_stop", {"machine": "dev"}, id=10))
+            until = time.monotonic() + chance.random() * 1.2  # some moment of these
+            while time.monotonic() < until and len(agent.lines) < 1000:
+                with contextlib.suppress(queue.Empty):
+                    agent.receive(timeout=max(0.001, until - time.monotonic()))
+            agent.process.kill()
 
 
 def test_code_has_them_too(cloche, vault):

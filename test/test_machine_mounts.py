@@ -224,6 +224,49 @@ def test_what_the_policy_does_not_name_is_refused(server, mounts, part):
     assert part in got["result"]
 
 
+def test_a_query_s_results_are_mounted_and_what_came_out_is_told(server):
+    got = server(r"""const files = {};
+        for (const n of await notes.list()) files[n.id + '.md'] = (await notes.get(n.id)).content;
+        const r = await vm.exec('cat *.md; cat note/*.md >/out/all; printf "\\0\\377" >/out/d.bin; mkdir -p /out/a/b; echo deep >/out/a/b/c;' +
+            'echo x >none', {cwd: '/in', mounts: [{files, at: '/in', mode: 'ro'}, {files: {old: 'o', same: 's'}, at: '/out'}]});
+        const after = await vm.exec('ls -A /in /out');
+        return [Object.keys(files), r, after.stdout.split('\n').filter((n) => n && !n.startsWith('/'))];""")["result"]
+    assert got[0] == ["note/one.md"]
+    told = {f["name"]: f.get("text", f.get("bytes")) for f in got[1]["files"]}
+    assert told == {"/out/all": "# One\n", "/out/d.bin": [0, 255], "/out/a/b/c": "deep\n"}
+    assert "Read-only" in got[1]["stderr"] and got[2] == []
+
+
+@pytest.mark.parametrize("mount, part", [
+    ("{files: {}}", "'at'"), ("{files: {}, at: '/d', mount: '/data'}", "no 'mount'"), ("{files: 3, at: '/d'}", "an object"),
+    ("{files: {'../x': ''}, at: '/d'}", '".."'), ("{files: {'/x': ''}, at: '/d'}", "relative"), ("{files: {'x/': ''}, at: '/d'}", "no name"),
+    ("{files: {x: 3}, at: '/d'}", "number"), ("{files: {a: '', 'a/b': ''}, at: '/d'}", "Not a directory"),
+    ("{files: {}, at: '/proc/x'}", "nothing is mounted at"), ("{files: {['n'.repeat(300)]: ''}, at: '/d'}", "name too long")],
+    ids=["nowhere", "both", "number", "above", "absolute", "folder", "contents", "within", "place", "long"])
+def test_what_is_no_folder_in_memory_is_refused(server, mount, part):
+    got = server(f"try {{ await vm.exec('true', {{mounts: [{mount}]}}); return 'ran'; }} catch (e) {{ return e.message; }}")
+    assert part in got["result"]
+
+
+def test_a_folder_in_memory_tells_no_more_than_an_answer_has_room_for(server):
+    got = server(r"""const at = {cwd: '/out', mounts: [{files: {}, at: '/out'}]};
+        const many = await vm.exec('for i in $(seq 1100); do echo $i >$i; done', at);
+        const large = await vm.exec('head -c 9000000 /dev/zero >a; head -c 7000000 /dev/zero | tr "\\0" "\\"" >b; echo >c', at);
+        return [many.files.length, many.filesLeftOut, large.files.map((f) => [f.name, f.size, (f.text ?? f.bytes ?? '').length])];""")["result"]
+    assert got[:2] == [1000, 100]
+    assert sorted(got[2]) == [["/out/a", 9000000, 0], ["/out/b", 7000000, 7000000], ["/out/c", 1, 1]]
+
+
+def test_a_folder_in_memory_ends_with_its_command(server):
+    got = server(r"""const out = {files: {}, at: '/out'}, at = {cwd: '/out', mounts: [out]};
+        const over = await vm.exec('echo x >f', {cwd: '/out', mounts: [{...out, mode: 'overlay'}]});
+        const full = await vm.exec('truncate -s 300M f; ls', at);
+        const stopped = await vm.exec('echo x >f; sleep 100', {...at, timeoutMs: 2000});
+        let started; try { await vm.start({mounts: [out]}); } catch (e) { started = e.message; }
+        return [over.files ?? null, full.stderr, stopped.timedOut, stopped.files ?? null, started];""")["result"]
+    assert got[0] is None and "No space left" in got[1] and got[2:4] == [True, None] and "by a command" in got[4]
+
+
 def test_a_mounted_vault_changes_as_one_and_at_once(server):
     got = server("""const r = await vm.exec('cat one.md; echo "# Two" > two.md; echo more >> one.md; ls -A',
             {cwd: '/vault', mounts: [{mount: '/vault', mode: 'rw'}]});

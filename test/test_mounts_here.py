@@ -1,7 +1,11 @@
 """The file server of machines' mounts against the host's own file system: the same operations, chosen at
 random, on a folder and on its mount, with the same results. This computer's kernel stands for the
 machine's: it mounts the folder by /dev/fuse (build/cloche-fuse-here), so no machine is needed."""
+import ctypes
 import errno
+import functools
+import itertools
+import operator
 import os
 import random
 import shutil
@@ -192,6 +196,89 @@ def test_names_are_the_same_as_on_the_host(mounted, tmp_path):
         assert do(own, step) == do(there, step), step
         steps += 1
     assert tree_of(own) == tree_of(there) == tree_of(host)
+
+
+# ---- each operation on each kind of name, as pjdfstest's cases are ------------------------------------
+
+KINDS = ["file", "hard", "dir", "full", "full/in", "tofile", "todir", "tofull", "tofull/in", "dangling", "loop", "loop/x",
+         "missing", "missing/x", "file/x", "file/", "dir/", "missing/", "tofile/", "todir/", "dangling/", "dir/.", "dir/..",
+         ".", "..", "", "n" * 255, "n" * 256, "p/" * 2100 + "x", "dir/../file", "file/../file", "todir/../file", "full/./in",
+         "dir//x", "longlink/x"]
+FLAGS = ["RDONLY", "WRONLY", "WRONLY|CREAT", "RDWR|CREAT|EXCL", "WRONLY|TRUNC", "RDWR|CREAT|TRUNC", "RDONLY|NOFOLLOW",
+         "RDONLY|DIRECTORY", "RDONLY|CREAT|DIRECTORY", "WRONLY|APPEND", "PATH|NOFOLLOW"]
+
+
+def build_kinds(root):
+    os.makedirs(os.path.join(root, "dir"))
+    os.mkdir(os.path.join(root, "full"))
+    for name in ("file", "full/in"):
+        with open(os.path.join(root, name), "w") as f:
+            f.write("text")
+    os.link(os.path.join(root, "file"), os.path.join(root, "hard"))
+    for name, target in (("tofile", "file"), ("todir", "dir"), ("tofull", "full"), ("dangling", "nothing"), ("loop", "loop"),
+                         ("longlink", "a/" * 500)):
+        os.symlink(target, os.path.join(root, name))
+
+
+def shown(s):
+    """What is the same on every file system."""
+    kind = s.st_mode >> 12
+    return s.st_mode, s.st_size if kind != 4 else 0, s.st_nlink if kind == 8 else 0
+
+
+def opened(path, flags):
+    fd = os.open(path, flags, 0o640)
+    try:
+        return shown(os.fstat(fd))
+    finally:
+        os.close(fd)
+
+
+def renamed(flags):
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def rename(one, two):
+        if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(two), flags):
+            raise OSError(ctypes.get_errno(), "renameat2")
+
+    return rename
+
+
+OF_ONE = {
+    "stat": lambda p: shown(os.stat(p)), "lstat": lambda p: shown(os.lstat(p)), "readlink": os.readlink, "rmdir": os.rmdir,
+    "unlink": os.unlink, "mkdir": lambda p: os.mkdir(p, 0o751), "chmod": lambda p: os.chmod(p, 0o604),
+    "truncate": lambda p: os.truncate(p, 2), "list": lambda p: sorted(os.listdir(p)), "symlink": lambda p: os.symlink("t", p),
+    "long symlink": lambda p: os.symlink("t" * 4095, p), "empty symlink": lambda p: os.symlink("", p),
+    "times": lambda p: os.utime(p, ns=(1_000_000_001, 2_000_000_002)), "chown": lambda p: os.chown(p, 0, 0),
+    "times of a link": lambda p: os.utime(p, ns=(1_000_000_001, 2_000_000_002), follow_symlinks=False),
+    **{flags: lambda p, how=functools.reduce(operator.or_, (getattr(os, "O_" + f) for f in flags.split("|"))): opened(p, how)
+       for flags in FLAGS}}
+OF_TWO = {
+    "rename": os.rename, "link": lambda a, b: os.link(a, b, follow_symlinks=False), "RENAME_NOREPLACE": renamed(1),
+    "link of what a link leads to": lambda a, b: os.link(a, b, follow_symlinks=True), "RENAME_EXCHANGE": renamed(2),
+    "RENAME with an unknown flag": renamed(8)}
+CASES = [(what, (name,)) for what in OF_ONE for name in KINDS]
+PAIRS = [(what, names) for what in OF_TWO for names in itertools.product(KINDS, KINDS)]
+
+
+def test_each_operation_on_each_kind_of_name_is_as_on_the_host(mounted, tmp_path, monkeypatch):
+    """All of one name, and a part of those of two, or all (CLOCHE_FSX_SECONDS of an hour)."""
+    host, there = mounted("links")
+    own = tmp_path / "own"
+    chosen = PAIRS if SECONDS >= 3600 else random.Random(int(os.environ.get("CLOCHE_SEED", "7"))).sample(PAIRS, 500)
+    for number, (what, names) in enumerate(CASES + chosen):
+        roots = [os.path.join(root, str(number)) for root in (own, there)]
+        answers = []
+        for root in roots:
+            build_kinds(root)
+            monkeypatch.chdir(root)
+            answers.append(outcome((OF_ONE | OF_TWO)[what], *names))
+        monkeypatch.chdir(tmp_path)
+        label = what, [name[:30] for name in names]
+        assert answers[0] == answers[1], label
+        assert tree_of(roots[0]) == tree_of(roots[1]) == tree_of(os.path.join(host, str(number))), label
+        for root in roots:
+            shutil.rmtree(root)
 
 
 def test_a_change_of_the_host_is_seen_within_a_second(mounted):

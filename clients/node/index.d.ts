@@ -34,6 +34,8 @@ export interface ExecResult {
   /** The bytes as they are. Not enumerable, as all below. */
   readonly stdoutBytes: Buffer;
   readonly stderrBytes: Buffer;
+  /** Files of mounts in memory that the command made or changed, by their paths in the machine. */
+  readonly files?: LeftFile[];
   /** The session's shell ended with the command. */
   readonly shellEnded?: true;
   /** A background process kept the outputs open. */
@@ -47,10 +49,15 @@ export interface Output {
   data: Buffer;
 }
 
+export type MountMode = 'ro' | 'rw' | 'overlay';
+
 export interface ExecOptions extends CallOptions {
   stdin?: Data;
   /** Written before the command begins: by path, of cwd or /root if it is not absolute. */
   files?: Record<string, Data>;
+  /** Folders that the command sees: the vault ('/vault'), mounts by their names, and files in memory, whose
+   * changes are in `files` of the result. */
+  mounts?: (string | { mount: string; at?: string; mode?: MountMode } | { files: Record<string, Data>; at: string; mode?: MountMode })[];
   /** Programs of the command may call notes and tools, by cloche-guest, with this caller's rights. */
   calls?: boolean;
   /** For this command alone, as `env`. */
@@ -171,6 +178,15 @@ export interface EvaluateOptions extends CallOptions {
   onLog?: (message: { level: string; logger?: string; data: any }) => void;
 }
 
+/** A file that a tool or a command left behind. */
+export interface LeftFile {
+  name: string;
+  size: number;
+  /** Not of one that was too large to be in the answer. */
+  readonly bytes?: Buffer;
+  [key: string]: any;
+}
+
 export interface ToolRequest {
   /** Parameters by name, as in the tool's manifest. */
   arguments?: Record<string, unknown>;
@@ -187,7 +203,7 @@ export interface ToolResult {
   stdout: string;
   stderr: string;
   exitCode: number;
-  files: { path: string; readonly bytes: Buffer; [key: string]: any }[];
+  files: LeftFile[];
   readonly stdoutBytes: Buffer;
   readonly stderrBytes: Buffer;
   [key: string]: any;

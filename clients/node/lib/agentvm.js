@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { base64Of, bufferOf, isBytes, streamsOf } from './bytes.js';
+import { base64Of, bufferOf, filesIn, filesOf, isBytes, streamsOf } from './bytes.js';
 import { Cloche } from './cloche.js';
 import { ClocheError, errorOfAnswer } from './errors.js';
 import { hostMounts, mountsByName } from './mounts.js';
@@ -102,11 +102,11 @@ export class AgentVM extends EventEmitter {
     }
   }
 
-  async exec(command, { signal, onOutput, stdin, files, ...options } = {}) {
+  async exec(command, { signal, onOutput, stdin, files, mounts, ...options } = {}) {
     this.#running();
     const input = stdin === undefined ? {} : { stdin: base64Of(stdin) };
-    if (files !== undefined)
-      input.files = Object.fromEntries(Object.entries(files).map(([path, data]) => [path, base64Of(data)]));
+    if (files !== undefined) input.files = filesIn(files);
+    if (mounts !== undefined) input.mounts = mounts.map((m) => (m?.files ? { ...m, files: filesIn(m.files) } : m));
     return this.#exec(command, { maxOutput: OUTPUT_MAX, ...options, ...input }, signal, onOutput);
   }
 
@@ -242,6 +242,7 @@ export class AgentVM extends EventEmitter {
     );
     const result = streamsOf(answer, {});
     result.exitCode = answer.exitCode;
+    if (answer.files) Object.defineProperty(result, 'files', { value: filesOf(answer) });
     for (const mark of ['shellEnded', 'held', 'outOfMemory']) if (answer[mark]) Object.defineProperty(result, mark, { value: true });
     const whole = !shortened && !answer.truncated;
     if (heard && whole) relay.end(result);

@@ -1,5 +1,5 @@
 import { AgentVM } from './agentvm.js';
-import { base64Of, streamsOf } from './bytes.js';
+import { base64Of, filesIn, filesOf, streamsOf } from './bytes.js';
 import { Connection } from './connection.js';
 import { ClocheError, errorOfAnswer, errorOfText } from './errors.js';
 import { locateProgram } from './locate.js';
@@ -133,15 +133,11 @@ export class Cloche {
   async #runTool(name, { stdin, files, ...request } = {}, options) {
     const args = { name, ...request };
     if (stdin !== undefined) args.stdin = base64Of(stdin);
-    if (files !== undefined)
-      args.files = Object.fromEntries(Object.entries(files).map(([path, data]) => [path, base64Of(data)]));
+    if (files !== undefined) args.files = filesIn(files);
     const { answer, isError, shortened } = await this.call('run_tool', args, options);
     if (isError && answer.errorDetails) throw errorOfAnswer(answer, answer);
     if (shortened) throw new ClocheError('OutputTooLarge', `the answer of ${name} has more than 16 MiB`, { result: answer });
-    for (const file of answer.files ?? []) {
-      const bytes = Buffer.from(file.base64 ?? file.text ?? '', file.base64 === undefined ? 'utf8' : 'base64');
-      Object.defineProperty(file, 'bytes', { value: bytes });
-    }
+    filesOf(answer);
     return streamsOf(answer);
   }
 }

@@ -61,6 +61,8 @@ test('a tool takes bytes, and its exit code is no error', async () => {
   const bad = await cloche.tools.run('jq', { arguments: { filter: '.a' }, stdin: 'no' });
   assert.ok(!bad.success && bad.exitCode !== 0 && bad.stderr);
   await assert.rejects(cloche.tools.run('jqq'), /jqq/);
+  const { files } = await cloche.tools.run('sort', { args: ['-o', 'out', 'in'], files: { in: Buffer.from('b\na\n') } });
+  assert.deepEqual(files.map(({ name, bytes }) => [name, String(bytes)]), [['out', 'a\nb\n']]);
   assert.ok((await cloche.tools.list()).some(({ name }) => name === 'jq'));
 });
 

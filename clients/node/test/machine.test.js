@@ -79,6 +79,18 @@ describe('a machine that runs', () => {
     await assert.rejects(vm.exec('true', { files: { '../x': '' } }), named('InvalidInput'));
   });
 
+  test('a folder in memory gives its files, and its changes come back', async () => {
+    const mounts = [{ files: { in: Buffer.from('b\na\n'), same: '' }, at: '/d' }, { files: { q: 'x' }, at: '/q', mode: 'ro' }];
+    const { files, exitCode } = await vm.exec('cat /q/q >c; sort in >out; printf "\\377" >bin', { cwd: '/d', mounts });
+    assert.equal(exitCode, 0);
+    assert.deepEqual(Object.fromEntries(files.map(({ name, bytes }) => [name, bytes.toString('latin1')])), {
+      '/d/bin': '\xff',
+      '/d/c': 'x',
+      '/d/out': 'a\nb\n',
+    });
+    assert.deepEqual((await vm.exec('ls -A /d /q')).files, undefined);
+  });
+
   test('output is heard in order, whole, and no character is split', async () => {
     const heard = { stdout: [], stderr: [] };
     const listener = ({ stream, data }) => heard[stream].push(data);

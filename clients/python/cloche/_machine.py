@@ -9,7 +9,7 @@ import secrets
 import stat
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Literal, Mapping, Sequence, TypeVar, cast
+from typing import Any, Callable, Dict, List, Literal, Mapping, Sequence, TypeVar, Union, cast
 
 from . import _operations as ops
 from ._connection import Log
@@ -25,6 +25,9 @@ _DOWNLOAD_PIECE = 256 << 10  # its answer needs no second request
 _FILES_SESSION = "agentvm-files"  # so that files do not wait for commands
 _TOO_LARGE = "the command printed more than is kept: write it to a file, and download() that"
 
+#: "/vault" or the name of a mount; {"mount", "at", "mode"}; or files in memory, {"files", "at", "mode"}.
+CommandMount = Union[str, Mapping[str, Any]]
+
 
 @dataclass(frozen=True)
 class ExecResult:
@@ -35,6 +38,8 @@ class ExecResult:
     shell_ended: bool = False
     held: bool = False
     out_of_memory: bool = False
+    #: Files of mounts in memory that the command made or changed, by their paths in the machine.
+    files: Dict[str, bytes] = field(default_factory=dict)
 
     @property
     def stdout(self) -> str:
@@ -172,7 +177,8 @@ class _State:
                 raise
 
     def exec(self, command: str | Sequence[str], options: Mapping[str, Any], stdin: Data | None = None,
-             on_output: OnOutput | None = None, files: Mapping[str, Data] | None = None) -> Operation[ExecResult]:
+             on_output: OnOutput | None = None, files: Mapping[str, Data] | None = None,
+             mounts: Sequence[CommandMount] | None = None) -> Operation[ExecResult]:
         handle = self.running()
         relay = _Relay([*self.listeners, *([on_output] if on_output else [])])
         heard = bool(self.listeners or on_output)
@@ -182,11 +188,14 @@ class _State:
         if stdin is not None:
             args["stdin"] = ops.data_of(stdin)
         if files is not None:
-            args["files"] = {path: ops.data_of(data) for path, data in files.items()}
+            args["files"] = ops.files_in(files)
+        if mounts is not None:
+            args["mounts"] = [{**m, "files": ops.files_in(m["files"])} if isinstance(m, Mapping) and "files" in m else m
+                              for m in mounts]
         answer, _, shortened = yield from ops.call("vm_exec", args, relay.log if heard else None)
         result = ExecResult(ops.stream_of(answer, "stdout"), ops.stream_of(answer, "stderr"),
                             answer["exitCode"], "shellEnded" in answer, "held" in answer,
-                            "outOfMemory" in answer)
+                            "outOfMemory" in answer, ops.files_of(answer))
         whole = not shortened and not answer.get("truncated")
         if heard and whole:
             relay.end(result)
@@ -332,11 +341,14 @@ class AgentVM:
     def exec(self, command: str | Sequence[str], *, stdin: Data | None = None, cwd: str | None = None,
              env: Mapping[str, str] | None = None, timeout_ms: int | None = None, session: str | None = None,
              max_output: int | None = None, on_output: OnOutput | None = None,
-             files: Mapping[str, Data] | None = None, calls: bool | None = None) -> ExecResult:
+             files: Mapping[str, Data] | None = None, calls: bool | None = None,
+             mounts: Sequence[CommandMount] | None = None) -> ExecResult:
         """Runs a command: text for bash, or words that are run without a shell. `files` are written before
-        it begins; with `calls` its programs may call notes and tools, by cloche-guest."""
+        it begins; with `calls` its programs may call notes and tools, by cloche-guest. `mounts` are folders that
+        it sees: "/vault", names of mounts, {"mount", "at", "mode"}, or {"files", "at", "mode"}: files in memory,
+        whose changes are in `files` of the result."""
         options = _exec_options(cwd, env, timeout_ms, session, max_output, calls)
-        return self.cloche._run(self._state.exec(command, options, stdin, on_output, files))
+        return self.cloche._run(self._state.exec(command, options, stdin, on_output, files, mounts))
 
     def stop(self) -> None:
         """Ends the machine, with all that is in it. It may be started again."""
@@ -423,9 +435,10 @@ class AsyncAgentVM:
                    env: Mapping[str, str] | None = None, timeout_ms: int | None = None,
                    session: str | None = None, max_output: int | None = None,
                    on_output: OnOutput | None = None, files: Mapping[str, Data] | None = None,
-                   calls: bool | None = None) -> ExecResult:
+                   calls: bool | None = None,
+                   mounts: Sequence[CommandMount] | None = None) -> ExecResult:
         options = _exec_options(cwd, env, timeout_ms, session, max_output, calls)
-        return await self.cloche._run(self._state.exec(command, options, stdin, on_output, files))
+        return await self.cloche._run(self._state.exec(command, options, stdin, on_output, files, mounts))
 
     async def stop(self) -> None:
         was = int(self._state.handle is not None)

@@ -33,9 +33,19 @@ def data_of(value: Data) -> Any:
     return value if isinstance(value, str) else {"base64": base64.b64encode(value).decode()}
 
 
+def files_in(files: Mapping[str, Data]) -> Json:
+    return {name: data_of(data) for name, data in files.items()}
+
+
 def stream_of(answer: Json, name: str) -> bytes:
     text: str = answer[name]
     return base64.b64decode(text) if f"{name}Encoding" in answer else text.encode(errors="surrogatepass")
+
+
+def files_of(answer: Json) -> Dict[str, bytes]:
+    """Files that were left behind, by name, but for those that were too large to be in the answer."""
+    return {f["name"]: base64.b64decode(f["base64"]) if "base64" in f else f["text"].encode(errors="surrogatepass")
+            for f in answer.get("files") or [] if "base64" in f or "text" in f}
 
 
 def resource(uri: str) -> Operation[Any]:
@@ -123,13 +133,12 @@ def run_tool(name: str, arguments: Mapping[str, Any] | None, args: List[str] | N
     if stdin is not None:
         request["stdin"] = data_of(stdin)
     if files is not None:
-        request["files"] = {path: data_of(data) for path, data in files.items()}
+        request["files"] = files_in(files)
     answer, is_error, shortened = yield from call("run_tool", request)
     if is_error and answer.get("errorDetails"):
         raise error_of_answer(answer, answer)
     if shortened:
         raise OutputTooLarge(f"the answer of {name} has more than 16 MiB", result=answer)
-    left = {f["path"]: base64.b64decode(f["base64"]) if "base64" in f else f.get("text", "").encode()
-            for f in answer.get("files") or []}
+    left = files_of(answer)
     return ToolResult(stream_of(answer, "stdout"), stream_of(answer, "stderr"), answer["exitCode"],
                       answer["success"], left, answer)

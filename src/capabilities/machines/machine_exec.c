@@ -51,7 +51,8 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                                  .exit_code = r->exit_code,
                                  .wall_ns = r->wall_ns,
                                  .cpu_ns = r->cpu_ns,
-                                 .input_bytes = o->exec.input.n + o->staged.n,
+                                 .input_bytes = o->exec.input.n + o->staged.n +
+                                                machine_mounts_given(&o->mounts),
                                  .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
                                  .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
 }

@@ -1,9 +1,9 @@
 /* Commands of our own in machines. */
 #include "machines/machine_inside.h"
+#include "machines/machine_names.h"
 
 #include <stdio.h>
 
-#include "crypto/crypto.h"
 #include "os/os.h"
 #include "tools/tools.h"
 
@@ -49,39 +49,9 @@ bool inside_path(const struct json *v, struct arena *a, struct str *out, struct 
 
 /* ---- answers ------------------------------------------------------------------------ */
 
-/* Each byte that is no character on its own becomes U+FFFD. */
-static void put_readable(struct str s, struct buf *out)
-{
-    for (size_t i = 0; i < s.n;) {
-        size_t n = 1;
-        while (n < 4 && i + n < s.n && !str_is_utf8((struct str){s.at + i, n}))
-            n++;
-        bool fits = str_is_utf8((struct str){s.at + i, n});
-        if (fits)
-            buf_put(out, s.at + i, n);
-        else
-            buf_cstr(out, "\xef\xbf\xbd");
-        i += fits ? n : 1;
-    }
-}
-
-void inside_put_name(const char *key, const char *coded_key, struct str name,
-                     struct json_writer *w)
-{
-    if (str_is_utf8(name)) {
-        json_pair_str(w, key, name);
-        return;
-    }
-    scoped_buf struct buf text = buf_of(3 * name.n + 8), coded = buf_of(2 * name.n + 8);
-    put_readable(name, &text);
-    (void)crypto_base64(name.at, name.n, &coded);
-    json_pair_str(w, key, buf_view(&text));
-    json_pair_str(w, coded_key, buf_view(&coded));
-}
-
 void inside_put_path(struct str path, struct json_writer *w)
 {
-    inside_put_name("path", "pathBase64", path, w);
+    machine_put_name("path", "pathBase64", path, w);
 }
 
 /* ---- a run ------------------------------------------------------------------------------- */

@@ -35,8 +35,5 @@ bool inside_path(const struct json *v, struct arena *a, struct str *out, struct 
 bool inside_handle(const struct json *v, struct str *out, struct err *e);
 /* "path", and "pathBase64" where it is not UTF-8. */
 void inside_put_path(struct str path, struct json_writer *w);
-/* `key`, with U+FFFD for what is not UTF-8, and `coded_key` for the bytes then. */
-void inside_put_name(const char *key, const char *coded_key, struct str name,
-                     struct json_writer *w);
 /* Sets ERR_GUEST: the machine's answer cannot be read. Returns false. */
 bool inside_garbled(struct err *e);

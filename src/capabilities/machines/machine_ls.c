@@ -1,5 +1,6 @@
 /* Folders of machines: vm.ls. */
 #include "machines/machine_inside.h"
+#include "machines/machine_names.h"
 #include "machines/vm_files.api.h"
 
 #define LIST_BYTES \
@@ -142,13 +143,13 @@ static const char *type_name(char type)
 static void put_entry(const struct entry *row, struct json_writer *w)
 {
     json_open_object(w);
-    inside_put_name("name", "nameBase64", row->name, w);
+    machine_put_name("name", "nameBase64", row->name, w);
     json_pair_cstr(w, "type", type_name(row->type));
     json_pair_int(w, "size", (int64_t)row->size);
     json_pair_str(w, "mode", row->mode);
     json_pair_time(w, "modified", (int64_t)(row->seconds * 1000));
     if (row->type == 'l')
-        inside_put_name("target", "targetBase64", row->target, w);
+        machine_put_name("target", "targetBase64", row->target, w);
     json_close(w);
 }
 

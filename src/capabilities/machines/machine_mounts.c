@@ -10,7 +10,7 @@
 #include "policy/policy.h"
 #include "vfs/vfs.h"
 
-#define AT "/mount" /* of the tree of a folder, which has nothing else */
+#define AT MACHINE_TREE_AT
 
 /* Of each mount. Contents in memory are those of overlays. */
 static const struct vfs_quota quota = {.bytes = (uint64_t)256 << 20,
@@ -41,18 +41,22 @@ static bool read_object(struct machine_mount *m, const struct json *v, struct st
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
         struct str text = json_str(it.value);
-        if (!json_is(it.value, JSON_STRING))
+        bool files = str_is(it.key, "files");
+        if (!json_is(it.value, files ? JSON_OBJECT : JSON_STRING))
             return err_set(
-                e, ERR_INVALID, "mounts: %.*s is %s; a string is accepted, nothing ran",
-                STR_ARGS(str_cut(it.key, 40)), json_type_name(json_type(it.value)));
-        if (str_is(it.key, "mount"))
+                e, ERR_INVALID, "mounts: %.*s is %s; %s is accepted, nothing ran",
+                STR_ARGS(str_cut(it.key, 40)), json_type_name(json_type(it.value)),
+                files ? "an object such as {'data.csv': 'a,1'}" : "a string");
+        if (files)
+            m->tree.files = it.value;
+        else if (str_is(it.key, "mount"))
             m->of = text;
         else if (str_is(it.key, "at"))
             *at = text;
         else if (!str_is(it.key, "mode"))
             return err_set(
                 e, ERR_INVALID,
-                "mounts does not accept '%.*s'; mount, at and mode are accepted, "
+                "mounts does not accept '%.*s'; mount, at, mode and files are accepted, "
                 "nothing ran",
                 STR_ARGS(str_cut(it.key, 40)));
         else if (!read_mode(text, &m->mode, e))
@@ -80,7 +84,11 @@ static bool read_one(struct machine_mounts *all, const struct json *v, struct ar
             json_type_name(json_type(v)));
     else if (!read_object(m, v, &at, e))
         return false;
-    if (!m->of.n)
+    if (m->tree.files && (m->of.n || !at.n))
+        return err_set(
+            e, ERR_INVALID,
+            "an entry of mounts with files has 'at', and no 'mount'; nothing ran");
+    if (!m->of.n && !m->tree.files)
         return err_set(e, ERR_INVALID, "an entry of mounts names no mount; nothing ran");
     m->at = str_cz(at.n ? at : m->of, a, e);
     all->count += m->at != NULL;
@@ -153,6 +161,25 @@ static bool find_folder(const struct tool_call *c, const struct machine_mount *m
         "mounts, '" TOOL_VAULT "' is the vault; nothing ran",
         STR_ARGS(str_cut(m->of, 100)));
 }
+
+/* ---- files of the call ---------------------------------------------------------------- */
+
+static bool open_tree(struct machine_mount *m, const struct tool_call *c, struct vm *in,
+                      struct err *e)
+{
+    scoped(vfs_free) struct vfs *tree = machine_tree_make(&m->tree, &quota, c->arena, e);
+    struct vm_mount what = {.tree = tree,
+                            .at = AT,
+                            .place = m->at,
+                            .writable = m->mode != MOUNT_RO,
+                            .alone = true};
+    if (!tree || !vm_mount(in, &what, e))
+        return false;
+    (void)take(tree);
+    return m->mounted = true;
+}
+
+/* ---- folders of the host ---------------------------------------------------------------- */
 
 /* The tree is the machine's from here on, or freed. */
 static bool show(struct machine_mount *m, struct vm *in, const struct vfs_mount *how,
@@ -227,8 +254,10 @@ bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
     bool ok = true;
     struct err none = {0};
     for (size_t i = 0; ok && i < m->count; i++)
-        ok = str_is(m->all[i].of, TOOL_VAULT) ? open_vault(m, &m->all[i], c, in, e)
-                                              : open_folder(&m->all[i], c, in, false, e);
+        ok = m->all[i].tree.files ? open_tree(&m->all[i], c, in, e)
+             : str_is(m->all[i].of, TOOL_VAULT)
+                 ? open_vault(m, &m->all[i], c, in, e)
+                 : open_folder(&m->all[i], c, in, false, e);
     if (!ok)
         (void)machine_mounts_close(m, in, false, &none);
     return ok;
@@ -238,10 +267,10 @@ bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
                          struct vm *in, struct err *e)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (str_is(m->all[i].of, TOOL_VAULT))
-            return err_set(
-                e, ERR_INVALID,
-                "the vault is mounted by a command (vm.exec), not by vm.start");
+        if (m->all[i].tree.files || str_is(m->all[i].of, TOOL_VAULT))
+            return err_set(e, ERR_INVALID,
+                           "%s mounted by a command (vm.exec), not by vm.start",
+                           m->all[i].tree.files ? "files are" : "the vault is");
         else if (!open_folder(&m->all[i], c, in, true, e))
             return false;
     return true;
@@ -323,11 +352,17 @@ bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e)
 bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,
                           struct err *e)
 {
+    if (keep)
+        buf_init(&m->told.text, MACHINE_TOLD_MAX);
     for (size_t i = m->count; i-- > 0;) {
         struct machine_mount *one = &m->all[i];
         scoped(vfs_free) struct vfs *tree = one->mounted ? vm_unmount(in, one->at) : NULL;
         one->mounted = false;
-        if (tree && keep && str_is(one->of, TOOL_VAULT))
+        bool tells =
+            one->tree.files && one->mode != MOUNT_RO && one->mode != MOUNT_OVERLAY;
+        if (tree && keep && tells)
+            machine_tree_tell(&one->tree, tree, one->at, &m->told);
+        else if (tree && keep && str_is(one->of, TOOL_VAULT))
             tool_vault_take(&m->vault, tree);
     }
     return !m->has_vault || !keep || tool_vault_keep(&m->vault, e);
@@ -335,13 +370,34 @@ bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,
 
 void machine_mounts_put(const struct machine_mounts *m, struct json_writer *w)
 {
-    if (!m->vault.kept.n)
-        return;
-    json_pair_bool(w, "changed", true);
-    json_pair_raw(w, "vault", buf_view(&m->vault.kept));
+    if (m->vault.kept.n) {
+        json_pair_bool(w, "changed", true);
+        json_pair_raw(w, "vault", buf_view(&m->vault.kept));
+    }
+    if (m->told.text.n) {
+        scoped_buf struct buf list = buf_of(MACHINE_TOLD_MAX + 2);
+        buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&m->told.text)));
+        json_pair_raw(w, "files", buf_view(&list));
+    }
+    if (m->told.left_out)
+        json_pair_int(w, "filesLeftOut", (int64_t)m->told.left_out);
+}
+
+size_t machine_mounts_size(const struct machine_mounts *m)
+{
+    return m->vault.kept.n + m->told.text.n;
+}
+
+uint64_t machine_mounts_given(const struct machine_mounts *m)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < m->count; i++)
+        bytes += m->all[i].tree.bytes;
+    return bytes;
 }
 
 void machine_mounts_free(struct machine_mounts *m)
 {
     tool_vault_close(&m->vault);
+    buf_done(&m->told.text);
 }

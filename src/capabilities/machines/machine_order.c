@@ -294,10 +294,11 @@ static void put_less(const struct vm_result *r, const struct vm_info *m,
     buf_init(&first, streams[0].bytes.n);
     buf_init(&second, streams[1].bytes.n);
     size_t room = out->out->ceiling - out->out->n;
-    out->out->failed = room <= OTHERS_MAX;
+    size_t others = OTHERS_MAX + (mounts ? machine_mounts_size(mounts) : 0);
+    out->out->failed = room <= others;
     if (out->out->failed)
         return;
-    streams_fit(streams, room - OTHERS_MAX, &first, &second);
+    streams_fit(streams, room - others, &first, &second);
     put_result(r, m, failed, running, mounts, streams, out);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "machines/machine_inside.h"
+#include "machines/machine_names.h"
 #include "os/os.h"
 #include "tools/tools.h"
 
@@ -64,29 +65,6 @@ static void put_file(struct buf *out, struct str path, struct str bytes)
     put_blocks(out, bytes.at, bytes.n);
 }
 
-/* "../x" and the like are tar's to refuse; a folder is refused here. */
-static bool check_name(struct str name, struct err *e)
-{
-    if (!name.n || name.at[name.n - 1] == '/' || memchr(name.at, 0, name.n))
-        return err_set(e, ERR_INVALID,
-                       "files has '%.*s', which is no name of a file; nothing ran",
-                       STR_ARGS(str_cut(name, 60)));
-    struct str rest = name;
-    while (rest.n) {
-        const char *slash = memchr(rest.at, '/', rest.n);
-        struct str part = {rest.at, slash ? (size_t)(slash - rest.at) : rest.n};
-        if (str_is(part, ".."))
-            return err_set(
-                e, ERR_INVALID,
-                "files has '%.*s'; a name with \"..\" is not accepted; nothing "
-                "ran",
-                STR_ARGS(str_cut(name, 60)));
-        rest = (struct str){rest.at + part.n + (slash != NULL),
-                            rest.n - part.n - (slash != NULL)};
-    }
-    return true;
-}
-
 static bool stage_file(struct machine_order *o, const struct tool_call *c,
                        struct str name, const struct json *v, struct buf *out,
                        struct err *e)
@@ -95,7 +73,8 @@ static bool stage_file(struct machine_order *o, const struct tool_call *c,
     struct str bytes;
     const char *base = o->exec.cwd && o->exec.cwd[0] == '/' ? o->exec.cwd : "/root";
     (void)snprintf(place, sizeof place, "files['%.*s']", STR_ARGS(str_cut(name, 50)));
-    if (!check_name(name, e) || !argument_bytes(v, place, c->arena, &bytes, e))
+    if (!machine_file_name_check(name, e) ||
+        !argument_bytes(v, place, c->arena, &bytes, e))
         return false;
     char *path = name.at[0] == '/'
                      ? arena_copy(c->arena, name.at, name.n, e)
