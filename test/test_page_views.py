@@ -30,7 +30,7 @@ def client(cloche, vault):
 
 
 def refusals(browser):
-    """What Chromium tells of: answers that were refusals; nothing else."""
+    """The answers that were refusals; there was nothing else."""
     said = [re.search(r"status of (\d+)", e) for e in browser.errors()]
     assert all(said), browser.errors()
     return [s[1] for s in said]
@@ -71,7 +71,7 @@ def test_the_policy_is_tightened_and_taken_back(cloche, server, client, browser)
 
     # What is wrong is said while it is typed, and cannot be saved.
     browser.click(key_row("limits.hostCalls"), "Edit")
-    browser.do("await page.locator('#key-limits-hostCalls').fill('0')")
+    browser.number("#key-limits-hostCalls", "0")
     browser.see(".key-edit .bad", "0")
     assert browser.do("return page.locator('.pending .primary').isDisabled()")
     browser.click(".pending", "Discard")
