@@ -98,6 +98,16 @@ class Browser:
                 " const field = document.querySelector('#zip'); field.files = all.files;"
                 " field.dispatchEvent(new Event('change', {bubbles: true})); }, given)", [name, size])
 
+    def drop(self, name, zip):
+        """The file is dragged over the tools, and let fall there."""
+        over = ("await page.evaluate(([name, zip, kind]) => { const all = new DataTransfer();"
+                " all.items.add(new File([Uint8Array.from(atob(zip), (c) => c.charCodeAt(0))], name));"
+                " document.querySelector('.tool-list').dispatchEvent("
+                "new DragEvent(kind, {bubbles: true, cancelable: true, dataTransfer: all})); }, given)")
+        self.do(over, [name, base64.b64encode(zip).decode(), "dragover"])
+        self.see(".drop-here", "Drop the ZIP")
+        self.do(over, [name, base64.b64encode(zip).decode(), "drop"])
+
     def number(self, selector, digits):
         """Types it over what is in the field: Playwright's fill() adds to a number in Firefox."""
         self.do("await page.locator(given[0]).focus(); await page.keyboard.press('Control+a');"
@@ -327,7 +337,7 @@ def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
         browser.see(".permission", "By default")
 
         # A ZIP is installed, and another in its place once that was said.
-        browser.give("idler.zip", package({"name": "idler"}))
+        browser.drop("idler.zip", package({"name": "idler"}))
         browser.see("#installing", "idler 1.0.0 is installed")
         browser.see(tool_row("idler"), "1.0.0")
         assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == ["428"]
