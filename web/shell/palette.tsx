@@ -30,31 +30,35 @@ function all(): Found[] {
   ];
 }
 
-/** Of the vault: notes, functions and tools. They come a moment later, and only for words that are still wanted. */
+/** Notes, functions and tools of the vault; of what does not answer, none. */
+async function lookIn(vault: string, wanted: string, signal: AbortSignal): Promise<Found[]> {
+  const [notes, functions, tools] = await Promise.all([import("../core/notes"), import("../core/functions"), import("../core/tools")]);
+  const [hits, named, all] = await Promise.all([
+    notes.searchNotes(vault, wanted, signal).catch(() => []), functions.listFunctions(vault, { query: wanted, limit: OF_A_KIND }, signal).catch(() => []),
+    tools.getTools(vault).then((a) => a.tools, () => []),
+  ]);
+  const fits = all.filter((tool) => `${tool.name} ${tool.description}`.toLowerCase().includes(wanted.toLowerCase()));
+  return [
+    ...hits.slice(0, OF_A_KIND).map((n) => ({ icon: "note", text: n.title, detail: t.found.note, strange: true, run: to(notes.noteHref(n.id)) })),
+    ...named.map((f) => ({ icon: "functions", text: f.name, detail: t.found.fn, strange: true, run: to(`/functions/${encodeURIComponent(f.name)}`) })),
+    ...fits.slice(0, OF_A_KIND).map((tool) => ({ icon: "tools", text: tool.name, detail: t.found.tool, strange: true, run: to(`/toolbox/${encodeURIComponent(tool.name)}`) })),
+  ];
+}
+
+const NONE: Found[] = [];
+/** They come a moment later, and only for words that are still wanted. */
 function useVault(words: string): Found[] {
-  const [found, setFound] = useState<{ of: string; rows: Found[] }>({ of: "", rows: [] });
+  const [found, setFound] = useState({ of: "", rows: NONE });
   const wanted = words.trim();
   useEffect(() => {
     const vault = today.value?.vault;
     if (!wanted || !vault) return;
     const mine = new AbortController();
-    const timer = setTimeout(async () => {
-      const [notes, functions, tools] = await Promise.all([import("../core/notes"), import("../core/functions"), import("../core/tools")]);
-      const [hits, named, all] = await Promise.all([
-        notes.searchNotes(vault, wanted, mine.signal).catch(() => []), functions.listFunctions(vault, { query: wanted, limit: OF_A_KIND }, mine.signal).catch(() => []),
-        tools.getTools(vault).then((a) => a.tools, () => []),
-      ]);
-      if (mine.signal.aborted) return;
-      setFound({ of: wanted, rows: [
-        ...hits.slice(0, OF_A_KIND).map((n) => ({ icon: "note", text: n.title, detail: t.found.note, strange: true, run: to(notes.noteHref(n.id)) })),
-        ...named.map((f) => ({ icon: "functions", text: f.name, detail: t.found.fn, strange: true, run: to(`/functions/${encodeURIComponent(f.name)}`) })),
-        ...all.filter((tool) => `${tool.name} ${tool.description}`.toLowerCase().includes(wanted.toLowerCase())).slice(0, OF_A_KIND)
-          .map((tool) => ({ icon: "tools", text: tool.name, detail: t.found.tool, strange: true, run: to(`/toolbox/${encodeURIComponent(tool.name)}`) })),
-      ] });
-    }, CALM_MS);
+    const look = () => lookIn(vault, wanted, mine.signal).then((rows) => { if (!mine.signal.aborted) setFound({ of: wanted, rows }); }, () => {});
+    const timer = setTimeout(() => void look(), CALM_MS);
     return () => { clearTimeout(timer); mine.abort(); };
   }, [wanted]);
-  return found.of === wanted ? found.rows : [];
+  return found.of === wanted ? found.rows : NONE;
 }
 
 export function Palette({ close }: { close: () => void }) {
