@@ -9,7 +9,9 @@ RUN = """async (theme) => {
 
 
 def assert_accessible(browser):
-    """In both themes."""
+    """In both themes; in Chromium, since the document is the same in each browser."""
+    if browser.which != "chromium":
+        return
     script = (PACKAGES / "axe-core/axe.min.js").read_text()
     browser.do("await page.evaluate(given)", script)
     for theme in ("light", "dark"):

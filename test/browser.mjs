@@ -1,22 +1,24 @@
-// Drives Debian's chromium for test_page.py: one line in, {code}, whose `page` is Playwright's;
-// one line out, {answer} or {error}. Usage: node browser.mjs PLAYWRIGHT CHROMIUM FOLDER
+// Drives Debian's chromium or Firefox for test_page.py: one line in, {code}, whose `page` is Playwright's;
+// one line out, {answer} or {error}. Usage: node browser.mjs PLAYWRIGHT chromium|firefox PROGRAM FOLDER
 import { createInterface } from "node:readline";
 import { createRequire } from "node:module";
 
-const [playwright, chromium, folder] = process.argv.slice(2);
-const { chromium: launcher } = createRequire(import.meta.url)(playwright);
+const [playwright, which, program, folder] = process.argv.slice(2);
+const launcher = createRequire(import.meta.url)(playwright)[which];
+const CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
 const context = await launcher.launchPersistentContext(folder, {
-  executablePath: chromium,
+  executablePath: program,
   headless: true,
   viewport: { width: 1100, height: 800 },
-  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+  ...(which === "firefox" ? { channel: "moz-firefox" } : { args: CHROMIUM }),
 });
 context.setDefaultTimeout(60000);
 const page = context.pages()[0] ?? (await context.newPage());
 const errors = [];
-page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+// Chromium tells of refused requests at the console, Firefox does not: they are told here, for both.
+page.on("console", (m) => { if (m.type() === "error" && !m.text().startsWith("Failed to load resource")) errors.push(m.text()); });
+page.on("response", (r) => { if (r.status() >= 400) errors.push(`status of ${r.status()}: ${r.url()}`); });
 page.on("pageerror", (e) => errors.push(String(e)));
 
 const Doing = Object.getPrototypeOf(async () => {}).constructor;

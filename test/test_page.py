@@ -21,6 +21,7 @@ from test_permissions import hello, lay_out, read_note, text_of, trail
 NODE = Path(os.environ.get("CLOCHE_NODE") or ROOT / "build/deps/node")
 PACKAGES = ROOT / "build/deps/npm-test/node_modules"
 CHROMIUM = Path(os.environ.get("CLOCHE_CHROMIUM") or "/usr/bin/chromium")
+FIREFOX = Path(os.environ.get("CLOCHE_FIREFOX") or "/usr/bin/firefox-esr")
 
 
 def test_the_pages_script_has_the_types_it_says():
@@ -32,16 +33,24 @@ def test_the_pages_script_has_the_types_it_says():
 
 
 class Browser:
-    """Chromium, with one page; whatever is run there is told to it in Playwright's words."""
+    """Chromium or Firefox, with one page; whatever is run there is told to it in Playwright's words."""
 
-    def __init__(self, place):
-        self.shots = place
+    def __init__(self, place, which="chromium"):
+        self.shots, self.which = place, which
         self.process = subprocess.Popen(
-            [NODE, ROOT / "test/browser.mjs", PACKAGES / "playwright-core", CHROMIUM,
-             place / "chromium"],
+            [NODE, ROOT / "test/browser.mjs", PACKAGES / "playwright-core", which,
+             CHROMIUM if which == "chromium" else self._firefox(place), place / which],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env=os.environ | {"HOME": str(place)})
         self._answer()
+
+    @staticmethod
+    def _firefox(place):
+        start = place / "start-firefox"
+        start.write_text(f"#!/bin/sh\nexport FIREFOX='{FIREFOX}' WS='{PACKAGES / 'ws'}'\n"
+                         f"exec '{NODE}' '{ROOT / 'test/firefox.mjs'}' \"$@\"\n")
+        start.chmod(0o755)
+        return start
 
     def __enter__(self):
         return self
@@ -89,15 +98,33 @@ class Browser:
                 " const field = document.querySelector('#zip'); field.files = all.files;"
                 " field.dispatchEvent(new Event('change', {bubbles: true})); }, given)", [name, size])
 
+    def drop(self, name, zip):
+        """The file is dragged over the tools, and let fall there."""
+        over = ("await page.evaluate(([name, zip, kind]) => { const all = new DataTransfer();"
+                " all.items.add(new File([Uint8Array.from(atob(zip), (c) => c.charCodeAt(0))], name));"
+                " document.querySelector('.tool-list').dispatchEvent("
+                "new DragEvent(kind, {bubbles: true, cancelable: true, dataTransfer: all})); }, given)")
+        self.do(over, [name, base64.b64encode(zip).decode(), "dragover"])
+        self.see(".drop-here", "Drop the ZIP")
+        self.do(over, [name, base64.b64encode(zip).decode(), "drop"])
+
+    def number(self, selector, digits):
+        """Types it over what is in the field: Playwright's fill() adds to a number in Firefox."""
+        self.do("await page.locator(given[0]).focus(); await page.keyboard.press('Control+a');"
+                " await page.keyboard.type(given[1])", [selector, digits])
+
     def errors(self):
         return self.do("return errors")
+
+    def _schemes(self):
+        return ("dark", "light") if self.which == "chromium" else (self.which,)
 
     def show(self, name, width, height):
         """A picture, for whoever wants to look ($CLOCHE_SHOTS); nothing may be cut off."""
         folder = os.environ.get("CLOCHE_SHOTS")
         self.do("await page.setViewportSize({width: given[0], height: given[1]})",
                 [width, height])
-        for scheme in ("dark", "light") if folder else ():
+        for scheme in self._schemes() if folder else ():
             self.do("await page.emulateMedia({colorScheme: given[1]});"
                     " await page.screenshot({path: given[0]})",
                     [f"{folder}/{name}-{width}-{scheme}.png", scheme])
@@ -271,7 +298,7 @@ def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
         browser.do("await page.locator('.answer .primary:enabled').waitFor();"
                    " await page.keyboard.press('d')")
         assert "denied" in text_of(client.receive()).lower()
-        # What Chromium tells of is the confirmation that was asked for.
+        # What was refused is the confirmation that was asked for.
         assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == ["428"]
         browser.do("errors.length = 0; await page.keyboard.press('g'); await page.keyboard.press('w')")
 
@@ -310,7 +337,7 @@ def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
         browser.see(".permission", "By default")
 
         # A ZIP is installed, and another in its place once that was said.
-        browser.give("idler.zip", package({"name": "idler"}))
+        browser.drop("idler.zip", package({"name": "idler"}))
         browser.see("#installing", "idler 1.0.0 is installed")
         browser.see(tool_row("idler"), "1.0.0")
         assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == ["428"]
@@ -346,7 +373,7 @@ def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
         browser.see(".toast", "idler is uninstalled")
         browser.do("await page.locator(given).waitFor({state: 'detached'})", tool_row("idler"))
 
-        # Chromium tells of each refusal; there is nothing else.
+        # Each refusal is told; there is nothing else.
         assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == \
             ["409", "409", "400", "400"]
         browser.click(".bar", "Leave")
@@ -430,7 +457,7 @@ def test_a_client_is_connected_and_seen_to_be(program, vault, browser):
 def write_code(browser, code):
     """Replaces what is in the editor, in one go."""
     browser.do("await page.locator('.cm-content').click(); await page.keyboard.press('Control+a');"
-               " await page.keyboard.insertText(given)", code)
+               " await page.keyboard.press('Delete'); await page.keyboard.insertText(given)", code)
 
 
 def test_a_program_is_run_and_taken_back(program, vault, browser):
@@ -491,7 +518,7 @@ def test_a_program_is_checked_limited_and_kept(program, vault, browser):
         browser.see(".run-foot", "No problems found")
         browser.click(".run-code", "Run Ctrl")
         browser.see(".done .tree", "4")
-        browser.do("await page.getByLabel('Time, ms').fill('50')")
+        browser.number("label:has-text('Time, ms') input", "50")
         write_code(browser, "for (let n = 0;; n++) if (n < 0) break;")
         browser.click(".run-code", "Run Ctrl")
         browser.see(".done", "Timeout")
@@ -503,13 +530,13 @@ def test_a_program_is_checked_limited_and_kept(program, vault, browser):
         show_all(browser, "run-save")
         browser.click(".run-save", "Save")
         browser.see(".toast", "pour is saved")
-        browser.do("await page.getByLabel('Time, ms').fill('5000')")
+        browser.number("label:has-text('Time, ms') input", "5000")
         write_code(browser, "return await customFunctions.pour(4);")
         browser.click(".run-code", "Run Ctrl")
         browser.see(".done .tree", "8")
         browser.click(".toast >> nth=-1", "Undo")
         browser.see(".toast >> nth=-1", "pour is deleted")
-        # What Chromium tells of are programs that failed.
+        # What was refused are programs that failed.
         assert all("status of 4" in e or "status of 5" in e for e in browser.errors()), browser.errors()
         server.process.stderr.close()
 
@@ -597,7 +624,7 @@ def test_notes_are_read_edited_and_brought_back(program, vault, browser):
         browser.do("await page.locator('.note-new input').first().fill('Mug')")
         browser.click(".note-new", "Rename")
         browser.see(".note h2", "Mug")
-        # What Chromium tells of: a conflict, and a deletion that was asked for again.
+        # What was refused: a conflict, and a deletion that was asked for again.
         assert [re.search(r"status of (\d+)", e)[1] for e in browser.errors()] == ["412", "409"]
 
         # A note's text is text.

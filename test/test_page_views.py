@@ -30,7 +30,7 @@ def client(cloche, vault):
 
 
 def refusals(browser):
-    """What Chromium tells of: answers that were refusals; nothing else."""
+    """The answers that were refusals; there was nothing else."""
     said = [re.search(r"status of (\d+)", e) for e in browser.errors()]
     assert all(said), browser.errors()
     return [s[1] for s in said]
@@ -71,7 +71,7 @@ def test_the_policy_is_tightened_and_taken_back(cloche, server, client, browser)
 
     # What is wrong is said while it is typed, and cannot be saved.
     browser.click(key_row("limits.hostCalls"), "Edit")
-    browser.do("await page.locator('#key-limits-hostCalls').fill('0')")
+    browser.number("#key-limits-hostCalls", "0")
     browser.see(".key-edit .bad", "0")
     assert browser.do("return page.locator('.pending .primary').isDisabled()")
     browser.click(".pending", "Discard")
@@ -89,6 +89,38 @@ def test_the_policy_is_tightened_and_taken_back(cloche, server, client, browser)
     assert "hunter2" not in browser.do("return page.content()")
     assert "hunter2" not in run(cloche, "policy", "show")
     assert set(refusals(browser)) == {"428"}
+
+
+def find(browser, words):
+    browser.do("await page.keyboard.press('Control+k'); await page.locator('.palette input').fill(given)", words)
+
+
+def test_whatever_there_is_is_found_by_a_few_letters(vault, server, client, browser):
+    (vault / "tea.md").write_text("# Tea <b>leaves</b>\n")
+    come(browser, server)
+    client.ask(call("register_custom_function", FUNCTION, id=4))
+    find(browser, "leaves")
+    browser.see(".palette li .strange", "Tea <b>leaves</b>")
+    show_all(browser, "palette")
+    assert_accessible(browser)
+    browser.do("await page.keyboard.press('Enter')")
+    browser.see(".note h2", "leaves")
+    find(browser, "pour")
+    browser.see(".palette li", "pour")
+    browser.do("await page.keyboard.press('Enter')")
+    browser.see(".fn h2", "pour")
+    find(browser, "may do")
+    browser.see(".palette li[aria-selected=true]", "Ask what an agent may do")
+    browser.do("await page.keyboard.press('Enter')")
+    browser.see(".question", "May")
+    # Custom functions are reached from the settings, too.
+    browser.do("await page.locator('main').click({position: {x: 3, y: 3}}); await page.keyboard.press('4')")
+    browser.see(".advanced", "1 function ")
+    show_all(browser, "advanced")
+    assert_accessible(browser)
+    browser.do("await page.locator('.advanced').getByRole('link', {name: 'Open'}).first().click()")
+    browser.see(".fn-row", "pour")
+    assert browser.errors() == []
 
 
 def test_may_it_is_answered_as_the_guard_does(cloche, server, client, browser):

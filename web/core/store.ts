@@ -86,6 +86,6 @@ let count = 0;
 export function toast(text: string, act?: Toast["act"], tone: Toast["tone"] = "plain"): void {
   const id = ++count;
   toasts.value = [...toasts.value.slice(-2), { id, text, act, tone }];
-  setTimeout(() => dropToast(id), 10_000);
+  setTimeout(() => dropToast(id), act || tone === "bad" ? 10_000 : 5_000);
 }
 export const dropToast = (id: number): void => { toasts.value = toasts.value.filter((one) => one.id !== id); };

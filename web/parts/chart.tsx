@@ -55,20 +55,23 @@ export function Lines({ label, series, from, to, unit, height = 140, step }: { l
       const v = s.value[i];
       if (v === null) { pen = false; return; }
       out += `${pen ? "L" : "M"}${x(at).toFixed(1)} ${y(v).toFixed(1)}`;
-      if (!pen && (s.value[i + 1] ?? null) === null) out += "h8";
       pen = true;
     });
     return out;
   };
+  /** Points that no line leads to. */
+  const alone = (s: Series): string => s.at.map((at, i) => {
+    const v = s.value[i];
+    return v === null || (s.value[i - 1] ?? null) !== null || (s.value[i + 1] ?? null) !== null ? "" : `M${x(at).toFixed(1)} ${y(v).toFixed(1)}h0`;
+  }).join("");
   const last = (s: Series) => s.value.findLast((v) => v !== null) ?? null;
   return (
     <figure class="chart lines"><figcaption>{label} <span class="quiet">{t.chart.most(unit(most))}</span></figcaption>
-      <div class="chart-row"><svg viewBox={`0 0 ${WIDTH} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${label}: ${series.map((s) => `${s.name} ${last(s) === null ? "–" : unit(last(s)!)}`).join(", ")}`} height={height}>
-        {series.map((s, i) => <path key={s.name} class={`line-${i}`} d={path(s)} />)}
+      <div class="chart-row"><div><svg viewBox={`0 0 ${WIDTH} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${label}: ${series.map((s) => `${s.name} ${last(s) === null ? "–" : unit(last(s)!)}`).join(", ")}`} height={height}>
+        {series.map((s, i) => <g key={s.name}><path class={`line-${i}`} d={path(s)} /><path class={`line-${i} dots`} d={alone(s)} /></g>)}
         <line x1={0} x2={WIDTH} y1={height - 0.5} y2={height - 0.5} />
-      </svg>
+      </svg><p class="chart-axis quiet"><span>{whenOf(from, step)}</span><span>{whenOf(to, step)}</span></p></div>
         <ul class="chart-names">{series.map((s, i) => <li key={s.name} class={`name-${i}`}>{s.name}{last(s) !== null && <strong>{unit(last(s)!)}</strong>}</li>)}</ul></div>
-      <p class="chart-axis quiet"><span>{whenOf(from, step)}</span><span>{whenOf(to, step)}</span></p>
     </figure>
   );
 }

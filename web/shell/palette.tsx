@@ -1,18 +1,27 @@
-// Finds places, vaults and recent deeds by a few letters.
+// Finds places, actions, notes, functions, tools, vaults and recent deeds by a few letters.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go } from "../core/router";
 import { chooseVault, today } from "../core/store";
 import { t } from "../core/texts";
 import { deedOf, whoIs } from "../core/who";
-import { Icon, spell } from "../parts/parts";
+import { Icon, spell, Strange } from "../parts/parts";
 import { PLACES } from "./shell";
 
-interface Found { icon: string; text: string; detail: string; run: () => void }
+interface Found { icon: string; text: string; detail: string; run: () => void; strange?: boolean } // strange: a name that others gave
+const CALM_MS = 120; // after the last key: then the vault is asked
+const OF_A_KIND = 5;
+const SHOWN = 14;
+
+const to = (path: string) => () => go(path);
+const ACTIONS: Found[] = ([["notes", t.actions.note, "/notes?new="], ["functions", t.actions.fn, "/functions?new"], ["tools", t.actions.tool, "/toolbox"], ["key", t.actions.token, "/settings/tokens"],
+  ["shield", t.actions.may, "/settings/access"], ["notes", t.actions.graph, "/notes?show=graph"], ["notes", t.actions.broken, "/notes?show=broken"], ["notes", t.actions.trash, "/notes?show=trash"]] as const)
+  .map(([icon, text, path]) => ({ icon, text, detail: t.found.action, run: to(path) }));
 
 function all(): Found[] {
   const day = today.value;
   return [
     ...PLACES.map((p) => ({ icon: p.id, text: t.places[p.id], detail: p.key, run: () => go(p.path) })),
+    ...ACTIONS,
     ...(day?.vaults ?? []).filter((v) => v.id !== day?.vault).map((v) => ({ icon: "note", text: spell(v.name), detail: t.vault, run: () => chooseVault(v.id) })),
     ...(day?.changes ?? []).slice(0, 40).map((r) => ({
       icon: "activity", text: `${spell(whoIs(r.caller, r.client).name)} ${deedOf(r)}`, detail: spell((r.notes ?? []).join(", ")),
@@ -21,14 +30,47 @@ function all(): Found[] {
   ];
 }
 
+/** Notes, functions and tools of the vault; of what does not answer, none. */
+async function lookIn(vault: string, wanted: string, signal: AbortSignal): Promise<Found[]> {
+  const [notes, functions, tools] = await Promise.all([import("../core/notes"), import("../core/functions"), import("../core/tools")]);
+  const [hits, named, all] = await Promise.all([
+    notes.searchNotes(vault, wanted, signal).catch(() => []), functions.listFunctions(vault, { query: wanted, limit: OF_A_KIND }, signal).catch(() => []),
+    tools.getTools(vault).then((a) => a.tools, () => []),
+  ]);
+  const fits = all.filter((tool) => `${tool.name} ${tool.description}`.toLowerCase().includes(wanted.toLowerCase()));
+  return [
+    ...hits.slice(0, OF_A_KIND).map((n) => ({ icon: "note", text: n.title, detail: t.found.note, strange: true, run: to(notes.noteHref(n.id)) })),
+    ...named.map((f) => ({ icon: "functions", text: f.name, detail: t.found.fn, strange: true, run: to(`/functions/${encodeURIComponent(f.name)}`) })),
+    ...fits.slice(0, OF_A_KIND).map((tool) => ({ icon: "tools", text: tool.name, detail: t.found.tool, strange: true, run: to(`/toolbox/${encodeURIComponent(tool.name)}`) })),
+  ];
+}
+
+const NONE: Found[] = [];
+/** They come a moment later, and only for words that are still wanted. */
+function useVault(words: string): Found[] {
+  const [found, setFound] = useState({ of: "", rows: NONE });
+  const wanted = words.trim();
+  useEffect(() => {
+    const vault = today.value?.vault;
+    if (!wanted || !vault) return;
+    const mine = new AbortController();
+    const look = () => lookIn(vault, wanted, mine.signal).then((rows) => { if (!mine.signal.aborted) setFound({ of: wanted, rows }); }, () => {});
+    const timer = setTimeout(() => void look(), CALM_MS);
+    return () => { clearTimeout(timer); mine.abort(); };
+  }, [wanted]);
+  return found.of === wanted ? found.rows : NONE;
+}
+
 export function Palette({ close }: { close: () => void }) {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const field = useRef<HTMLInputElement>(null);
+  const vault = useVault(words);
   const found = useMemo(() => {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-    return all().filter((f) => wanted.every((w) => `${f.text} ${f.detail}`.toLowerCase().includes(w))).slice(0, 12);
-  }, [words]);
+    const near = all().filter((f) => wanted.every((w) => `${f.text} ${f.detail}`.toLowerCase().includes(w)));
+    return [...near.slice(0, vault.length ? OF_A_KIND : SHOWN), ...vault].slice(0, SHOWN);
+  }, [words, vault]);
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     field.current?.focus();
@@ -53,10 +95,11 @@ export function Palette({ close }: { close: () => void }) {
         <ul id="found" role="listbox" aria-label={t.palette}>
           {found.map((f, i) => (
             <li key={i} id={`found-${i}`} role="option" aria-selected={i === at} onClick={() => choose(f)} onMouseMove={() => setAt(i)}>
-              <Icon name={f.icon} size={16} /><span>{f.text}</span><span class="quiet">{f.detail}</span>
+              <Icon name={f.icon} size={16} />{f.strange ? <Strange text={f.text} /> : <span>{f.text}</span>}<span class="quiet">{f.detail}</span>
             </li>
           ))}
         </ul>
+        {words.trim() && !found.length && <p class="quiet none" role="status">{t.found.none}</p>}
       </div>
     </div>
   );

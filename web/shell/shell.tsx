@@ -96,7 +96,7 @@ function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
       {toasts.value.map((one) => (
-        <div key={one.id} class={`toast ${one.tone}`}>
+        <div key={one.id} class={`toast tone-${one.tone}`}>
           <span>{spell(one.text)}</span>
           {one.act && <button type="button" onClick={() => { dropToast(one.id); one.act!.run(); }}>{one.act.text}</button>}
           <button type="button" class="ghost" aria-label={t.close} onClick={() => dropToast(one.id)}><Icon name="close" size={14} /></button>

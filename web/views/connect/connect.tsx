@@ -63,7 +63,7 @@ export function ConnectView() {
       <div class="choices" role="radiogroup" aria-label={t.connect.way}>{Object.entries(t.connect.ways).map(([id, text]) => (
         <button key={id} type="button" role="radio" aria-checked={id === way} class={id === way ? "chosen" : ""} onClick={() => setWay(id)}>{text}</button>
       ))}</div>
-      <p><Icon name="chevron" size={14} /> {client.file ? <>{t.connect.put} <code>{client.file}</code></> : t.connect.run}</p>
+      <p><Icon name={client.file ? "note" : "run"} size={16} /> {client.file ? <>{t.connect.put} <code>{client.file}</code></> : t.connect.run}</p>
       <div class="command"><pre class="snippet">{snippet}</pre><Copy text={snippet} /></div>
       <p class="quiet">{t.connect.restart} {http && t.connect.http}</p>
       <Connected since={since} />

@@ -10,8 +10,9 @@ import { layOut, type Layout } from "./layout";
 
 const STEP_MS = 8; // of computing before others have their turn
 const PICTURE_MS = 160; // between pictures while it is laid out
-const NAMED = 24; // notes that are named from afar
+const NAMED = 60; // notes that are named from afar, where there is room
 const NEAR_PX = 12;
+const NAME_PX = 14;
 
 interface Eye { x: number; y: number; scale: number }
 
@@ -56,11 +57,26 @@ function draw(canvas: HTMLCanvasElement, layout: Layout, graph: Found, eye: Eye,
   pen.strokeStyle = style.backgroundColor; // behind the letters
   pen.lineWidth = 3;
   const named = eye.scale > 1.8 ? layout.byDegree.filter((i) => px(i) > 0 && px(i) < wide && py(i) > 0 && py(i) < high).slice(0, 80) : layout.byDegree.slice(0, NAMED);
-  for (const i of new Set([...named, ...(hover >= 0 ? [hover] : [])])) {
+  const taken: { x: number; y: number; half: number }[] = []; // by names: another one that would cover them is left out
+  for (const i of new Set([...(hover >= 0 ? [hover] : []), ...named])) {
     const said = spell(graph.ids[i].split("/").at(-1)!).slice(0, 40);
-    pen.strokeText(said, px(i), py(i) - size(i) - 4);
-    pen.fillText(said, px(i), py(i) - size(i) - 4);
+    const one = { x: px(i), y: py(i) - size(i) - 4, half: pen.measureText(said).width / 2 + 3 };
+    if (taken.some((o) => Math.abs(o.y - one.y) < NAME_PX && Math.abs(o.x - one.x) < o.half + one.half)) continue;
+    taken.push(one);
+    pen.strokeText(said, one.x, one.y);
+    pen.fillText(said, one.x, one.y);
   }
+}
+
+/** From where all notes are seen. */
+function eyeFor(box: HTMLCanvasElement, { x, y }: Layout): Eye {
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let i = 0; i < x.length; i++) {
+    left = Math.min(left, x[i]); right = Math.max(right, x[i]);
+    top = Math.min(top, y[i]); bottom = Math.max(bottom, y[i]);
+  }
+  const scale = Math.min(box.clientWidth / (right - left + 1), box.clientHeight / (bottom - top + 1)) * 0.9;
+  return { x: (left + right) / 2, y: (top + bottom) / 2, scale: Math.min(scale, 3) };
 }
 
 export function Graph({ vault, changes, words }: { vault: string; changes: number; words: string }) {
@@ -81,7 +97,7 @@ export function Graph({ vault, changes, words }: { vault: string; changes: numbe
     layout.current = made;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     let frame = 0;
-    const fit = () => { eye.current = { x: 0, y: 0, scale: Math.min(box.clientWidth, box.clientHeight) / (2.3 * made.radius() + 1) }; };
+    const fit = () => { eye.current = eyeFor(box, made); };
     let moved = false;
     let drawn = 0;
     const picture = () => draw(box, made, found, eye.current, hover.current, words);
@@ -98,9 +114,16 @@ export function Graph({ vault, changes, words }: { vault: string; changes: numbe
       frame = goes ? requestAnimationFrame(step) : 0;
     };
     frame = requestAnimationFrame(step);
-    const resized = new ResizeObserver(() => { if (!frame) picture(); });
+    const again = () => {
+      if (frame) return;
+      if (!moved) fit();
+      picture();
+    };
+    const resized = new ResizeObserver(again);
     resized.observe(box);
-    return () => { cancelAnimationFrame(frame); resized.disconnect(); };
+    const theme = matchMedia("(prefers-color-scheme: dark)");
+    theme.addEventListener("change", again);
+    return () => { cancelAnimationFrame(frame); resized.disconnect(); theme.removeEventListener("change", again); };
   }, [found, words]);
   const nearest = (event: PointerEvent | MouseEvent): number => {
     const box = canvas.current!;

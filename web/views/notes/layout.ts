@@ -4,7 +4,6 @@ export interface Layout {
   readonly x: Float64Array; readonly y: Float64Array; readonly degree: Uint32Array; readonly from: Uint32Array; readonly to: Uint32Array;
   readonly byDegree: number[]; // the most linked first
   step: () => boolean; // false: it is done
-  radius: () => number; // within which nearly all are
 }
 
 const ROUNDS = 260;
@@ -85,10 +84,6 @@ export function layOut(count: number, pairs: number[][]): Layout {
     }
     return true;
   };
-  const radius = (): number => {
-    const far = Float64Array.from(x, (v, i) => Math.hypot(v, y[i])).sort();
-    return Math.max(far[Math.floor(far.length * 0.98)] ?? 1, 40);
-  };
   const byDegree = Array.from({ length: count }, (_, i) => i).sort((a, b) => degree[b] - degree[a]);
-  return { x, y, degree, from, to, byDegree, step, radius };
+  return { x, y, degree, from, to, byDegree, step };
 }

@@ -103,10 +103,11 @@ function Answer({ a }: { a: Approval }) {
       <button type="button" disabled={off} onClick={() => void say(false, "call")}>{t.review.deny}<Key of="D" /></button>
       <button type="button" disabled={off} onClick={() => setReason("")}>{t.review.reason}…<Key of="R" /></button>
       {a.arguments && <button type="button" disabled={off} onClick={() => setEditing(true)}>{t.review.edit}…<Key of="E" /></button>}
-      <span class="gap" />
+      <span class="answer-yes">
       {has("always") && <button type="button" disabled={off} onClick={() => void say(true, "always")}>{t.review.always}…</button>}
       {has("session") && <button type="button" disabled={off} onClick={() => void say(true, "session")}>{t.review.session}<Key of="S" /></button>}
       <button type="button" class="primary" disabled={off} onClick={() => void say(true, "call")}>{t.review.once}<Key of="A" /></button>
+      </span>
     </footer>
   );
 }

@@ -130,6 +130,7 @@ export function ToolsView() {
   const { all, failed, look } = useTools(vault);
   const [words, setWords] = useState("");
   const [scope, setScope] = useState("");
+  const [over, setOver] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const zip = useRef<HTMLInputElement>(null);
   const installing = useInstalling(all?.tools ?? [], scope && vault);
@@ -155,7 +156,9 @@ export function ToolsView() {
   const one = all?.tools.find((tool) => tool.name === name);
   useEffect(() => { document.querySelector(".tool-list [aria-current]")?.scrollIntoView({ block: "nearest" }); }, [name]);
   return (
-    <div class={`view toolbox${one ? " opened" : ""}`} onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files[0]); }}>
+    <div class={`view toolbox${one ? " opened" : ""}`} onDragOver={(e) => { e.preventDefault(); setOver(true); }} onDragLeave={(e) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false); }}
+      onDrop={(e) => { e.preventDefault(); setOver(false); take(e.dataTransfer?.files[0]); }}>
+      {over && <p class="drop-here"><Icon name="tools" />{t.tools.drop}</p>}
       <div class="tool-list">
         <header class="tools-row">
           <h1>{t.tools.title}</h1>

@@ -106,7 +106,7 @@ export function Try({ tool, vault }: { tool: Tool; vault: string }) {
     setBusy(false);
   };
   return (
-    <form class="try" onSubmit={(e) => { e.preventDefault(); void run(); }} onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); e.stopPropagation(); add(e.dataTransfer?.files); }}>
+    <form class="try" onSubmit={(e) => { e.preventDefault(); void run(); }} onDragOver={(e) => { e.preventDefault(); e.stopPropagation(); }} onDrop={(e) => { e.preventDefault(); e.stopPropagation(); add(e.dataTransfer?.files); }}>
       <p class="quiet">{t.tools.tryHint}</p>
       {tool.parameters.map((p) => <Control key={p.name} p={{ ...p, required: false }} value={values[p.name]} set={set(p.name)} />)}
       {!own.has("args") && <div class="field"><label for="try-args-more">{t.tools.args}</label><textarea id="try-args-more" rows={1} spellcheck={false} value={String(values["args "] ?? "")} onInput={(e) => set("args ")(e.currentTarget.value)} /></div>}

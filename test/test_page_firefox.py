@@ -1,0 +1,40 @@
+"""The page's flows once more, in Debian's Firefox: the tests of the other files, with another browser."""
+import inspect
+
+import pytest
+
+import needs
+import test_page
+import test_page_machine
+import test_page_views
+from test_page import FIREFOX, PACKAGES, Browser, program
+from test_page_views import client, server
+
+assert program and server and client
+
+
+@pytest.fixture(scope="module")
+def firefox(tmp_path_factory):
+    """One for all tests: its start takes longer than most of them."""
+    needs.require(FIREFOX, by="deps/apt test")
+    needs.require(PACKAGES / "playwright-core", by="deps/fetch test")
+    with Browser(tmp_path_factory.mktemp("firefox"), "firefox") as b:
+        yield b
+
+
+@pytest.fixture
+def browser(firefox):
+    yield firefox
+    firefox.do("await page.goto('about:blank'); await page.context().clearCookies();"
+               " await page.setViewportSize({width: 1100, height: 800}); errors.length = 0")
+
+
+def take(module, mark=lambda test: test):
+    for name, test in vars(module).items():
+        if name.startswith("test_") and inspect.isfunction(test) and "browser" in inspect.signature(test).parameters:
+            globals()[name] = mark(test)
+
+
+take(test_page)
+take(test_page_views)
+take(test_page_machine, mark=test_page_machine.pytestmark)

@@ -1,0 +1,85 @@
+"""Long lists on the page: 10,000 records, 10,000 notes, 1,000 functions, and a graph of 5,000 notes."""
+import json
+
+import pytest
+
+from test_page import browser, come
+from test_permissions import hello
+from wire import Server, Stdio, call
+
+assert browser
+ROWS_MAX = 200  # in the document at any time
+RECORDS, NOTES, FUNCTIONS = 10_000, 10_000, 1_000
+
+
+def write_notes(vault, count):
+    for i in range(count):
+        folder = vault / f"type{i % 20}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"n{i:05}.md").write_text(f"# Note {i:05}\n\nSee [[type{i // 3 % 20}/n{i // 3:05}]].\n")
+
+
+def write_functions(vault, count):
+    (vault / ".cloche").mkdir(exist_ok=True)
+    (vault / ".cloche/custom-functions.json").write_text(json.dumps({"version": 1, "functions": [
+        {"name": f"f{i:04}", "description": f"Adds {i}", "tags": ["sum"], "parameters": {"n": {"type": "number"}}, "returnType": "Promise<number>",
+         "code": f"async function f{i:04}(n: number): Promise<number> {{ return n + {i}; }}"} for i in range(count)]}))
+
+
+def write_records(cloche, vault, count, at_once=200):
+    """As many calls of an agent."""
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        client.ask(hello())
+        for first in range(0, count, at_once):
+            ids = range(first + 10, min(first + at_once, count) + 10)
+            for i in ids:
+                client.send(call("search_notes", {"query": "zzz", "limit": 1}, id=i))
+            for _ in ids:
+                client.receive()
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "large").mkdir()
+    return tmp_path / "large"
+
+
+def scroll_through(browser, row):
+    """From the first row to the last in jumps; answers how many rows the document had at most."""
+    return browser.do("""
+      await page.locator(given).first().waitFor();
+      return page.evaluate(async (row) => {
+        const box = document.querySelector(row).closest('.rows');
+        const picture = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+        let most = 0;
+        for (let part = 0, still = 0; still < 20; part++) {
+          const before = box.scrollTop;
+          box.scrollTop += box.clientHeight * 5;
+          await picture();
+          still = box.scrollTop === before ? still + 1 : 0;
+          most = Math.max(most, document.querySelectorAll(row).length);
+        }
+        return most;
+      }, given);""", row)
+
+
+def test_a_thousand_functions_and_ten_thousand_notes_scroll_in_few_rows(cloche, place, browser):
+    write_notes(place, NOTES)
+    write_functions(place, FUNCTIONS)
+    with Server([cloche, "serve", "--vault", str(place), "--listen", "127.0.0.1:0"], stderr=-1) as server:
+        come(browser, server)
+        for view, row, last in (("functions", ".fn-row", f"f{FUNCTIONS - 1:04}"), ("notes", ".rows .row-slot", "Note 09989")):
+            browser.do("await page.goto(given)", f"{server.url}/{view}")
+            assert scroll_through(browser, row) <= ROWS_MAX, view
+            browser.see(row, last)
+        server.process.stderr.close()
+
+
+def test_ten_thousand_records_scroll_in_few_rows(cloche, place, browser):
+    write_records(cloche, place, RECORDS)
+    with Server([cloche, "serve", "--vault", str(place), "--listen", "127.0.0.1:0"], stderr=-1) as server:
+        come(browser, server)
+        browser.do("await page.goto(given)", f"{server.url}/activity")
+        assert scroll_through(browser, ".record") <= ROWS_MAX
+        browser.see(".record", "began a new audit file")  # the oldest
+        server.process.stderr.close()
