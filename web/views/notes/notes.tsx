@@ -32,13 +32,16 @@ function useChanges(vault: string): number {
   return n;
 }
 
+let kept: { vault: string; rows: NoteRow[] } | null = null; // the last list, until the next one is there
+const keptOf = (vault: string): NoteRow[] | null => (kept?.vault === vault ? kept.rows : null);
+
 function useNotes(vault: string, changes: number): { all: NoteRow[] | null; failed: string; look: () => void } {
-  const [all, setAll] = useState<NoteRow[] | null>(null);
+  const [all, setAll] = useState<NoteRow[] | null>(keptOf(vault));
   const [failed, setFailed] = useState("");
   const look = () => {
-    if (vault) void getNotes(vault).then((rows) => { setAll(rows); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+    if (vault) void getNotes(vault).then((rows) => { kept = { vault, rows }; setAll(rows); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   };
-  useEffect(() => setAll(null), [vault]);
+  useEffect(() => setAll(keptOf(vault)), [vault]);
   useEffect(look, [vault, changes]);
   return { all, failed, look };
 }
