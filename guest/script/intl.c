@@ -26,7 +26,7 @@ static const unsigned char all[] = {
 #embed "../intl/all.js"
     , '\0'};
 static const unsigned char data[] = {
-#embed < data.txt>
+#embed "data.txt"
     , '\0'};
 
 /* The text of that name in `data`, a row of texts, each behind "NAME SIZE\n"; "" if there is none. */
