@@ -87,9 +87,17 @@ guests:
 endif
 
 build/guest/script.raw.wasm: build/guest/libc.o $(SCRIPT_OBJ)
+build/guest/script/intl.o: $(wildcard guest/intl/*.js) build/guest/intl/data.txt
 build/guest/lint/lint.o: $(wildcard guest/lint/*.js) # by #embed, which names no prerequisite
 build/guest/lint.raw.wasm: build/guest/libc.o $(LINT_OBJ)
 build/guest/pattern.raw.wasm: build/guest/libc.o $(PATTERN_OBJ)
+
+# The words and patterns of languages, and the time zones: what the ICU of the pinned node says.
+build/guest/intl/data.txt: guest/intl/data.mjs guest/intl/zones.txt dev/kept $(DEPS)/build.ok
+	@echo "  data  guest/intl"
+	@mkdir -p $(@D)
+	@dev/kept $@ guest/intl/data.mjs guest/intl/zones.txt deps/python-node.txt -- $(WEB_NODE) guest/intl/data.mjs $@
+
 build/guest/script.raw.wasm build/guest/lint.raw.wasm build/guest/pattern.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
@@ -134,7 +142,7 @@ $(sort $(SCRIPT_SRC:%.c=build/%.o) $(LINT_SRC:%.c=build/%.o) $(PATTERN_SRC:%.c=b
 	@mkdir -p $(@D)
 	@echo "  wasm  $<"
 	@$(GUEST_CC) $(GUEST_CFLAGS) $(WARN) -Wno-missing-prototypes -Iguest -isystem $(DEPS)/quickjs \
-	    --embed-dir=$(DEPS)/acorn \
+	    --embed-dir=$(DEPS)/acorn --embed-dir=build/guest/intl \
 	    -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 
 # QuickJS takes long to compile: its objects are kept in the cache. Most of it is compiled

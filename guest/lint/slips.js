@@ -8,7 +8,6 @@
   const CALLBACKS = new Set(['map', 'flatMap', 'filter', 'find', 'findLast', 'findIndex', 'findLastIndex', 'some', 'every', 'sort', 'toSorted', 'reduce']);
   const TESTS = new Set(['filter', 'find', 'findLast', 'findIndex', 'findLastIndex', 'some', 'every']);
   const READERS = /^(Object\.(keys|values|entries)|JSON\.stringify|Array\.from|structuredClone)$/;
-  const LOCALES = { toLocaleDateString: 0, toLocaleTimeString: 0, toLocaleString: 0, localeCompare: 1 };
 
   const methodOf = (node) => (node.callee.type === 'MemberExpression' && !node.callee.computed ? node.callee.property.name : null);
   const isArray = (shape) => shape.kind === 'array' || shape.kind === 'tuple';
@@ -45,13 +44,6 @@
     if (shape?.kind === 'promise' && shape.call?.row)
       c.add('missing-await', 'warning', node.arguments[0], `${shape.call.row.name} answers a promise; ${c.name(node.callee)} needs its value`,
         `await ${c.text(shape.call.node)}`);
-  }
-
-  function locales(c, node) {
-    const method = methodOf(node);
-    if (!Object.hasOwn(LOCALES, method ?? '') || node.arguments.length <= LOCALES[method]) return;
-    c.add('no-locale', 'warning', node.callee.property, `${method} takes no notice of locales and options here`,
-      method === 'localeCompare' ? 'It compares by code points.' : 'utils.formatDate(date, pattern) writes dates.');
   }
 
   function texts(c, node) {
@@ -118,7 +110,6 @@
       callbacks(c, node);
       comparator(c, node);
       readers(c, node);
-      locales(c, node);
     },
     BinaryExpression(c, node) {
       texts(c, node);

@@ -112,7 +112,7 @@
     params: 'Values come in by `context`; each of its keys is a variable.', host: 'host.call is for run_script; here are notes.get, notes.list and others: api.describe() lists them.',
     db: 'notes.searchSQL({query}) asks in SQL.', tags: "notes.searchSQL('SELECT tag, count(*) AS n FROM tags GROUP BY tag') lists all tags.",
     functions: 'Custom functions are called by customFunctions.name(...).', customFunction: 'Custom functions are called by customFunctions.name(...).',
-    Intl: 'Intl is not there; utils.formatDate(date, pattern) writes dates.', Temporal: 'Temporal is not there; Date and utils.formatDate(date, pattern) are.',
+    Temporal: 'Temporal is not there; Date, Intl.DateTimeFormat and utils.formatDate(date, pattern) are.',
     ...Object.fromEntries(['Blob', 'File', 'FileReader', 'FormData', 'DOMParser', 'XMLSerializer', 'Image', 'Worker', 'WebSocket', 'EventSource', 'BroadcastChannel', 'MessageChannel',
       'ReadableStream', 'WritableStream', 'TransformStream', 'CompressionStream', 'indexedDB', 'sessionStorage', 'navigator', 'location', 'history', 'screen', 'self',
       'requestAnimationFrame', 'prompt', 'confirm', 'cheerio', 'puppeteer', 'child_process', 'WebAssembly'].map((name) => [name, `${name} is not there; api.describe() lists the API.`])),

@@ -1,9 +1,9 @@
 // The world that an agent's code wakes up in, made once when the guest is baked.
 //
-// A function of (natives, makeUrl) that answers what script.c calls. It keeps the
+// A function of (natives, makeUrl, intl) that answers what script.c calls. It keeps the
 // built-ins that it needs for itself: the code may change any of them, and only
 // harms itself. Nothing here protects the host: the sandbox does.
-(function (natives, makeUrl) {
+(function (natives, makeUrl, intl) {
   'use strict';
   const world = globalThis;
   const {
@@ -196,7 +196,7 @@
     return column;
   }
 
-  const OURS = /<(world|url|host|table|null)>|\(missing\)/;
+  const OURS = /<(world|url|intl|host|table|null)>|\(missing\)/;
   const OUR_FRAMES = new RegExp(`^.*(?:${OURS.source}).*\\n?`, 'gm');
 
   // What this code is called in its frames. Each call of a session has a name of its own, or
@@ -936,6 +936,9 @@
     now() { origin ??= monotonic(); return monotonic() - origin; },
     get timeOrigin() { const now = this.now(); return Date.now() - now; },
   };
+
+  const [makeIntl, ...intlParts] = intl;
+  makeIntl(natives, world, define, ...intlParts);
 
   const { URL, URLSearchParams } = makeUrl({ world, define, encode: natives.encode, decode: natives.decode, isUtf8: natives.isUtf8, decodeBroken });
 

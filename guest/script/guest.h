@@ -61,6 +61,10 @@ extern const char *const loss_names[LOST_KINDS]; /* "NaN", "a promise" ... */
  * become U+FFFD. */
 void mend_surrogates(char *s, size_t n);
 
+/* Natives that Intl needs, and its parts: functions in JavaScript, of which the first joins the
+ * others (guest/intl/all.js). */
+JSValue intl_parts(JSContext *ctx, JSValueConst natives);
+
 /* Host calls: natives for the bootstrap, and the queue of new calls. */
 void calls_define(JSContext *ctx, JSValueConst natives);
 extern struct bytes calls_queue;

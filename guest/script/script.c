@@ -247,8 +247,8 @@ EXPORT(bake) void bake(void)
 
     JSValue make_url = eval_own(url_source, "<url>");
     JSValue make_world = eval_own(bootstrap_source, "<world>");
-    JSValueConst args[2] = {natives, make_url};
-    JSValue own = JS_Call(context, make_world, JS_UNDEFINED, 2, args);
+    JSValueConst args[3] = {natives, make_url, intl_parts(context, natives)};
+    JSValue own = JS_Call(context, make_world, JS_UNDEFINED, 3, args);
     if (JS_IsException(own))
         die();
     js.install = member(own, "install");

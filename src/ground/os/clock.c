@@ -1,7 +1,11 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "os/os.h"
 
@@ -37,4 +41,31 @@ void os_random(void *out, size_t n)
         p += got;
         n -= (size_t)got;
     }
+}
+
+/* The zone that a path below a folder `zoneinfo` is of; NULL: it is below none. */
+static const char *zone_of_path(const char *path)
+{
+    static const char folder[] = "zoneinfo/";
+    const char *at = strstr(path, folder);
+    return at ? at + sizeof folder - 1 : NULL;
+}
+
+size_t os_zone_name(char name[OS_ZONE_MAX])
+{
+    char path[PATH_MAX];
+    const char *zone = getenv("TZ");
+    if (zone && *zone == ':')
+        zone++;
+    if (!zone || *zone == '/') {
+        ssize_t n = zone ? snprintf(path, sizeof path, "%s", zone)
+                         : readlink("/etc/localtime", path, sizeof path - 1);
+        path[n > 0 && (size_t)n < sizeof path ? n : 0] = '\0';
+        zone = zone_of_path(path);
+    }
+    size_t n = zone ? strlen(zone) : 0;
+    if (n == 0 || n > OS_ZONE_MAX)
+        zone = "UTC", n = 3;
+    memcpy(name, zone, n);
+    return n;
 }

@@ -29,6 +29,9 @@ static inline uint64_t os_in_ms(uint64_t ms)
 int64_t os_real_ms(void);            /* since 1970-01-01T00:00:00Z */
 uint64_t os_thread_cpu_ns(void);     /* CPU time of the calling thread */
 void os_random(void *out, size_t n); /* from the kernel; cannot fail */
+/* The local zone as TZ or /etc/localtime names it, else "UTC"; no NUL. Its size. */
+#define OS_ZONE_MAX 64
+size_t os_zone_name(char name[OS_ZONE_MAX]);
 
 /* ---- files -------------------------------------------------------------- */
 

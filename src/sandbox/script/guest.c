@@ -122,12 +122,26 @@ static bool import_zone(struct world *w, uint64_t *cells, struct err *e)
     return true;
 }
 
+/* zone_name(at, n) -> the size of the name of the person's time zone, written there */
+static bool import_zone_name(struct world *w, uint64_t *cells, struct err *e)
+{
+    char name[OS_ZONE_MAX];
+    size_t n = os_zone_name(name);
+    void *to = world_slice(w, (uint32_t)cells[0], n);
+    if (!to || n > (uint32_t)cells[1])
+        return err_set(e, ERR_GUEST, "asks for the time zone outside its memory");
+    memcpy(to, name, n);
+    cells[0] = (uint32_t)n;
+    return true;
+}
+
 static const struct engine_import imports[] = {
     {"host", "call", "iii:i", import_call},
     {"host", "take", "i:", import_take},
     {"host", "random", "ii:", import_random},
     {"host", "stop", "i:", import_stop},
     {"host", "zone", "I:i", import_zone},
+    {"host", "zone_name", "ii:i", import_zone_name},
     {GUEST_WASI, "clock_time_get", "iIi:i", import_clock},
     GUEST_NO_FILES,
 };
