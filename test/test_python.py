@@ -343,6 +343,21 @@ def test_keys_are_derived_as_elsewhere(run, name, password, salt, rounds, size):
     assert result(run(f"import hashlib\nhashlib.pbkdf2_hmac({name!r}, {password!r}, {salt!r}, {rounds}, {size}).hex()")) == there
 
 
+@pytest.mark.parametrize("password, salt, n, r, p, size", [
+    (b"", b"", 16, 1, 1, 64), (b"password", b"NaCl", 1024, 8, 16, 64), (b"pleaseletmein", b"SodiumChloride", 16384, 8, 1, 64),
+    (b"p" * 100, b"s", 2, 3, 2, 7)])
+def test_scrypt_derives_keys_as_elsewhere(run, password, salt, n, r, p, size):
+    more = f"salt={salt!r}, n={n}, r={r}, p={p}, maxmem=1 << 26, dklen={size}"
+    there = hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=1 << 26, dklen=size).hex()
+    assert result(run(f"import hashlib\nhashlib.scrypt({password!r}, {more}).hex()")) == there
+
+
+def test_scrypt_refuses_what_it_refuses_elsewhere(run):
+    code = "import hashlib\nhashlib.scrypt(b'', salt=b'', n={}, r={}, p=1)"
+    for n, r in ((3, 1), (0, 1), (16, 0), (1 << 20, 8)):
+        assert details(run(code.format(n, r)))["name"] == "ValueError"
+
+
 @pytest.mark.parametrize("code, words", [
     ("console.log('x')", "print() writes to the log"), ("JSON.stringify({})", "dumps()"), ("null", "None in Python"),
     ("x = true", "True"), ("notes.list().length", "len(list)"), ("notes.list().filter(len)", "for x in list"),
