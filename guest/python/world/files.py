@@ -332,7 +332,8 @@ def temporary_file(mode="w+b", buffering=-1, encoding=None, newline=None, suffix
 
 
 def prepare():
-    builtins.open = io.open = open_file
+    # As functions in C, these are no methods where a class has them.
+    builtins.open = io.open = staticmethod(open_file)
     io.open_code = lambda path: open_file(path, "rb")
     replaced = {
         "listdir": lambda path=".": readdir(path), "scandir": lambda path=".": Scan(path),
@@ -348,12 +349,12 @@ def prepare():
     }
     for name, made in replaced.items():
         made.__name__ = made.__qualname__ = name
-        setattr(os, name, made)
+        setattr(os, name, staticmethod(made))
     for name in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
         setattr(os, name, set())
     os.supports_follow_symlinks = {os.stat}
     shutil._use_fd_functions = False
-    glob._StringGlobber.scandir = staticmethod(os.scandir)
-    glob._StringGlobber.lstat = staticmethod(os.lstat)
+    glob._StringGlobber.scandir = os.scandir
+    glob._StringGlobber.lstat = os.lstat
     tempfile.tempdir = "/"
     tempfile.NamedTemporaryFile = tempfile.TemporaryFile = temporary_file
