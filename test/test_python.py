@@ -283,6 +283,34 @@ def test_no_world_sees_another(run):
     assert result(run(code)) == [False] * 5
 
 
+PLANT = ("import builtins, gc, json, os, sys, decimal, random, sqlite3, logging\n"
+         "word = 'secret-' + str(9271)\nbuiltins.planted = json.planted = [word] * 5000\nsys.modules['planted'] = builtins\n"
+         "os.environ['PLANTED'] = word\ndecimal.getcontext().prec = 99\nrandom.seed(9271)\nlogging.getLogger(word).setLevel(5)\n"
+         "db = sqlite3.connect(':memory:')\ndb.execute('create table t(a)')\ndb.execute('insert into t values(?)', (word,))\n"
+         "sys.setrecursionlimit(777)\ngc.disable()\nlarge = word.encode() * 500000\nobject.__subclasses__().append(word)\n"
+         "print(word)\n")
+LOOK = ("import builtins, gc, json, os, sys, decimal, logging\n"
+        "word = 'secret-' + str(9270 + 1)\n"
+        "[o for o in gc.get_objects() if isinstance(o, (list, tuple)) and o and any(isinstance(x, (str, bytes)) and len(x) < 99"
+        " and str(x) == word for x in list(o)[:9])] or "
+        "[hasattr(builtins, 'planted'), hasattr(json, 'planted'), 'planted' in sys.modules, 'PLANTED' in os.environ,"
+        " decimal.getcontext().prec, word in logging.root.manager.loggerDict, sys.getrecursionlimit() == 777, gc.isenabled()]")
+
+
+@pytest.mark.parametrize("end", [
+    "1", "return word", "1/0", "raise SystemExit(word)", "raise KeyboardInterrupt(word)", "x = (", "while True: pass",
+    "a = []\nwhile True: a.append(word * 100000 + str(len(a)))", "def f(): return f()\nf()", "large.decode() * 20",
+    "for i in range(10**9): notes.list(limit=1)", "import os\nos._exit(1)", "import os\nos.abort()",
+    "import asyncio\nawait asyncio.Future()", "import asyncio\nasyncio.ensure_future(asyncio.sleep(9))\nawait asyncio.sleep(0)",
+    "exec((lambda: 0).__code__.replace(co_code=bytes([100, 255, 83, 0] * 4)))",
+    "import marshal\nmarshal.loads(b'\\xe3' + b'\\xff' * 200)", "gc.collect()\nsys.modules.clear()", "notes.delete(word)",
+    "import time\ntime.sleep(60)"])
+def test_what_is_planted_is_in_no_later_world(run, end):
+    run(PLANT + end, timeout=1500)
+    for _ in range(2):
+        assert result(run(LOOK)) == [False, False, False, False, 28, False, False, True]
+
+
 def test_worlds_have_their_own_randomness(run):
     code = "import random, uuid, secrets\n[random.random(), str(uuid.uuid4()), secrets.token_hex(8)]"
     first, second = result(run(code)), result(run(code))
@@ -409,6 +437,25 @@ def test_files_are_python_files(cloche, vault, tmp_path):
     assert json.loads(done.stdout)["result"] == [
         ["one", "two", "three"], {"a": 1}, [["a.txt"], ["b.json", "c.txt"]], "oXY", "/none", 4,
         ["a.txt", "b.json", "c.txt", "e"], "text"], done.stdout
+
+
+def test_files_have_descriptors(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"fileSystem": True})
+    code = ("import os, tempfile\n"
+            "fd, name = tempfile.mkstemp(suffix='.txt')\nwith os.fdopen(fd, 'w') as f:\n    f.write('one')\n"
+            "fd = os.open(name, os.O_RDWR | os.O_APPEND)\nos.write(fd, b' two')\nos.lseek(fd, 0, os.SEEK_SET)\n"
+            "read = os.read(fd, 100).decode()\nsize = os.fstat(fd).st_size\nos.close(fd)\n"
+            "errors = []\n"
+            "for act in (lambda: os.read(fd, 1), lambda: os.close(fd), lambda: os.open('/none', os.O_RDONLY),\n"
+            "            lambda: os.open(name, os.O_CREAT | os.O_EXCL)):\n"
+            "    try:\n        act()\n    except OSError as e:\n        errors.append(type(e).__name__)\n"
+            "with open(name) as f:\n    number = f.fileno() >= 3\n"
+            "class Own:\n    opens = open\n"
+            "[read, size, errors, number, Own().opens(name).read(3)]")
+    done = subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "python", "--files", "-e", code],
+                          capture_output=True, text=True)
+    assert json.loads(done.stdout)["result"] == [
+        "one two", 7, ["OSError", "OSError", "FileNotFoundError", "FileExistsError"], True, "one"], done.stdout
 
 
 PROGRAMS = [

@@ -14,7 +14,7 @@ import shutil
 import stat
 import tempfile
 
-from . import calls, values
+from . import calls, descriptors, values
 from .api import Function
 
 FILE_MODE, FOLDER_MODE, LINK_MODE = 0o100644, 0o40755, 0o120777
@@ -51,7 +51,7 @@ def error_of(answer):
 
 def path_of(path):
     if isinstance(path, int) and not isinstance(path, bool):
-        raise OSError(errno.EBADF, "files have no descriptors here; give a path", path)
+        return descriptors.held(path).path
     path = os.fspath(path)
     if isinstance(path, bytes):
         path = path.decode("utf-8", "surrogateescape")
@@ -145,6 +145,7 @@ class Raw(io.RawIOBase):
 
     def __init__(self, path, mode, name):
         self.path, self.mode, self.name = path, mode, name
+        self.number = None  # its descriptor, once somebody asks for it
         self.at = 0
         self.reads = "r" in mode or "+" in mode
         self.writes = mode[0] in "wax" or "+" in mode
@@ -200,7 +201,17 @@ class Raw(io.RawIOBase):
         return size
 
     def fileno(self):
-        raise io.UnsupportedOperation("files have no descriptors here")
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+        if self.number is None:
+            self.number = descriptors.give(self)
+        return self.number
+
+    def close(self):
+        if self.number is not None:
+            descriptors.table.pop(self.number, None)
+            self.number = None
+        super().close()
 
     def isatty(self):
         return False
@@ -212,9 +223,11 @@ def open_file(file, mode="r", buffering=-1, encoding=None, errors=None, newline=
         raise ValueError(f"invalid mode: {mode!r}")
     if "b" in letters and encoding is not None:
         raise ValueError("binary mode doesn't take an encoding argument")
-    path = path_of(file)
     plain = (letters & set("rwax")).pop() + ("+" if "+" in letters else "")
-    raw = Raw(path, plain, file)
+    if isinstance(file, int) and not isinstance(file, bool):
+        raw = descriptors.named(file, plain, closefd)
+    else:
+        raw = Raw(path_of(file), plain, file)
     kind = io.BufferedRandom if "+" in letters else io.BufferedReader if plain == "r" else io.BufferedWriter
     if buffering == 0 and "b" in letters:
         return raw
@@ -332,6 +345,7 @@ def temporary_file(mode="w+b", buffering=-1, encoding=None, newline=None, suffix
 
 
 def prepare():
+    descriptors.prepare()
     # As functions in C, these are no methods where a class has them.
     builtins.open = io.open = staticmethod(open_file)
     io.open_code = lambda path: open_file(path, "rb")
