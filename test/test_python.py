@@ -450,12 +450,14 @@ def test_files_have_descriptors(cloche, vault, tmp_path):
             "            lambda: os.open(name, os.O_CREAT | os.O_EXCL)):\n"
             "    try:\n        act()\n    except OSError as e:\n        errors.append(type(e).__name__)\n"
             "with open(name) as f:\n    number = f.fileno() >= 3\n"
+            "import tarfile, bz2, tokenize\nwith tarfile.open('/t.tar', 'w') as t:\n    t.add(name, 'inside')\n"
+            "members = tarfile.open('/t.tar').getnames()\nbz2.open('/b', 'wt').close()\n"
             "class Own:\n    opens = open\n"
-            "[read, size, errors, number, Own().opens(name).read(3)]")
+            "[read, size, errors, number, Own().opens(name).read(3), members]")
     done = subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "python", "--files", "-e", code],
                           capture_output=True, text=True)
     assert json.loads(done.stdout)["result"] == [
-        "one two", 7, ["OSError", "OSError", "FileNotFoundError", "FileExistsError"], True, "one"], done.stdout
+        "one two", 7, ["OSError", "OSError", "FileNotFoundError", "FileExistsError"], True, "one", ["inside"]], done.stdout
 
 
 PROGRAMS = [

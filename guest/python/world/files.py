@@ -12,6 +12,7 @@ import os
 import posixpath
 import shutil
 import stat
+import sys
 import tempfile
 
 from . import calls, descriptors, values
@@ -344,7 +345,18 @@ def temporary_file(mode="w+b", buffering=-1, encoding=None, newline=None, suffix
     return tempfile._TemporaryFileWrapper(file, path, delete, delete_on_close)
 
 
+def put_everywhere(replaced):
+    """Modules that have taken a function over by name (tarfile has open()) get the new one, too."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "posix") in ("posix", "importlib._bootstrap_external", __name__):
+            continue
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if callable(value) and id(value) in replaced:
+                setattr(module, name, replaced[id(value)])
+
+
 def prepare():
+    before = [io.open, {name: getattr(os, name, None) for name in dir(os)}]
     descriptors.prepare()
     # As functions in C, these are no methods where a class has them.
     builtins.open = io.open = staticmethod(open_file)
@@ -370,5 +382,7 @@ def prepare():
     shutil._use_fd_functions = False
     glob._StringGlobber.scandir = os.scandir
     glob._StringGlobber.lstat = os.lstat
+    put_everywhere({id(before[0]): io.open, **{id(was): getattr(os, name) for name, was in before[1].items()
+                                               if callable(was) and was is not getattr(os, name)}})
     tempfile.tempdir = "/"
     tempfile.NamedTemporaryFile = tempfile.TemporaryFile = temporary_file
