@@ -452,12 +452,15 @@ def test_files_have_descriptors(cloche, vault, tmp_path):
             "with open(name) as f:\n    number = f.fileno() >= 3\n"
             "import tarfile, bz2, tokenize\nwith tarfile.open('/t.tar', 'w') as t:\n    t.add(name, 'inside')\n"
             "members = tarfile.open('/t.tar').getnames()\nbz2.open('/b', 'wt').close()\n"
+            "with tempfile.NamedTemporaryFile('w+') as t:\n    t.write('x')\n    kept = t.name\n"
+            "errors.append(os.path.exists(kept))\n"
+            "with tempfile.TemporaryDirectory() as d:\n    open(d + '/a', 'w').close()\n    errors.append(os.listdir(d.encode()) == [b'a'])\n"
             "class Own:\n    opens = open\n"
             "[read, size, errors, number, Own().opens(name).read(3), members]")
     done = subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "python", "--files", "-e", code],
                           capture_output=True, text=True)
     assert json.loads(done.stdout)["result"] == [
-        "one two", 7, ["OSError", "OSError", "FileNotFoundError", "FileExistsError"], True, "one", ["inside"]], done.stdout
+        "one two", 7, ["OSError", "OSError", "FileNotFoundError", "FileExistsError", False, True], True, "one", ["inside"]], done.stdout
 
 
 PROGRAMS = [

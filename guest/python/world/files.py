@@ -6,6 +6,7 @@ enableFileSystem each of these functions fails with PermissionDenied.
 import base64
 import builtins
 import errno
+import gc
 import glob
 import io
 import os
@@ -14,11 +15,13 @@ import shutil
 import stat
 import sys
 import tempfile
+import types
 
 from . import calls, descriptors, values
 from .api import Function
 
 FILE_MODE, FOLDER_MODE, LINK_MODE = 0o100644, 0o40755, 0o120777
+BLOCK = 4096
 here = "/"
 
 
@@ -247,7 +250,8 @@ def stat_of(told):
     times = [told[k + "Ms"] / 1000 for k in ("atime", "mtime", "ctime")]
     return os.stat_result((mode, told["ino"], told["dev"], told["nlink"], 0, 0, told["size"], *map(int, times)),
                           {"st_atime": times[0], "st_mtime": times[1], "st_ctime": times[2],
-                           "st_mtime_ns": int(told["mtimeMs"] * 1000000)})
+                           "st_mtime_ns": int(told["mtimeMs"] * 1000000), "st_blksize": BLOCK,
+                           "st_blocks": (told["size"] + 511) // 512})
 
 
 def os_stat(path, *, dir_fd=None, follow_symlinks=True):
@@ -309,6 +313,12 @@ class Scan:
         self.entries = iter(())
 
 
+def list_names(path="."):
+    """os.listdir(): bytes of bytes."""
+    names = readdir(path)
+    return [os.fsencode(n) for n in names] if isinstance(path, bytes) else names
+
+
 def chdir(path):
     global here
     path = posixpath.normpath(path_of(path))
@@ -353,6 +363,9 @@ def put_everywhere(replaced):
         for name, value in list(getattr(module, "__dict__", {}).items()):
             if callable(value) and id(value) in replaced:
                 setattr(module, name, replaced[id(value)])
+    for function in gc.get_objects():
+        if isinstance(function, types.FunctionType) and function.__defaults__:
+            function.__defaults__ = tuple(replaced.get(id(d), d) for d in function.__defaults__)
 
 
 def prepare():
@@ -362,7 +375,7 @@ def prepare():
     builtins.open = io.open = staticmethod(open_file)
     io.open_code = lambda path: open_file(path, "rb")
     replaced = {
-        "listdir": lambda path=".": readdir(path), "scandir": lambda path=".": Scan(path),
+        "listdir": list_names, "scandir": lambda path=".": Scan(path),
         "mkdir": lambda path, mode=0o777, **o: host["mkdir"].send(path_of(path), False),
         "rmdir": lambda path, **o: host["rmdir"].send(path_of(path)),
         "unlink": lambda path, **o: host["unlink"].send(path_of(path)),
