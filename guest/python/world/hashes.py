@@ -47,8 +47,10 @@ def scrypt(password, *, salt, n, r, p, maxmem=0, dklen=64):
         raise ValueError("n must be a power of 2.")
     if r < 1 or p < 1 or r * p >= 2**30:
         raise ValueError("r and p must be positive, and r * p less than 2**30.")
-    if dklen < 1:
-        raise ValueError("dklen must be greater than 0.")
+    if dklen < 1 or dklen > 2**31 - 1:
+        raise ValueError("dklen must be greater than 0, and at most 2**31 - 1.")
+    if maxmem < 0 or maxmem > 2**31 - 1:
+        raise ValueError("maxmem must be from 0 to 2**31 - 1.")
     if 128 * r * (n + p + 2) > (maxmem or 32 << 20):
         raise ValueError(f"memory limit exceeded: n={n}, r={r}, p={p} need maxmem={128 * r * (n + p + 2)}")
     blocks = pbkdf2_hmac("sha256", password, salt, 1, p * 128 * r)
