@@ -80,8 +80,8 @@ PyObject *scrypt_mix(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "y#II", &text, &size, &n, &r))
         return NULL;
     size_t one = 2 * (size_t)BLOCK * r;
-    if (n < 2 || (n & (n - 1)) || r == 0 || r > SCRYPT_R_MAX || n > SCRYPT_ROOM_MAX / one ||
-        size % (Py_ssize_t)one) {
+    if (n < 2 || (n & (n - 1)) || r == 0 || r > SCRYPT_R_MAX ||
+        n > SCRYPT_ROOM_MAX / one || size % (Py_ssize_t)one) {
         PyErr_SetString(PyExc_ValueError, "invalid parameters of scrypt");
         return NULL;
     }
@@ -94,7 +94,8 @@ PyObject *scrypt_mix(PyObject *self, PyObject *args)
     }
     /* Wasm is little-endian, as scrypt is. The blocks are copied, for their alignment. */
     uint32_t *table = room + one / sizeof *room * 2;
-    for (char *at = PyBytes_AS_STRING(made); size > 0; at += one, size -= (Py_ssize_t)one) {
+    for (char *at = PyBytes_AS_STRING(made); size > 0;
+         at += one, size -= (Py_ssize_t)one) {
         memcpy(room, at, one);
         ro_mix(room, table, room + one / sizeof *room, n, r);
         memcpy(at, room, one);
