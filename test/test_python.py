@@ -283,6 +283,34 @@ def test_no_world_sees_another(run):
     assert result(run(code)) == [False] * 5
 
 
+PLANT = ("import builtins, gc, json, os, sys, decimal, random, sqlite3, logging\n"
+         "word = 'secret-' + str(9271)\nbuiltins.planted = json.planted = [word] * 5000\nsys.modules['planted'] = builtins\n"
+         "os.environ['PLANTED'] = word\ndecimal.getcontext().prec = 99\nrandom.seed(9271)\nlogging.getLogger(word).setLevel(5)\n"
+         "db = sqlite3.connect(':memory:')\ndb.execute('create table t(a)')\ndb.execute('insert into t values(?)', (word,))\n"
+         "sys.setrecursionlimit(777)\ngc.disable()\nlarge = word.encode() * 500000\nobject.__subclasses__().append(word)\n"
+         "print(word)\n")
+LOOK = ("import builtins, gc, json, os, sys, decimal, logging\n"
+        "word = 'secret-' + str(9270 + 1)\n"
+        "[o for o in gc.get_objects() if isinstance(o, (list, tuple)) and o and any(isinstance(x, (str, bytes)) and len(x) < 99"
+        " and str(x) == word for x in list(o)[:9])] or "
+        "[hasattr(builtins, 'planted'), hasattr(json, 'planted'), 'planted' in sys.modules, 'PLANTED' in os.environ,"
+        " decimal.getcontext().prec, word in logging.root.manager.loggerDict, sys.getrecursionlimit() == 777, gc.isenabled()]")
+
+
+@pytest.mark.parametrize("end", [
+    "1", "return word", "1/0", "raise SystemExit(word)", "raise KeyboardInterrupt(word)", "x = (", "while True: pass",
+    "a = []\nwhile True: a.append(word * 100000 + str(len(a)))", "def f(): return f()\nf()", "large.decode() * 20",
+    "for i in range(10**9): notes.list(limit=1)", "import os\nos._exit(1)", "import os\nos.abort()",
+    "import asyncio\nawait asyncio.Future()", "import asyncio\nasyncio.ensure_future(asyncio.sleep(9))\nawait asyncio.sleep(0)",
+    "exec((lambda: 0).__code__.replace(co_code=bytes([100, 255, 83, 0] * 4)))",
+    "import marshal\nmarshal.loads(b'\\xe3' + b'\\xff' * 200)", "gc.collect()\nsys.modules.clear()", "notes.delete(word)",
+    "import time\ntime.sleep(60)"])
+def test_what_is_planted_is_in_no_later_world(run, end):
+    run(PLANT + end, timeout=1500)
+    for _ in range(2):
+        assert result(run(LOOK)) == [False, False, False, False, 28, False, False, True]
+
+
 def test_worlds_have_their_own_randomness(run):
     code = "import random, uuid, secrets\n[random.random(), str(uuid.uuid4()), secrets.token_hex(8)]"
     first, second = result(run(code)), result(run(code))
@@ -343,6 +371,21 @@ def test_keys_are_derived_as_elsewhere(run, name, password, salt, rounds, size):
     assert result(run(f"import hashlib\nhashlib.pbkdf2_hmac({name!r}, {password!r}, {salt!r}, {rounds}, {size}).hex()")) == there
 
 
+@pytest.mark.parametrize("password, salt, n, r, p, size", [
+    (b"", b"", 16, 1, 1, 64), (b"password", b"NaCl", 1024, 8, 16, 64), (b"pleaseletmein", b"SodiumChloride", 16384, 8, 1, 64),
+    (b"p" * 100, b"s", 2, 3, 2, 7)])
+def test_scrypt_derives_keys_as_elsewhere(run, password, salt, n, r, p, size):
+    more = f"salt={salt!r}, n={n}, r={r}, p={p}, maxmem=1 << 26, dklen={size}"
+    there = hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=1 << 26, dklen=size).hex()
+    assert result(run(f"import hashlib\nhashlib.scrypt({password!r}, {more}).hex()")) == there
+
+
+def test_scrypt_refuses_what_it_refuses_elsewhere(run):
+    code = "import hashlib\nhashlib.scrypt(b'', salt=b'', n={}, r={}, p=1)"
+    for n, r in ((3, 1), (0, 1), (16, 0), (1 << 20, 8)):
+        assert details(run(code.format(n, r)))["name"] == "ValueError"
+
+
 @pytest.mark.parametrize("code, words", [
     ("console.log('x')", "print() writes to the log"), ("JSON.stringify({})", "dumps()"), ("null", "None in Python"),
     ("x = true", "True"), ("notes.list().length", "len(list)"), ("notes.list().filter(len)", "for x in list"),
@@ -394,6 +437,30 @@ def test_files_are_python_files(cloche, vault, tmp_path):
     assert json.loads(done.stdout)["result"] == [
         ["one", "two", "three"], {"a": 1}, [["a.txt"], ["b.json", "c.txt"]], "oXY", "/none", 4,
         ["a.txt", "b.json", "c.txt", "e"], "text"], done.stdout
+
+
+def test_files_have_descriptors(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"fileSystem": True})
+    code = ("import os, tempfile\n"
+            "fd, name = tempfile.mkstemp(suffix='.txt')\nwith os.fdopen(fd, 'w') as f:\n    f.write('one')\n"
+            "fd = os.open(name, os.O_RDWR | os.O_APPEND)\nos.write(fd, b' two')\nos.lseek(fd, 0, os.SEEK_SET)\n"
+            "read = os.read(fd, 100).decode()\nsize = os.fstat(fd).st_size\nos.close(fd)\n"
+            "errors = []\n"
+            "for act in (lambda: os.read(fd, 1), lambda: os.close(fd), lambda: os.open('/none', os.O_RDONLY),\n"
+            "            lambda: os.open(name, os.O_CREAT | os.O_EXCL)):\n"
+            "    try:\n        act()\n    except OSError as e:\n        errors.append(type(e).__name__)\n"
+            "with open(name) as f:\n    number = f.fileno() >= 3\n"
+            "import tarfile, bz2, tokenize\nwith tarfile.open('/t.tar', 'w') as t:\n    t.add(name, 'inside')\n"
+            "members = tarfile.open('/t.tar').getnames()\nbz2.open('/b', 'wt').close()\n"
+            "with tempfile.NamedTemporaryFile('w+') as t:\n    t.write('x')\n    kept = t.name\n"
+            "errors.append(os.path.exists(kept))\n"
+            "with tempfile.TemporaryDirectory() as d:\n    open(d + '/a', 'w').close()\n    errors.append(os.listdir(d.encode()) == [b'a'])\n"
+            "class Own:\n    opens = open\n"
+            "[read, size, errors, number, Own().opens(name).read(3), members]")
+    done = subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "python", "--files", "-e", code],
+                          capture_output=True, text=True)
+    assert json.loads(done.stdout)["result"] == [
+        "one two", 7, ["OSError", "OSError", "FileNotFoundError", "FileExistsError", False, True], True, "one", ["inside"]], done.stdout
 
 
 PROGRAMS = [

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "abi/abi.h"
+#include "python/scrypt.h"
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 #define HOST(name) __attribute__((import_module("host"), import_name(#name)))
@@ -215,6 +216,7 @@ static PyMethodDef natives[] = {{"log", native_log, METH_VARARGS, NULL},
                                 {"call", native_call, METH_VARARGS, NULL},
                                 {"begin", native_begin, METH_VARARGS, NULL},
                                 {"wait", native_wait, METH_VARARGS, NULL},
+                                {"scrypt_mix", scrypt_mix, METH_VARARGS, NULL},
                                 {0}};
 static struct PyModuleDef module = {.m_base = PyModuleDef_HEAD_INIT,
                                     .m_name = "_cloche",

@@ -63,9 +63,18 @@ class Function:
 
     def __call__(self, *args, **options):
         sent = values.write_arguments(self.name, self.arguments(args, options))
-        if self.sync:
-            return calls.perform_now(self.number, sent, self.finish)
-        return calls.perform(self.number, sent, self.finish)
+        try:
+            if self.sync:
+                return calls.perform_now(self.number, sent, self.finish)
+            return calls.perform(self.number, sent, self.finish)
+        except calls.errors["InvalidInput"] as error:
+            error.form = self.form()
+            raise
+
+    def form(self):
+        """How it is called in Python: 'notes.create(*, title=..., type=...)'."""
+        from . import stubs
+        return stubs.form(self)
 
     def later(self, *args, **options):
         if self.sync:
@@ -148,14 +157,34 @@ class Namespace:
         if name.startswith("__"):
             raise AttributeError(name)
         shown = self.__dict__["_name"]
-        near = next((n for n, f in self._calls.items() if name in f.words or snake(name) in f.words), None) \
-            or nearest(name, self._calls)
+        near = self._meant(snake(name))
         raise AttributeError(
             f"{shown}.{name} is not there" + (f"; did you mean {shown}.{snake(near)}?" if near else
                                               f"; it has {', '.join(map(snake, self._calls))}"))
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{self._name}.{name} cannot be set")
+
+    def _meant(self, name):
+        """The call that this name probably means: a word of it, 'get_all', 'get_note', or one that is alike."""
+        near = next((n for n, f in self._calls.items() if name in f.words), None)
+        first, *rest = name.split("_")
+        if near is None and "all" in rest and "list" in self._calls:
+            return "list"
+        if near is None and first in self._calls and not any(snake(n) in name and n != first for n in self._calls):
+            return first
+        return near or nearest(name, self._calls)
+
+    def _refuse(self, *ignored, **options):
+        """It is used as a list, a dict or a function."""
+        shown = [n for n in ("get", "list") if n in self._calls]
+        raise TypeError(f"{self._name} is neither a list nor a dict nor a function, but has calls: "
+                        f"{', '.join(f'{self._name}.{snake(n)}()' for n in shown or self._calls)}")
+
+    __getitem__ = __iter__ = __len__ = __call__ = __contains__ = _refuse
+
+    def __bool__(self):
+        return True
 
     def __dir__(self):
         return sorted(snake(n) for n in self._calls)

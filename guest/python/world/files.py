@@ -6,18 +6,22 @@ enableFileSystem each of these functions fails with PermissionDenied.
 import base64
 import builtins
 import errno
+import gc
 import glob
 import io
 import os
 import posixpath
 import shutil
 import stat
+import sys
 import tempfile
+import types
 
-from . import calls, values
+from . import calls, descriptors, values
 from .api import Function
 
 FILE_MODE, FOLDER_MODE, LINK_MODE = 0o100644, 0o40755, 0o120777
+BLOCK = 4096
 here = "/"
 
 
@@ -51,7 +55,7 @@ def error_of(answer):
 
 def path_of(path):
     if isinstance(path, int) and not isinstance(path, bool):
-        raise OSError(errno.EBADF, "files have no descriptors here; give a path", path)
+        return descriptors.held(path).path
     path = os.fspath(path)
     if isinstance(path, bytes):
         path = path.decode("utf-8", "surrogateescape")
@@ -145,6 +149,7 @@ class Raw(io.RawIOBase):
 
     def __init__(self, path, mode, name):
         self.path, self.mode, self.name = path, mode, name
+        self.number = None  # its descriptor, once somebody asks for it
         self.at = 0
         self.reads = "r" in mode or "+" in mode
         self.writes = mode[0] in "wax" or "+" in mode
@@ -200,7 +205,17 @@ class Raw(io.RawIOBase):
         return size
 
     def fileno(self):
-        raise io.UnsupportedOperation("files have no descriptors here")
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+        if self.number is None:
+            self.number = descriptors.give(self)
+        return self.number
+
+    def close(self):
+        if self.number is not None:
+            descriptors.table.pop(self.number, None)
+            self.number = None
+        super().close()
 
     def isatty(self):
         return False
@@ -212,9 +227,11 @@ def open_file(file, mode="r", buffering=-1, encoding=None, errors=None, newline=
         raise ValueError(f"invalid mode: {mode!r}")
     if "b" in letters and encoding is not None:
         raise ValueError("binary mode doesn't take an encoding argument")
-    path = path_of(file)
     plain = (letters & set("rwax")).pop() + ("+" if "+" in letters else "")
-    raw = Raw(path, plain, file)
+    if isinstance(file, int) and not isinstance(file, bool):
+        raw = descriptors.named(file, plain, closefd)
+    else:
+        raw = Raw(path_of(file), plain, file)
     kind = io.BufferedRandom if "+" in letters else io.BufferedReader if plain == "r" else io.BufferedWriter
     if buffering == 0 and "b" in letters:
         return raw
@@ -233,7 +250,8 @@ def stat_of(told):
     times = [told[k + "Ms"] / 1000 for k in ("atime", "mtime", "ctime")]
     return os.stat_result((mode, told["ino"], told["dev"], told["nlink"], 0, 0, told["size"], *map(int, times)),
                           {"st_atime": times[0], "st_mtime": times[1], "st_ctime": times[2],
-                           "st_mtime_ns": int(told["mtimeMs"] * 1000000)})
+                           "st_mtime_ns": int(told["mtimeMs"] * 1000000), "st_blksize": BLOCK,
+                           "st_blocks": (told["size"] + 511) // 512})
 
 
 def os_stat(path, *, dir_fd=None, follow_symlinks=True):
@@ -295,6 +313,12 @@ class Scan:
         self.entries = iter(())
 
 
+def list_names(path="."):
+    """os.listdir(): bytes of bytes."""
+    names = readdir(path)
+    return [os.fsencode(n) for n in names] if isinstance(path, bytes) else names
+
+
 def chdir(path):
     global here
     path = posixpath.normpath(path_of(path))
@@ -331,11 +355,27 @@ def temporary_file(mode="w+b", buffering=-1, encoding=None, newline=None, suffix
     return tempfile._TemporaryFileWrapper(file, path, delete, delete_on_close)
 
 
+def put_everywhere(replaced):
+    """Modules that have taken a function over by name (tarfile has open()) get the new one, too."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "posix") in ("posix", "importlib._bootstrap_external", __name__):
+            continue
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if callable(value) and id(value) in replaced:
+                setattr(module, name, replaced[id(value)])
+    for function in gc.get_objects():
+        if isinstance(function, types.FunctionType) and function.__defaults__:
+            function.__defaults__ = tuple(replaced.get(id(d), d) for d in function.__defaults__)
+
+
 def prepare():
-    builtins.open = io.open = open_file
+    before = [io.open, {name: getattr(os, name, None) for name in dir(os)}]
+    descriptors.prepare()
+    # As functions in C, these are no methods where a class has them.
+    builtins.open = io.open = staticmethod(open_file)
     io.open_code = lambda path: open_file(path, "rb")
     replaced = {
-        "listdir": lambda path=".": readdir(path), "scandir": lambda path=".": Scan(path),
+        "listdir": list_names, "scandir": lambda path=".": Scan(path),
         "mkdir": lambda path, mode=0o777, **o: host["mkdir"].send(path_of(path), False),
         "rmdir": lambda path, **o: host["rmdir"].send(path_of(path)),
         "unlink": lambda path, **o: host["unlink"].send(path_of(path)),
@@ -348,12 +388,14 @@ def prepare():
     }
     for name, made in replaced.items():
         made.__name__ = made.__qualname__ = name
-        setattr(os, name, made)
+        setattr(os, name, staticmethod(made))
     for name in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
         setattr(os, name, set())
     os.supports_follow_symlinks = {os.stat}
     shutil._use_fd_functions = False
-    glob._StringGlobber.scandir = staticmethod(os.scandir)
-    glob._StringGlobber.lstat = staticmethod(os.lstat)
+    glob._StringGlobber.scandir = os.scandir
+    glob._StringGlobber.lstat = os.lstat
+    put_everywhere({id(before[0]): io.open, **{id(was): getattr(os, name) for name, was in before[1].items()
+                                               if callable(was) and was is not getattr(os, name)}})
     tempfile.tempdir = "/"
     tempfile.NamedTemporaryFile = tempfile.TemporaryFile = temporary_file

@@ -1,17 +1,20 @@
-"""Modules from memory: the standard library and the packages that no bake has imported.
+"""Modules from memory: the standard library and the packages.
 
 The guest has no files of its own. When it is baked, load() reads the compiled library into
 a table that is part of the image, from which imports are served later; a page of it is
-touched when something on it is imported.
+touched when something on it is imported. Modules that the bake has imported are there as
+well, compressed: code may drop one and import it anew.
 """
 import importlib.machinery
 import importlib.util
 import marshal
 import os
 import sys
+import zlib
 
 HEADER = 16  # of a .pyc file
 table = {}  # name -> (is_package, bytes)
+packed = set()  # names whose bytes are compressed
 data = {}  # path -> bytes: what packages read beside their code
 
 
@@ -29,8 +32,17 @@ def load(root):
             parts = [*within.split("/"), file[:-4]] if within else [file[:-4]]
             is_package = parts[-1] == "__init__"
             name = ".".join(parts[:-1] if is_package else parts)
-            if name and name not in sys.modules:
-                table[name] = (is_package, content)
+            if not name or name in sys.modules and name.startswith("_cloche_world"):
+                continue
+            if name in sys.modules:
+                packed.add(name)
+                content = zlib.compress(content, 9)
+            table[name] = (is_package, content)
+
+
+def code_of(name):
+    content = table[name][1]
+    return marshal.loads(memoryview(zlib.decompress(content) if name in packed else content)[HEADER:])
 
 
 class Loader:
@@ -38,11 +50,10 @@ class Loader:
         return None
 
     def exec_module(self, module):
-        spec = module.__spec__
-        exec(marshal.loads(memoryview(table[spec.name][1])[HEADER:]), module.__dict__)
+        exec(code_of(module.__spec__.name), module.__dict__)
 
     def get_code(self, name):
-        return marshal.loads(memoryview(table[name][1])[HEADER:])
+        return code_of(name)
 
     def is_package(self, name):
         return table[name][0]
@@ -55,6 +66,10 @@ class Loader:
             return data[path]
         except KeyError:
             raise FileNotFoundError(2, "No such file or directory", path) from None
+
+
+# A warning about an import is meant for who imports: the frames of the import system do not count.
+Loader.exec_module.__code__ = Loader.exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
 
 
 class Finder:

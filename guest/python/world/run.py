@@ -16,9 +16,7 @@ import re
 import sys
 import traceback
 
-import _cloche
-
-from . import api, calls, library, values
+from . import advice, api, calls, values
 from .calls import FILE
 
 LAST, AWAITED, LATER = "_cloche_last_", "_cloche_awaited_", "_cloche_later_"
@@ -350,40 +348,6 @@ def column_of(code, lasti, lineno):
     return 0
 
 
-OF_JAVASCRIPT = {"console": "print() writes to the log", "JSON": "the module json has dumps() and loads()",
-                 "null": "it is None in Python", "undefined": "it is None in Python", "true": "it is True in Python",
-                 "false": "it is False in Python", "Object": "a dict has keys(), values() and items()",
-                 "Math": "the module math has it", "Date": "the module datetime has it"}
-OF_ARRAYS = {"length": "len(list) is its length", "filter": "[x for x in list if ...] filters it",
-             "map": "[f(x) for x in list] maps it", "push": "append() appends to it", "forEach": "for x in list: goes through it",
-             "find": "next((x for x in list if ...), None) finds one", "some": "any(... for x in list) tells that",
-             "join": "', '.join(list) joins it", "slice": "list[start:end] is a part of it", "includes": "x in list tells that"}
-OUTSIDE = ". There are no processes and threads here: tools.run() runs a command-line tool, vm.exec() a command in the Linux machine"
-
-
-def advice(error):
-    """More for the message: what is there instead."""
-    if isinstance(error, NameError) and error.name in OF_JAVASCRIPT:
-        return f". {OF_JAVASCRIPT[error.name]}"
-    if isinstance(error, AttributeError) and type(error.obj) in (list, values.Rows) and error.name in OF_ARRAYS:
-        return f". {OF_ARRAYS[error.name]}"
-    if isinstance(error, AttributeError) and error.obj is None:
-        return ". The value before the dot is None: notes.get() answers None where there is no such note"
-    if isinstance(error, AttributeError) and getattr(error.obj, "__name__", "") == "os" and error.name in ("system", "popen", "fork"):
-        return OUTSIDE
-    if isinstance(error, OSError) and "does not support processes" in str(error) or \
-            isinstance(error, RuntimeError) and "start new thread" in str(error):
-        return OUTSIDE
-    if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] in api.names:
-        return f". {error.name} is there without an import"
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        near = api.nearest(error.name, library.known(), 0.7) if len(error.name) > 2 else None
-        return (f". It is not part of this Python{f'; did you mean {near}?' if near else ''}: the standard library "
-                "without threads, sockets and processes is, and attrs, bs4, dateutil, frontmatter, jinja2, "
-                "markdown_it, networkx, requests, tabulate, yaml. The Linux machine has pip (vm.exec)")
-    return ""
-
-
 def message_of(error, told):
     lines = list(told.format_exception_only())
     text = "".join(lines[-1:]).strip() if not isinstance(error, SyntaxError) else (error.msg or "")
@@ -399,7 +363,10 @@ def message_of(error, told):
         text = "the value does not fit into the memory of this evaluation; memoryLimit (MB) sets it"
     if getattr(error, "host", False) or "\n" in str(error) or "; did you mean " in str(error):
         text = str(error)
-    return text + advice(error)
+    more = advice.advice(error)
+    if more.startswith(". ") and text.endswith((".", "?")):
+        more = more[1:]
+    return text + more
 
 
 def describe(error):

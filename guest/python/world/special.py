@@ -159,10 +159,13 @@ class CustomFunctions(ModuleLike):
             def call(*args, **options):
                 try:
                     told = row(name, [{"value": a} for a in args], options)
-                except calls.errors["NotFound"]:
+                except calls.errors["NotFound"] as missing:
                     if camel(name) == name:
                         raise
-                    told = row(camel(name), [{"value": a} for a in args], options)
+                    try:
+                        told = row(camel(name), [{"value": a} for a in args], options)
+                    except calls.errors["NotFound"]:
+                        raise missing from None
                 return self._answer(told)
             call.__name__ = call.__qualname__ = name
             return call

@@ -3,7 +3,7 @@ import keyword
 import re
 
 from . import api
-from .values import snake
+from .values import camel, snake
 
 PLAIN = {"string": "str", "number": "float", "boolean": "bool", "null": "None", "void": "None", "undefined": "None",
          "any": "Any", "unknown": "Any", "object": "dict[str, Any]", "Uint8Array": "bytes", "ArrayBuffer": "bytes",
@@ -111,6 +111,18 @@ def parameters_of(overload, is_method):
     seen = {o.partition(":")[0] for o in out}
     keywords = [k for k in dict.fromkeys(keywords) if k.partition(":")[0] not in seen]
     return ", ".join([*out, *(["*"] if keywords and not any(o.startswith("*") for o in out) else []), *keywords])
+
+
+def form(function):
+    """A call in one line, without types."""
+    if not function.overloads or function.prepare:
+        return ""
+    out = []
+    for p in max(function.overloads, key=lambda o: sum(len(p.keys) for p in o)):
+        keys = [snake(k) for k in p.keys if k == camel(k) or camel(k) not in p.keys]
+        out += [f"{k}=..." for k in dict.fromkeys(keys)] or [p.name if p.rest else snake(p.name)]
+    space, _, name = function.name.rpartition(".")
+    return f"{snake(space)}{'.' * bool(space)}{snake(name)}({', '.join(dict.fromkeys(out))})"
 
 
 def method(name, function, is_method, indent):

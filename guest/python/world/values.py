@@ -39,6 +39,11 @@ class Record(dict):
             f"it has no '{name}'; it has {', '.join(map(str, list(self)[:40])) or 'no keys'}",
             name=name, obj=self)
 
+    def __missing__(self, key):
+        error = KeyError(key)
+        error.obj = self
+        raise error
+
     def __setattr__(self, name, value):
         self[name] = value
 

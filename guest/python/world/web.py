@@ -186,6 +186,7 @@ def function(number, row):
     if row["name"] != "fetch":
         return None
     fetch = Function(number, row, Response, prepare_fetch)
+    fetch.sync = False  # its row answers at once to cancel alone, which nothing here does
     return fetch
 
 
