@@ -468,11 +468,13 @@ class VmOptions(Record):
     session: str | None
     terminal: bool | dict[str, Any] | None
     machine: str | None
-    mounts: List[str | dict[str, Any]] | None
+    mounts: List[VmMount] | None
     files: dict[str, Any] | None
     calls: bool | None
     network: bool | None
     maxOutput: float | None
+
+VmMount = str | dict[str, Any]
 
 class VmResult(Record):
     success: bool
@@ -490,6 +492,8 @@ class VmResult(Record):
     networkRefused: List[str] | None
     changed: Literal[True] | None
     vault: dict[str, Any] | None
+    files: List[dict[str, Any]] | None
+    filesLeftOut: float | None
     truncated: dict[str, Any] | None
     machine: str
     stats: dict[str, Any]
