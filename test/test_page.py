@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -428,6 +429,15 @@ def test_a_command_of_the_machine_is_shown_as_one(cloche, vault, browser, tmp_pa
         server.process.stderr.close()
 
 
+# By their names of `cloche connect`; Claude Code's is a command.
+CLIENTS = {"claude-desktop": "Claude Desktop", "cursor": "Cursor", "vscode": "VS Code", "codex": "Codex", "gemini": "Gemini CLI", "zed": "Zed",
+           "windsurf": "Windsurf", "lm-studio": "LM Studio", "cline": "Cline", "opencode": "opencode"}
+
+
+def entry(settings):
+    return tomllib.loads(settings) if settings.startswith("[") else json.loads(settings)
+
+
 def test_a_client_is_connected_and_seen_to_be(program, vault, browser):
     with serve(program, vault) as server:
         come(browser, server)
@@ -439,6 +449,12 @@ def test_a_client_is_connected_and_seen_to_be(program, vault, browser):
         browser.do("await page.getByRole('radio', {name: 'Cursor'}).click()")
         settings = json.loads(browser.see(".snippet", "mcpServers"))["mcpServers"]["cloche"]
         assert [settings["command"], *settings["args"]] == words.split()
+        for one, name in CLIENTS.items():
+            browser.do("await page.getByRole('radio', {name: given, exact: true}).click()", name)
+            shown = browser.do("return page.locator('.snippet').innerText()")
+            printed = subprocess.run([words.split()[0], "connect", one, *words.split()[2:], "--print"], capture_output=True, text=True, check=True).stdout
+            assert entry(shown) == entry(printed), one
+        browser.do("await page.getByRole('radio', {name: 'Cursor'}).click()")
         browser.do("await page.getByRole('radio', {name: 'Over HTTP'}).click()")
         assert json.loads(browser.see(".snippet", "url")) == \
             {"mcpServers": {"cloche": {"url": f"{server.url}/mcp"}}}

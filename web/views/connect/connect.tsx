@@ -13,6 +13,8 @@ interface Client { id: string; name: string; file: string; make: (s: Setup, vaul
 const quote = (word: string): string => (/^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const args = (vault: string): string[] => ["mcp", ...(vault ? ["--vault", vault] : [])];
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
+/** A string of TOML. JSON's spelling of one is valid there. */
+const line = (text: string): string => JSON.stringify(text);
 const servers = (s: Setup, vault: string, http: boolean): string =>
   json({ mcpServers: { cloche: http ? { url: `${s.url}/mcp` } : { command: s.program, args: args(vault) } } });
 
@@ -23,6 +25,19 @@ const CLIENTS: Client[] = [
   { id: "cursor", name: "Cursor", file: "~/.cursor/mcp.json", make: servers },
   { id: "vscode", name: "VS Code", file: ".vscode/mcp.json", make: (s, vault, http) =>
     json({ servers: { cloche: http ? { type: "http", url: `${s.url}/mcp` } : { type: "stdio", command: s.program, args: args(vault) } } }) },
+  { id: "codex", name: "Codex", file: "~/.codex/config.toml", make: (s, vault, http) =>
+    ["[mcp_servers.cloche]", ...(http ? [`url = ${line(`${s.url}/mcp`)}`] : [`command = ${line(s.program)}`, `args = [${args(vault).map(line).join(", ")}]`])].join("\n") },
+  { id: "gemini", name: "Gemini CLI", file: "~/.gemini/settings.json", make: (s, vault, http) =>
+    json({ mcpServers: { cloche: http ? { httpUrl: `${s.url}/mcp` } : { command: s.program, args: args(vault) } } }) },
+  { id: "zed", name: "Zed", file: "~/.config/zed/settings.json", make: (s, vault, http) =>
+    json({ context_servers: { cloche: http ? { url: `${s.url}/mcp` } : { command: s.program, args: args(vault) } } }) },
+  { id: "windsurf", name: "Windsurf", file: "~/.codeium/windsurf/mcp_config.json", make: (s, vault, http) =>
+    json({ mcpServers: { cloche: http ? { serverUrl: `${s.url}/mcp` } : { command: s.program, args: args(vault) } } }) },
+  { id: "lm-studio", name: "LM Studio", file: "~/.lmstudio/mcp.json", make: servers },
+  { id: "cline", name: "Cline", file: "cline_mcp_settings.json (MCP Servers, Configure)", make: (s, vault, http) =>
+    json({ mcpServers: { cloche: http ? { type: "streamableHttp", url: `${s.url}/mcp` } : { command: s.program, args: args(vault) } } }) },
+  { id: "opencode", name: "opencode", file: "~/.config/opencode/opencode.json", make: (s, vault, http) =>
+    json({ mcp: { cloche: http ? { type: "remote", url: `${s.url}/mcp`, enabled: true } : { type: "local", command: [s.program, ...args(vault)], enabled: true } } }) },
   { id: "other", name: t.connect.other, file: "", make: (s, vault, http) => (http ? `${s.url}/mcp` : [s.program, ...args(vault)].map(quote).join(" ")) },
 ];
 
