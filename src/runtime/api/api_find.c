@@ -340,12 +340,23 @@ static struct str nearest_space(struct str name)
     return best;
 }
 
-static const struct host_call *fitting_row(struct str words)
+static bool has_each_word(const struct host_call *c, const struct api_words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (worth(c, &words->all[i]) < FITS)
+            return false;
+    return true;
+}
+
+/* each: "undefined_name" is a variable, and not notes.rename: no row has "undefined". */
+static const struct host_call *fitting_row(struct str words, bool each)
 {
     struct api_words read;
     struct api_found found;
     api_words_read(words, &read);
-    return find_above(&read, FITS_WELL, &found, 1) ? found.call : NULL;
+    if (!find_above(&read, FITS_WELL, &found, 1))
+        return NULL;
+    return !each || has_each_word(found.call, &read) ? found.call : NULL;
 }
 
 const char *api_nearest(struct str name, char out[static 64])
@@ -363,7 +374,7 @@ const char *api_nearest(struct str name, char out[static 64])
     if (!row && !dot)
         row = nearest_row((struct str){"", 0}, name);
     if (!row)
-        row = fitting_row(dot ? method : name);
+        row = fitting_row(dot ? method : name, !dot);
     if (!row)
         return NULL;
     (void)snprintf(out, 64, "%s", row->row.name);
