@@ -117,15 +117,13 @@ class Browser:
     def errors(self):
         return self.do("return errors")
 
-    def _schemes(self):
-        return ("dark", "light") if self.which == "chromium" else (self.which,)
-
     def show(self, name, width, height):
-        """A picture, for whoever wants to look ($CLOCHE_SHOTS); nothing may be cut off."""
+        """A picture of Chromium's, for whoever wants to look ($CLOCHE_SHOTS; Firefox's driver puts a style into the
+        page for one, which its policy refuses); nothing may be cut off."""
         folder = os.environ.get("CLOCHE_SHOTS")
         self.do("await page.setViewportSize({width: given[0], height: given[1]})",
                 [width, height])
-        for scheme in self._schemes() if folder else ():
+        for scheme in ("dark", "light") if folder and self.which == "chromium" else ():
             self.do("await page.emulateMedia({colorScheme: given[1]});"
                     " await page.screenshot({path: given[0]})",
                     [f"{folder}/{name}-{width}-{scheme}.png", scheme])
