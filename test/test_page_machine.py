@@ -106,6 +106,18 @@ def test_a_person_works_in_a_machine(server, browser, tmp_path):
     assert browser.errors() == []
 
 
+def test_a_terminal_that_becomes_ready_leaves_the_focus_where_the_person_writes(server, browser):
+    come(browser, server)
+    browser.do("globalThis.let = null; await page.route('**/assets/screen-*.js', async (route) => {"
+               " await new Promise((go) => { globalThis.let = go; }); await route.continue(); })")
+    browser.do("await page.keyboard.press('g'); await page.keyboard.press('m')")
+    browser.click(".machine .start", "Start")
+    browser.do("await page.locator('.inline input[placeholder=Port]').focus(); await page.keyboard.type('80')")
+    browser.do("while (!globalThis.let) await page.waitForTimeout(20); globalThis.let(); await page.locator('.terminal-tab .xterm-rows').waitFor();"
+               " await page.keyboard.type('00'); await page.unroute('**/assets/screen-*.js')")
+    assert browser.do("return page.locator('.inline input[placeholder=Port]').inputValue()") == "8000"
+
+
 def test_a_port_of_a_machine_is_opened_and_closed(server, browser):
     come(browser, server)
     browser.do("await page.keyboard.press('g'); await page.keyboard.press('m')")

@@ -47,6 +47,9 @@ function keyboard(machine: string, name: string, failed: (e: unknown) => void) {
 
 const quiet = (text: string): string => `\r\n\x1b[2m${text.replace(/[^\x20-\x7e\xa0-\uffff]/g, " ")}\x1b[0m\r\n`;
 
+/** Whether the person is writing somewhere: a terminal that becomes ready meanwhile leaves the focus there. */
+const writing = (): boolean => document.activeElement instanceof HTMLElement && document.activeElement.matches("input, textarea, select, [contenteditable]");
+
 function TerminalTab({ machine, tab, hidden, reader }: { machine: string; tab: number; hidden: boolean; reader: boolean }) {
   const at = useRef<HTMLDivElement>(null);
   const screen = useRef<Screen | null>(null);
@@ -80,7 +83,7 @@ function TerminalTab({ machine, tab, hidden, reader }: { machine: string; tab: n
       screen.current = openScreen(at.current, t.machine.typeHere, (text) => type(new TextEncoder().encode(text)), (text) => type(Uint8Array.from(text, (c) => c.charCodeAt(0))), (rows, columns) => keys?.size(rows, columns));
       watch.observe(at.current);
       screen.current.reader(reads.current);
-      screen.current.focus();
+      if (!writing()) screen.current.focus();
       void run();
     });
     return () => {
