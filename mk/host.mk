@@ -34,6 +34,11 @@ of-rooms = $(foreach o,$(OBJ),$(if $(filter $1,$(notdir $(patsubst %/,%,$(dir $o
 BAKE_OBJ   := $(call of-rooms,base os json crypto cache vfs engine wasi bake) \
               $(OUT)/yyjson.o
 
+# Where ccache is installed, what was compiled before is taken from its cache, whichever checkout it was in;
+# debug information names files as seen from the checkout.
+CCACHE := $(shell command -v ccache)
+COMPILE = $(if $(CCACHE),CCACHE_DIR=$(CACHE)/ccache CCACHE_BASEDIR=$(CURDIR) CCACHE_MAXSIZE=2G $(CCACHE)) $(CC) -ffile-prefix-map=$(CURDIR)=.
+
 # Asked once, and only when something is compiled.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(LIBS)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)))$(PKG_LIBS)
@@ -42,7 +47,7 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)))$(PKG_LIBS)
 $(OUT)/%.o: %.c Makefile mk/host.mk $(DEPS)/build.ok | build/declared/ok
 	@mkdir -p $(@D)
 	@echo "  cc    $(MODE) $<"
-	@$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+	@$(COMPILE) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
 # Headers that are made of declarations: all at once, and touched where they differ. A folder is
 # newer when a file was moved into it.
@@ -63,7 +68,7 @@ $(foreach rule,$(EMBEDDED),$(eval $(subst :,: ,$(rule))))
 $(OUT)/yyjson.o: Makefile mk/host.mk $(DEPS)/build.ok
 	@mkdir -p $(@D)
 	@echo "  cc    $(MODE) yyjson.c"
-	@$(CC) -std=gnu17 -w $(FLAGS_$(MODE)) -c $(DEPS)/yyjson/yyjson.c -o $@
+	@$(COMPILE) -std=gnu17 -w $(FLAGS_$(MODE)) -c $(DEPS)/yyjson/yyjson.c -o $@
 
 # From an archive, a test takes only what it calls. Two makes at once may build here (`make
 # install` beside another): each writes under names of its own and renames.
