@@ -6,7 +6,7 @@ PYTHON_OBJ   := $(patsubst %,build/guest/python/%.o,python missing scrypt)
 PYTHON_LIBS   = $(PYTHON_PARTS)/lib/libmodules.a $(filter-out %/libmodules.a %/libpython3.13.a,$(wildcard $(PYTHON_PARTS)/lib/*.a))
 PYTHON_WASI  := -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS
 
-$(DEPS)/python.ok: $(DEPS)/build.ok deps/debian-python.txt deps/python-guest.txt
+$(DEPS)/python.ok: $(DEPS)/build.ok deps/debian-python.txt deps/python-guest.txt deps/python-types.txt
 	@deps/fetch python && touch $@
 
 # What others wrote, compiled; kept, since it takes five minutes.
@@ -34,7 +34,7 @@ build/guest/python.raw.wasm: build/guest/libc.o $(PYTHON_OBJ) $(PYTHON_PARTS)/py
 	    -Wl,-z,stack-size=8388608 -Wl,--strip-debug -Wl,--export=__stack_pointer
 
 ifeq ($(MODE),release)
-python: build/guest/python.ahead  ## Python for code of agents, ready in build/guest (minutes, once)
+python: build/guest/python.ahead build/guest/python-types.ahead  ## Python for code of agents, ready in build/guest (minutes, once)
 	@$(MAKE) --no-print-directory ready
 # The library with our world in it is what its start sees at "/".
 build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/python/compile.py build/cloche-bake
@@ -46,11 +46,26 @@ build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/
 	    rm -rf $(@D)/python/root/source
 	@build/cloche-bake --own --wasi --data $(@D)/python/root $< -o $(@D)/python && rm $(@D)/python.wasm
 	@rm -rf $(@D)/python/root
+# The same program with mypy in the place of our world, and stubs beside it.
+PYTHON_TYPES := build/guest/python/types
+build/guest/python-types.bare.wasm: build/guest/python.raw.wasm $(wildcard guest/python/types/*.py) docs/cloche.pyi guest/python/compile.py build/cloche-bake
+	@echo "  bake  build/guest/python-types"
+	@rm -rf $(PYTHON_TYPES) && mkdir -p $(PYTHON_TYPES)/source && cp -R $(PYTHON_PARTS)/library $(PYTHON_TYPES)/lib && \
+	    for wheel in $(DEPS)/python-types/*.whl; do python3 -m zipfile -e $$wheel $(PYTHON_TYPES)/source || exit 1; done && \
+	    rm -rf $(PYTHON_TYPES)/source/mypyc $(PYTHON_TYPES)/source/*.dist-info && \
+	    cp -R guest/python/types $(PYTHON_TYPES)/source/_cloche_world && \
+	    PYTHONHOME=$(PYTHON_PARTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON_PARTS)/python -S guest/python/compile.py $(PYTHON_TYPES)/lib $(PYTHON_TYPES)/source && \
+	    cp -R $(PYTHON_TYPES)/source/mypy/typeshed $(PYTHON_TYPES)/lib/mypy/ && cp docs/cloche.pyi $(PYTHON_TYPES)/lib/
+	@build/cloche-bake --own --wasi --data $(PYTHON_TYPES) $< -o $(@D)/python-types && rm $(@D)/python-types.wasm
+	@rm -rf $(PYTHON_TYPES)
 # The folder of compiled modules begins anew with the other guests.
 build/guest/python.ahead: build/guest/python.bare.wasm build/guest/script.metered
 	@echo "  ahead build/guest/python"
 	@build/cloche-bake --own --ahead $< $(@D)/ahead && touch $@
-build/guest/ready: $(wildcard build/guest/python.ahead)
+build/guest/python-types.ahead: build/guest/python-types.bare.wasm build/guest/script.metered
+	@echo "  ahead build/guest/python-types"
+	@build/cloche-bake --own --ahead $< $(@D)/ahead && touch $@
+build/guest/ready: $(wildcard build/guest/python.ahead build/guest/python-types.ahead)
 else
 python:
 	$(again) MODE=release python

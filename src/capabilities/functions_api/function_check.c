@@ -82,11 +82,10 @@ static void put_meaning(const struct meaning *m, struct buf *out)
 static bool check_types(const struct action_call *c, const struct meaning *m,
                         struct findings *out, struct err *e)
 {
-    if (m->fn->language == FUNCTION_PYTHON)
-        return true; /* the checker does not know it */
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
-    put_meaning(m, &own);
+    if (m->fn->language != FUNCTION_PYTHON)
+        put_meaning(m, &own);
     return buf_check(&own, "the declarations", e) &&
            checking_find(c, m->fn, buf_view(&own), out, e);
 }

@@ -115,6 +115,10 @@ static const struct checker_answer *checker_ask(struct actions *a,
 {
     struct asking k;
     struct checker *checker = services_checker(a->services, e);
+    const struct checker_question python = {
+        .code = fn->code, .python = true, .own = own, .cancel = cancel};
+    if (fn->language == FUNCTION_PYTHON)
+        return checker ? checker_check(checker, &python, e) : NULL;
     begin_asking(&k, fn, own, cancel);
     const struct checker_answer *answer =
         checker ? checker_check(checker, &k.question, e) : NULL;
@@ -180,7 +184,8 @@ bool checking_put_shapes(struct actions *a, const struct function *fn,
 
 /* ---- findings --------------------------------------------------------------------- */
 
-static void diagnostic_put(const struct json *d, struct findings *out)
+/* `mild`: its language leaves types open, so that a finding is a warning. */
+static void diagnostic_put(const struct json *d, bool mild, struct findings *out)
 {
     char code[40];
     (void)snprintf(code, sizeof code, "%.*s", STR_ARGS(json_str(json_get(d, "code"))));
@@ -190,7 +195,7 @@ static void diagnostic_put(const struct json *d, struct findings *out)
                         .code = code,
                         .message = json_str(json_get(d, "message")),
                         .suggestion = json_str(json_get(d, "suggestion"))};
-    if (str_is(json_str(json_get(d, "severity")), "error"))
+    if (!mild && str_is(json_str(json_get(d, "severity")), "error"))
         findings_error(out, &f);
     else
         findings_warn(out, &f);
@@ -218,7 +223,8 @@ bool checking_find(const struct action_call *c, const struct function *fn, struc
     scoped_checked const struct checker_answer *a =
         checker_ask(c->actions, fn, own, c->who->cancel, &why);
     const struct json *all = a ? json_read(checker_json(a), c->arena, &why) : NULL;
-    if (!all && why.code == ERR_NOT_FOUND) {
+    bool mild = fn->language == FUNCTION_PYTHON;
+    if (!all && (why.code == ERR_NOT_FOUND || (mild && is_code_error(&why)))) {
         put_unchecked(&why, out);
         return true;
     }
@@ -232,6 +238,6 @@ bool checking_find(const struct action_call *c, const struct function *fn, struc
         return err_pass(e, &why);
     struct json_iter it = json_iter(json_get(all, "diagnostics"));
     while (json_next(&it))
-        diagnostic_put(it.value, out);
+        diagnostic_put(it.value, mild, out);
     return true;
 }

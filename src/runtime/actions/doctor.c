@@ -79,14 +79,19 @@ static void check_checker(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     struct checker *c = services_checker(a->services, &e);
-    check_put(l, "type checker", c != NULL,
-              !c                    ? e.msg
-              : checker_is_there(c) ? "built: types of code and functions are checked"
-              : checker_is_building(c)
-                  ? "being built in the background, which takes some "
-                    "minutes; until then types are not checked"
-                  : "not built: types are not checked; 'make checker' "
-                    "builds it, which takes some minutes");
+    bool python = c && checker_has_python(c);
+    check_put(
+        l, "type checker", c != NULL,
+        !c ? e.msg
+        : checker_is_there(c)
+            ? python
+                  ? "built: types of code and functions are checked, those of Python too"
+                  : "built: types of JavaScript and TypeScript are checked; 'make python' "
+                    "builds the one for Python"
+        : checker_is_building(c) ? "being built in the background, which takes some "
+                                   "minutes; until then types are not checked"
+                                 : "not built: types are not checked; 'make checker' "
+                                   "builds it, which takes some minutes");
 }
 
 static void check_vault(struct actions *a, struct check_list *l)

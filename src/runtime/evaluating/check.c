@@ -456,8 +456,7 @@ bool action_check_code(const struct action_call *c, struct answer *out, struct e
         struct json_writer w = json_writer(&out->json);
         json_open_object(&w);
         uint32_t wrong = 0;
-        if (!python)
-            checking_write(c, &found, &w, &wrong);
+        checking_write(c, &found, &w, &wrong);
         json_pair_bool(&w, "ok", found.errors + wrong == 0);
         json_pair_raw(&w, "findings", buf_view(&found.json));
         json_pair_int(&w, "errors", found.errors);

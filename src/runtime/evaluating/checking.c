@@ -124,11 +124,16 @@ const struct checker_answer *checking_code(const struct action_call *c, struct e
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
     bool session = json_get(c->arguments, "session") != NULL;
-    put_own(c, session, &own);
+    bool python = language_is_python(c);
+    if (python)
+        python_put_stubs(json_get(c->arguments, "context"), &own);
+    else
+        put_own(c, session, &own);
     if (!checker || !buf_check(&own, "the context's types", e))
         return NULL;
     struct checker_question q = {.code = json_str(json_get(c->arguments, "code")),
-                                 .javascript = !language_is_typescript(c),
+                                 .javascript = !python && !language_is_typescript(c),
+                                 .python = python,
                                  .declared = 1u | features_asked(c->arguments) << 1,
                                  .own = buf_view(&own),
                                  .remembers = session,
@@ -184,10 +189,6 @@ static void turn_answer(const struct action_call *c, const struct checker_answer
 bool action_types_only(const struct action_call *c, struct answer *out, struct err *e)
 {
     uint64_t start = os_mono_ns();
-    if (language_is_python(c))
-        return err_set(
-            e, ERR_INVALID,
-            "typesOnly checks JavaScript and TypeScript; check_code checks Python");
     scoped_checked const struct checker_answer *a = checking_code(c, e);
     const struct json *all = a ? json_read(checker_json(a), c->arena, e) : NULL;
     if (!all)
@@ -214,10 +215,12 @@ bool action_types_only(const struct action_call *c, struct answer *out, struct e
 
 /* ---- merging with the linter's findings ----------------------------------- */
 
-/* Missing names and members: the linter looks for them as well. */
+/* Missing names and members, and for Python what does not parse: the linter looks for them as well. */
 static bool is_about_names(const struct json *diagnostic)
 {
-    static const char *const codes[] = {"TS2304", "TS2339", "TS2551", "TS2552"};
+    static const char *const codes[] = {"TS2304", "TS2339",          "TS2551",
+                                        "TS2552", "name-defined",    "attr-defined",
+                                        "syntax", "unused-coroutine"};
     struct str code = json_str(json_get(diagnostic, "code"));
     for (size_t i = 0; i < LENGTH(codes); i++)
         if (str_is(code, codes[i]))
@@ -268,9 +271,13 @@ static bool type_error_says_more(const struct json *diagnostic,
 
 static bool linter_says_more(const struct json *diagnostic, const struct json *finding)
 {
-    return (finding_is_name(finding) ||
-            str_is(json_str(json_get(finding, "rule")), "unknown-api")) &&
-           !type_error_says_more(diagnostic, finding);
+    static const char *const rules[] = {"unknown-api", "absent-global", "unknown-call",
+                                        "syntax", "missing-await"};
+    struct str rule = json_str(json_get(finding, "rule"));
+    bool says = finding_is_name(finding);
+    for (size_t i = 0; i < LENGTH(rules); i++)
+        says |= str_is(rule, rules[i]);
+    return says && !type_error_says_more(diagnostic, finding);
 }
 
 /* JavaScript is written without types: a finding in it is a warning. */

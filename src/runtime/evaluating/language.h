@@ -21,6 +21,9 @@ struct lint_findings;
 /* The findings in Python code, as lint_check() has those of JavaScript. */
 bool python_check(const struct action_call *c, struct str code,
                   struct lint_findings *found, struct err *e);
+struct json;
+/* Appends stubs of `context`'s values for the type checker, a line each. (stubs.c) */
+void python_put_stubs(const struct json *context, struct buf *out);
 bool language_is_typescript(const struct action_call *c);
 /* Transpiles the call's TypeScript `source`. NULL and *e as typescript_transpile(). The
  * caller drops it. */

@@ -16,7 +16,7 @@ static const struct cache_limits limits = {.entries = 256,
                                            .file_bytes = ANSWER_BYTES};
 
 struct checker {
-    struct guest *guest;
+    struct guest *guest, *python;
     struct cache *answers;
     size_t declared;
     struct buf version; /* of what makes an answer: another answers otherwise */
@@ -98,10 +98,13 @@ struct checker *checker_new(struct engine *g, const char *guest_dir,
     put_install(&install, declarations, count);
     struct checker *c = mem_new(sizeof *c);
     c->guest = guest_new(g, guest_dir, &tsgo, buf_view(&install));
+    c->python = guest_new(g, guest_dir, &checker_python, STR(""));
     c->answers = cache_new(&limits);
     c->declared = count;
     buf_init(&c->version, BUF_LINE);
     guest_put_version(c->guest, &c->version);
+    buf_char(&c->version, ' ');
+    guest_put_version(c->python, &c->version);
     crypto_hash_hex(buf_view(&install), hash);
     buf_printf(&c->version, " %s", hash);
     return c;
@@ -113,6 +116,7 @@ void checker_free(struct checker *c)
         return;
     cache_free(c->answers);
     guest_free(c->guest);
+    guest_free(c->python);
     buf_done(&c->version);
     free(c);
 }
@@ -125,6 +129,11 @@ bool checker_warm(struct checker *c, struct err *e)
 bool checker_is_there(const struct checker *c)
 {
     return guest_is_there(c->guest);
+}
+
+bool checker_has_python(const struct checker *c)
+{
+    return guest_is_there(c->python);
 }
 
 bool checker_is_building(const struct checker *c)
@@ -167,6 +176,8 @@ static bool checker_put_question(const struct checker *c,
 {
     struct json_writer w = json_writer(out);
     json_open_object(&w);
+    if (q->python)
+        json_pair_bool(&w, "python", true);
     json_pair_bool(&w, "javascript", q->javascript);
     json_pair_bool(&w, "remembers", q->remembers);
     json_key(&w, "declared");
@@ -202,9 +213,11 @@ static const struct checker_answer *checker_make(struct checker *c, struct str q
     c->made++;
     const struct guest_limits of = {
         .until_ns = q->until_ns, .tenant = q->tenant, .cancel = {q->cancel}};
-    scoped(guest_close) struct guest_world *w = guest_open(c->guest, &of, e);
-    return w && checker_send(w, question, &text, e) ? answer_read(buf_view(&text), e)
-                                                    : NULL;
+    scoped(guest_close) struct guest_world *w =
+        guest_open(q->python ? c->python : c->guest, &of, e);
+    return w && (q->python ? checker_ask_python : checker_send)(w, question, &text, e)
+               ? answer_read(buf_view(&text), e)
+               : NULL;
 }
 
 static bool question_fits(const struct checker_question *q, struct err *e)

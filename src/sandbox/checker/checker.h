@@ -1,8 +1,8 @@
-/* checker/checker.h - what TypeScript's own checker says of code: whether it fits the
- * declarations of what it may call, and, of a custom function, whether it is what its
- * definition says.
+/* checker/checker.h - what a type checker says of code: whether it fits the declarations of
+ * what it may call, and, of a custom function, whether it is what its definition says.
  *
- * The checker (guest/checker) is baked after it has read the libraries; each question gets a
+ * JavaScript and TypeScript are checked by TypeScript's own checker (guest/checker), Python by
+ * mypy (guest/python/types). Each is baked after it has read the libraries; each question gets a
  * world of its own. Code is only read, never run. What was answered once is kept, in
  * memory and in the user's cache folder, by a hash of all that decides it.
  */
@@ -30,6 +30,7 @@ SCOPED(checker, checker_free);
 bool checker_warm(struct checker *c, struct err *e);
 /* Was the guest built at all? Where not, every question is ERR_NOT_FOUND. */
 bool checker_is_there(const struct checker *c);
+bool checker_has_python(const struct checker *c); /* the same of the one for Python */
 /* Is it being built in the background just now (dev/checker-later)? */
 bool checker_is_building(const struct checker *c);
 
@@ -50,7 +51,9 @@ struct checker_question {
     struct str code; /* UTF-8 */
     /* An evaluation's language: JavaScript, else TypeScript. Functions are TypeScript. */
     bool javascript;
-    uint32_t declared; /* which of the declarations: bit 0 is the first */
+    bool
+        python; /* an evaluation's, as well; then `own` are stubs (.pyi), and there is no function */
+    uint32_t declared; /* which of the declarations: bit 0 is the first; not of Python */
     struct str own;    /* further ones, which differ from question to question */
     /* A function's, to hold the code against. NULL: the code of an evaluation, the body of
      * an async function. Functions are checked strictly; in evaluations a type that nobody
@@ -71,8 +74,8 @@ struct checker_question {
  *    "shapes"?: {"types", "parameters", "texts"}, "returns"?}
  * `field` is "code" (with a place in it: from 1, columns count characters), "name",
  * "parameters", "parameters.NAME", "parameters.NAME.type", "parameters.NAME.default" or
- * "returnType"; `code` is TypeScript's, "TS2322", or "SIGNATURE" and "NAME" where the
- * definition is held against the code. `shapes` say, where nothing is wrong with a
+ * "returnType"; `code` is TypeScript's, "TS2322", mypy's, "attr-defined", or "SIGNATURE" and
+ * "NAME" where the definition is held against the code. `shapes` say, where nothing is wrong with a
  * function's parameters, what fits each at run time (guest/checker/shapes.go); `returns` is
  * the type that its code returns. */
 struct checker_answer;

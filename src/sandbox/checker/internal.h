@@ -11,6 +11,14 @@
 struct checker_answer *answer_read(struct str json, struct err *e);
 bool answer_has_shapes(const struct checker_answer *a);
 
+/* ---- Python (python.c) --------------------------------------------------------- */
+
+extern const struct guest_kind checker_python;
+struct guest_world;
+/* Asks mypy, and appends what it says. */
+bool checker_ask_python(struct guest_world *w, struct str question, struct buf *out,
+                        struct err *e);
+
 /* Where answers came from, for tests. */
 struct checker_counts {
     uint64_t from_memory, from_disk, made;

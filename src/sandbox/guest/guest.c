@@ -14,6 +14,8 @@ struct guest {
     struct loadable *module;
     char *dir;
     struct str text;
+    struct engine_import *imports; /* the kind's, and WASI's */
+    size_t import_count;
 };
 
 struct guest_world {
@@ -229,11 +231,9 @@ static struct module *open_baked(const struct guest *u, struct engine *g, struct
                                 .memory_bytes = k->memory_bytes};
     struct baked_guest baked = {.dir = u->dir,
                                 .name = k->name,
-                                .imports = k->imports,
-                                .import_count = k->import_count,
+                                .imports = u->imports,
+                                .import_count = u->import_count,
                                 .first = k->learn ? &first : NULL};
-    if (k->wasi)
-        baked.imports = wasi_imports(&baked.import_count);
     return module_open_baked(g, k->engine, &baked, notes, e);
 }
 
@@ -253,6 +253,19 @@ static struct module *guest_load_module(void *arg, const void *watch, struct eng
     return m;
 }
 
+static void put_imports(struct guest *u)
+{
+    const struct guest_kind *k = u->kind;
+    size_t of_wasi = 0;
+    const struct engine_import *wasi = k->wasi ? wasi_imports(&of_wasi) : NULL;
+    u->import_count = k->import_count + of_wasi;
+    u->imports = mem_new((u->import_count + 1) * sizeof *u->imports);
+    if (k->import_count)
+        memcpy(u->imports, k->imports, k->import_count * sizeof *u->imports);
+    if (of_wasi)
+        memcpy(u->imports + k->import_count, wasi, of_wasi * sizeof *u->imports);
+}
+
 struct guest *guest_new(struct engine *g, const char *dir, const struct guest_kind *kind,
                         struct str text)
 {
@@ -260,6 +273,7 @@ struct guest *guest_new(struct engine *g, const char *dir, const struct guest_ki
     u->kind = kind;
     u->dir = mem_strdup(dir);
     u->text = (struct str){memcpy(u + 1, text.at, text.n), text.n};
+    put_imports(u);
     u->module = loadable_new(g, guest_load_module, u);
     return u;
 }
@@ -269,6 +283,7 @@ void guest_free(struct guest *u)
     if (!u)
         return;
     loadable_free(u->module);
+    free(u->imports);
     free(u->dir);
     free(u);
 }

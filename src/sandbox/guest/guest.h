@@ -48,7 +48,7 @@ struct guest_kind {
     const char *name;  /* "lint": of the files, NAME.bare.wasm ... */
     const char *title; /* "the linter's guest": before the reason why it is not loaded */
     enum engine_kind engine;
-    bool wasi; /* all of room wasi, without files; else what `imports` has */
+    bool wasi; /* all of room wasi, without files; besides what `imports` has */
     bool
         has_last_words; /* with wasi: the first line of its standard error says why it ended */
     const struct engine_import *imports;

@@ -1,0 +1,317 @@
+"""Asks mypy about the code of an evaluation.
+
+The build of mypy that was baked knows the standard library's and the API's stubs, and two modules of
+ours: OWN has the stubs of one question, CODE its code. A question puts both and lets mypy bring its
+build up to date.
+"""
+import ast
+import keyword
+import os
+import re
+
+import mypy
+import mypy.fastparse
+from mypy.build import build
+from mypy.modulefinder import BuildSource, FindModuleCache
+from mypy.options import Options
+from mypy.server.update import FineGrainedBuildManager
+
+from .files import Files
+
+CODE, OWN, API = "__main__", "cloche_own", "cloche"
+CODE_PATH, OWN_PATH, API_PATH = "/code/__main__.py", "/code/cloche_own.pyi", "/code/cloche.pyi"
+SHOWN_MAX = 100
+NOTES_MAX = 3 # lines that explain a finding
+
+FORMS = """
+from typing import Any, Awaitable, Coroutine, Iterable, TypeVar, overload
+T = TypeVar("T")
+@overload
+def _cloche_awaited(value: Awaitable[T]) -> T: ...
+@overload
+def _cloche_awaited(value: T) -> T: ...
+@overload
+def _cloche_later(value: Awaitable[T]) -> Coroutine[Any, Any, T]: ...
+@overload
+def _cloche_later(value: T) -> Coroutine[Any, Any, T]: ...
+@overload
+def _cloche_each_later(values: Iterable[Awaitable[T]]) -> Iterable[Coroutine[Any, Any, T]]: ...
+@overload
+def _cloche_each_later(values: Iterable[T]) -> Iterable[Coroutine[Any, Any, T]]: ...
+def _cloche_dry(value: Any) -> Any: ...
+class _cloche_returned(BaseException):
+    def __init__(self, value: Any = ...) -> None: ...
+__all__ = ["_cloche_awaited", "_cloche_later", "_cloche_each_later", "_cloche_dry", "_cloche_returned"]
+"""
+
+# Modules that agents use: their stubs are read when the guest is baked.
+KNOWN = """abc array ast asyncio base64 bisect calendar cmath codecs collections collections.abc colorsys configparser
+contextlib contextvars copy csv dataclasses datetime decimal difflib email email.message enum fnmatch fractions functools
+glob gzip hashlib heapq hmac html html.parser http http.client inspect io itertools json keyword linecache locale logging
+lzma math mimetypes numbers operator os os.path pathlib pickle pprint quopri random re reprlib secrets shlex shutil
+sqlite3 statistics string struct sys tempfile textwrap threading time timeit tokenize tomllib traceback types typing
+unicodedata unittest urllib urllib.error urllib.parse urllib.request uuid warnings weakref xml.etree.ElementTree zipfile
+zlib zoneinfo concurrent.futures typing_extensions""".split()
+
+# Functions of asyncio that await their arguments.
+AWAITING = {"gather", "wait_for", "create_task", "ensure_future", "shield", "wait", "as_completed"}
+
+
+class Forms(ast.NodeTransformer):
+    """What is right in an evaluation alone, in words that mypy knows: `return` at the top level ends
+    the code, and calls of the API may be awaited or not."""
+
+    def __init__(self):
+        self.depth = 0
+
+    def scope(self, node):
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = scope
+
+    @staticmethod
+    def call(name, arguments, node):
+        called = ast.copy_location(ast.Call(ast.copy_location(ast.Name(name, ast.Load()), node), arguments, []), node)
+        return called
+
+    def visit_Return(self, node):
+        self.generic_visit(node)
+        if self.depth:
+            return node
+        given = [node.value] if node.value is not None else []
+        return ast.copy_location(ast.Raise(self.call("_cloche_returned", given, node), None), node)
+
+    def later(self, node):
+        if isinstance(node, ast.Starred):
+            node.value = self.call("_cloche_each_later", [node.value], node.value)
+            return node
+        return self.call("_cloche_later", [node], node)
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        f = root = node.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in api_names:
+            for one in node.keywords:
+                one.arg = one.arg and snake(one.arg)
+            if any(one.arg == "dry_run" for one in node.keywords):
+                return self.call("_cloche_dry", [node], node)
+        if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == "asyncio" and f.attr in AWAITING:
+            node.args = [self.later(one) if i == 0 or f.attr == "gather" else one for i, one in enumerate(node.args)]
+        return node
+
+    def visit_Await(self, node):
+        self.generic_visit(node)
+        return self.call("_cloche_awaited", [node.value], node)
+
+
+parse = mypy.fastparse.ast3_parse
+
+
+def parse_code(source, filename, mode, feature_version=13):
+    tree = parse(source, filename, mode, feature_version=feature_version)
+    return Forms().visit(tree) if filename == CODE_PATH else tree
+
+
+mypy.fastparse.ast3_parse = parse_code
+# There is no working folder in which it could look for hints.
+FindModuleCache._can_find_module_in_parent_dir = lambda self, id: False
+
+
+def options():
+    o = Options()
+    o.python_version = (3, 13)
+    o.platform = "linux"
+    o.mypy_path = ["/code"]
+    o.cache_dir = "/dev/null"
+    o.fine_grained_incremental = True
+    o.use_fine_grained_cache = False
+    o.local_partial_types = True
+    o.allow_redefinition = o.allow_redefinition_new = True
+    o.check_untyped_defs = True
+    o.ignore_missing_imports = True
+    o.namespace_packages = True
+    o.show_column_numbers = o.show_error_end = True
+    o.error_summary = False
+    o.color_output = False
+    return o
+
+
+files = Files()
+api_names = set()
+manager = None
+
+
+def bound_names(code):
+    """Names that the code gives a value, and those that it declares: functions, classes, modules."""
+    given, declared = set(), set()
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return given, declared  # mypy tells what does not parse
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            given.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            declared.add(node.name)
+        elif isinstance(node, ast.alias):
+            declared.add(node.asname or node.name.partition(".")[0])
+    return given, declared
+
+
+def head(code, own):
+    """What stands before the code, in a line of its own: the API's names, the question's, and how `return`
+    and `await` at the top level are read (Forms). The code may use such a name for something else."""
+    given, declared = bound_names(code)
+    parts = [f"from {API}_forms import *", "from typing import Any as _cloche_any"]
+    for module, names in ((API, api_names), (OWN, own)):
+        left = names - given - declared
+        if left:
+            parts.append(f"from {module} import {', '.join(sorted(left))}")
+        parts += [f"{name}: _cloche_any" for name in sorted(names & given - declared)]
+    return "; ".join(parts) + "\n"
+
+
+def put(code, own):
+    lines = [(line.partition(":")[0], line) for line in own.splitlines() if not keyword.iskeyword(line.partition(":")[0])]
+    files.put(OWN_PATH, "\n".join([f"from typing import Any\nfrom {API} import OpenRecord", *(line for _, line in lines), ""]).encode())
+    files.put(CODE_PATH, (head(code, {name for name, _ in lines}) + code).encode(errors="surrogatepass"))
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda m: f"_{m[1].lower()}", name)
+
+
+def camel(name):
+    first, *more = name.split("_")
+    return first + "".join(word.capitalize() for word in more)
+
+
+def api(stubs):
+    """The API's stubs as they are checked: an attribute that a result does not have is a mistake, where
+    cloche.pyi, for editors, allows any; and the names of JavaScript are there as well."""
+    head, record, rest = stubs.partition("class Record(dict[str, Any]):\n")
+    open_record = "class OpenRecord(Record):\n    def __getattr__(self, name: str) -> Any: ...\n"
+    rest = rest.replace("    def __getattr__(self, name: str) -> Any: ...\n", f"    ...\n\n{open_record}", 1)
+    rest = re.sub(r"\(Record\):\n    \.\.\.\n", "(OpenRecord):\n    ...\n", rest).replace("context: Record", "context: OpenRecord")
+    rest = re.sub(r"(?m)^( *)([a-z]\w*_\w+): (.*)$", lambda m: f"{m[0]}\n{m[1]}{camel(m[2])}: {m[3]}", rest)
+    rest = rest.replace(" | DryRun:\n", ":\n")  # Forms.visit_Call
+    # What has no class of its own has attributes, too; options may be given by position.
+    rest = re.sub(r"(?m)(?:->|^    \w+:) .*$", lambda m: m[0].replace("dict[str, Any]", "OpenRecord"), rest)
+    rest = re.sub(r"options: dict\[str, Any\](?: \| None)?(?: = \.\.\.)?(?:, \*)?", "*args: Any", rest)
+    methods = r"(?m)^    def ([a-z]\w*_\w+)\(self.*\n        .*\n"
+    rest = re.sub(methods, lambda m: f"{m[0]}    {camel(m[1])} = {m[1]}\n", rest)
+    return head + record + rest
+
+
+def prepare(library):
+    """Bakes what is known: `library` has the packages, with mypy's stubs, and the API's."""
+    global manager
+    typeshed = f"{os.path.dirname(mypy.__file__)}/typeshed"
+    for folder in ("stdlib", "stubs/mypy-extensions"):
+        files.put_folder(f"{typeshed}/{folder}", lambda name: name.endswith(".pyi"))
+    with open(f"{library}/cloche.pyi", encoding="utf-8") as file:
+        stubs = api(file.read())
+    files.put(API_PATH, stubs.encode())
+    api_names.update(re.findall(r"(?m)^([a-z]\w*): ", stubs), re.findall(r"(?m)^(?:async )?def ([a-z]\w*)\(", stubs),
+                     re.findall(r"(?m)^class (\w+)\((?:Exception|HostCallError)\)", stubs))
+    files.put(f"/code/{API}_forms.pyi", FORMS.encode())
+    put("".join(f"import {name}\n" for name in KNOWN), "")
+    built = build([BuildSource(CODE_PATH, CODE, None), BuildSource(OWN_PATH, OWN, None)], options(), fscache=files)
+    if built.errors:
+        raise SystemExit("\n".join(built.errors))
+    manager = FineGrainedBuildManager(built)
+    for code in WARM:  # leaves caches as most questions find them
+        check({"code": code, "own": "x: int\n"})
+    check({"code": "", "own": ""})
+
+
+def update():
+    m = manager.manager
+    m.ast_cache.clear()
+    m.errors.reset()
+    manager.update([(OWN, OWN_PATH), (CODE, CODE_PATH)], [])
+    found = m.errors.error_info_map.get(CODE_PATH, [])
+    return m.errors.render_messages(m.errors.sort_messages(m.errors.remove_duplicates(found) if hasattr(m.errors, "remove_duplicates") else found))
+
+
+# Code of agents has hardly a type, and mypy asks for some.
+UNASKED = {"import-untyped", "var-annotated"}
+MAYBE = re.compile(r"\"None\"|\bNone\b.*\" ?(?:is not indexable|has no attribute)|cannot be \".*\bNone\b|\| None\"")
+
+
+def is_unasked(name, message, others, remembers):
+    """Is it no mistake here? Or does it only follow from one of the line's others?"""
+    follows = message.startswith("Generator has incompatible item type") and "union-attr" in others
+    return name in UNASKED or follows or (remembers and name == "name-defined")
+
+
+def characters(lines, line, column):
+    """A column of the parser, in bytes from 0, in characters from 1."""
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    return len(text.encode()[:column].decode(errors="replace")) + 1
+
+
+def check(question):
+    code = question["code"]
+    put(code, question.get("own", ""))
+    lines = re.split("\r\n|[\n\r]", code)
+    found, dropped, of_line = [], 0, {}
+    told = update()
+    for _, line, _, _, _, _, _, kind in told:
+        of_line.setdefault(line - 1, set()).add(kind.code if kind else "misc")
+    for _, line, column, end_line, end_column, severity, message, kind in told:
+        line, end_line, name = max(1, line - 1), max(1, end_line - 1), kind.code if kind else "misc"
+        if severity == "note" and not message.startswith("Revealed"):
+            if found and not dropped and found[-1]["line"] == line and "https:" not in message and \
+                    found[-1]["message"].count("\n") < NOTES_MAX:
+                found[-1]["message"] += f"\n{message}"
+            continue
+        if is_unasked(name, message, of_line.get(line, ()), question.get("remembers")):
+            continue
+        if severity == "note":
+            severity = "hint"
+        elif MAYBE.search(message):
+            severity = "warning"  # a value may be missing: only a run can tell
+        if len(found) == SHOWN_MAX:
+            dropped += 1
+            continue
+        found.append({"field": "code", "code": name, "severity": severity, "message": message, "line": line,
+                      "column": characters(lines, line, max(0, column)), "endLine": max(line, end_line),
+                      "endColumn": characters(lines, max(line, end_line), max(0, end_column))})
+    return {"diagnostics": found, **({"dropped": dropped} if dropped else {})}
+
+
+WARM = ['''
+import asyncio, json, re
+from dataclasses import dataclass, asdict
+@dataclass
+class Task:
+    title: str
+    done: bool = False
+    words: list[str] | None = None
+tasks: list[Task] = []
+for note in notes.list(type="task", limit=10):
+    found = re.match(r"- \\\\[( |x)\\\\] (.*)", note.title)
+    if found:
+        tasks.append(Task(found[2], found[1] == "x"))
+def count(of: list[Task]) -> dict[bool, int]:
+    by: dict[bool, int] = {}
+    for t in of:
+        by[t.done] = by.get(t.done, 0) + 1
+    return by
+async def main():
+    note = await notes.get("a/b.md")
+    assert note
+    one, two = await asyncio.gather(notes.get("a"), notes.get("b"))
+    all = await asyncio.gather(*[notes.get(id) for id in ["a", "b"]])
+    return note.title.upper(), [asdict(t) for t in tasks]
+with_errors: int = "text"
+note = notes.get("x")
+note.contnt
+return {"open": count(tasks), "text": json.dumps({str(k): v for k, v in count(tasks).items()})}
+''', 'x: int = "a"', 'def f(a: str = 1) -> int:\n    return a\n', 'import tkinter\n']

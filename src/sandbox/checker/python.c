@@ -1,0 +1,80 @@
+/* Python's checker: mypy in the Python guest's program, which has no host calls here. It is asked
+ * as an evaluation is begun: the question is the code, and the answer is its result. */
+#include "abi/abi.h"
+#include "checker/internal.h"
+#include "guest/guest.h"
+#include "json/json.h"
+
+#define READING_MEMORY ((size_t)16 << 20)
+
+static bool import_nothing(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w, (void)cells;
+    return err_set(e, ERR_GUEST, "code that is checked calls nothing");
+}
+
+static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w;
+    return err_set(e, cells[0] == SCRIPT_STOP_MEMORY ? ERR_MEMORY : ERR_GUEST,
+                   "the checker stopped");
+}
+
+static const struct engine_import imports[] = {
+    {"host", "call", "iii:i", import_nothing},
+    {"host", "take", "i:", import_nothing},
+    {"host", "stop", "i:", import_stop},
+    {"host", "wait", "iiiF:i", import_nothing},
+};
+
+static const char too_deep[] =
+    "the code, or a type in it, is nested too deeply to be checked";
+
+const struct guest_kind checker_python = {
+    .name = "python-types",
+    .title = "the guest of Python's type checker",
+    .engine = ENGINE_OWN,
+    .wasi = true,
+    .imports = imports,
+    .import_count = LENGTH(imports),
+    .memory_bytes = CHECKER_MEMORY_BYTES,
+    .compute_ns = CHECKER_COMPUTE_MS * UINT64_C(1000000),
+    .not_built =
+        "types were not checked: the type checker for Python is not built; 'make "
+        "python' does it",
+    .words = {.stack = too_deep,
+              .memory = "its types need more than 512 MB of memory to be checked",
+              .timeout = "checking its types",
+              .failed = "its types cannot be checked"}};
+
+/* The guest ran out of its own stack. */
+static bool is_too_deep(struct str answer)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *arena = arena_new(READING_MEMORY);
+    return str_is(json_str(json_get(json_read(answer, arena, &none), "limit")), "stack");
+}
+
+bool checker_ask_python(struct guest_world *w, struct str question, struct buf *out,
+                        struct err *e)
+{
+    struct script_head head = {
+        .abi = SCRIPT_ABI, .code_size = (uint32_t)question.n, .result_max = ANSWER_BYTES};
+    struct script_answer answer;
+    struct str text = {0};
+    struct err none = {0};
+    scoped_buf struct buf all = buf_of(sizeof head + question.n);
+    buf_str(&all, (struct str){(const char *)&head, sizeof head});
+    buf_str(&all, question);
+    uint64_t size = all.n;
+    if (!guest_ask(w, buf_view(&all), "start", &size, 1, &answer, sizeof answer, e))
+        return false;
+    if (answer.status != SCRIPT_DONE || answer.failed || answer.result_cut ||
+        !guest_text(guest_world(w), answer.result_at, answer.result_size, &text, &none))
+        return err_set(e, ERR_GUEST, "its types cannot be checked: the checker failed");
+    if (text.n < BUF_LINE && is_too_deep(text))
+        return err_set(e, ERR_STACK, "%s", too_deep);
+    return buf_str(out, text) ||
+           err_set(e, ERR_OUTPUT, "what the checker says is more than %zu bytes",
+                   out->ceiling);
+}
