@@ -177,7 +177,8 @@ def head(code, own):
 
 
 def put(code, own):
-    lines = [(line.partition(":")[0], line) for line in own.splitlines() if not keyword.iskeyword(line.partition(":")[0])]
+    lines = [(line.partition(":")[0], line) for line in own.split("\n")]
+    lines = [(name, line) for name, line in lines if name.isidentifier() and not keyword.iskeyword(name)]
     files.put(OWN_PATH, "\n".join([f"from typing import Any\nfrom {API} import OpenRecord", *(line for _, line in lines), ""]).encode())
     files.put(CODE_PATH, (head(code, {name for name, _ in lines}) + code).encode(errors="surrogatepass"))
 
@@ -235,6 +236,8 @@ def update():
     m.ast_cache.clear()
     m.errors.reset()
     manager.update([(OWN, OWN_PATH), (CODE, CODE_PATH)], [])
+    if manager.blocking_error and manager.blocking_error[0] != CODE:
+        raise ValueError("the stubs of the question cannot be read")
     found = m.errors.error_info_map.get(CODE_PATH, [])
     return m.errors.render_messages(m.errors.sort_messages(m.errors.remove_duplicates(found) if hasattr(m.errors, "remove_duplicates") else found))
 
