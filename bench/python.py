@@ -1,4 +1,5 @@
 """The piece about Python: evaluations in fresh worlds, beside CPython as a process."""
+import json
 import shutil
 import statistics
 import subprocess
@@ -29,6 +30,8 @@ for t in tasks:
     by.setdefault(t.done, []).append(asdict(t))
 {"open": len(by[False]), "text": len(json.dumps({str(k): v for k, v in by.items()}))}
 """
+VENV = BUILD / "deps/venv-bench/bin/python"
+MILLION = "n = 0\nfor i in range(1_000_000):\n    n += i\nn"
 ADDITIONS = "def f():\n    n = 0\n    for i in range(10_000_000):\n        n += i\n    return n\nf()"
 
 
@@ -61,6 +64,35 @@ def native(code, count):
         subprocess.run([shutil.which("python3") or sys.executable, "-c", code], check=True, capture_output=True)
         ns.append(time.perf_counter_ns() - start)
     return ns
+
+
+def monty(environment, effort):
+    """A part of Python, in Rust, in processes that wait for code: in turn with ours."""
+    table = Table("Python beside pydantic-monty, both warm", "pydantic-monty")
+    need(BUILD / "guest" / "python.bare.wasm", VENV)
+    rounds = max(3, round(5 * effort))
+    with tempfile.TemporaryDirectory() as folder, \
+            running([VENV, Path(__file__).parent / "peers/monty.py"], environment, stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, text=True) as peer, \
+            running([CLOCHE, "mcp", "--vault", folder], environment, stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, bufsize=0) as process:
+        client = OverStdio(process)
+
+        def ask_peer(code, count):
+            peer.stdin.write(json.dumps({"code": code, "count": count}) + "\n")
+            peer.stdin.flush()
+            return json.loads(peer.stdout.readline())
+        for what, code, count in (("1+1", ONE, 100), ("a million additions", MILLION, 2)):
+            ask_peer(code, count), evaluated(client, code, count)
+            ours, theirs = [], []
+            for _ in range(rounds):
+                ours += evaluated(client, code, count)
+                theirs += ask_peer(code, count)
+            middle, other = statistics.median(ours), statistics.median(theirs)
+            table.row(what, us(middle), us(other), times(other / middle))
+    table.note("Ours is a call over stdio; the peer's is one of its own library to a process of its pool, which has a part "
+               "of the language and of the standard library.")
+    return table
 
 
 def python(environment, effort):
