@@ -421,6 +421,17 @@ def test_typical_mistakes_get_a_message_that_says_what_to_do(run, code, words):
     assert words in details(run(code))["message"]
 
 
+@pytest.mark.parametrize("code", ["undefined_value", "undefined_value[0]", "def f():\n    return undefined_value + 1\nf()"])
+def test_a_name_that_is_nowhere_is_to_be_defined_or_given(run, code):
+    assert details(run(code))["suggestion"] == "Define undefined_value, or give it by `context`"
+
+
+@pytest.mark.parametrize("code", ["json.dumps({})", "note.get('x')", "def f():\n    print(x)\n    x = 1\nf()",
+                                  "raise NameError('x is not defined')", "null"])
+def test_a_name_that_is_meant_or_not_missing_is_not_to_be_defined(run, code):
+    assert "Define" not in details(run(code)).get("suggestion", "")
+
+
 # ---- sessions, files, packages ------------------------------------------------
 
 
