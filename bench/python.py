@@ -105,6 +105,7 @@ def python(environment, effort):
         with running([CLOCHE, "mcp", "--vault", vault], environment, stdin=subprocess.PIPE,
                      stdout=subprocess.PIPE, bufsize=0) as process:
             client = OverStdio(process)
+            time.sleep(1)  # until what it loads beside, once it has begun, is there
             before = dirty_kib(process.pid)
             evaluated(client, ONE, 20)
             grown = (dirty_kib(process.pid) - before) / 1024

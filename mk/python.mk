@@ -2,7 +2,7 @@
 # (docs/python.md). It is apart from the other guests, because it takes minutes and 100 MB.
 PYTHON_WORLD := $(wildcard guest/python/world/*.py)
 PYTHON_PARTS := build/guest/python/parts
-PYTHON_OBJ   := $(patsubst %,build/guest/python/%.o,python missing scrypt)
+PYTHON_OBJ   := $(patsubst %,build/guest/python/%.o,python code missing scrypt settle)
 PYTHON_LIBS   = $(PYTHON_PARTS)/lib/libmodules.a $(filter-out %/libmodules.a %/libpython3.13.a,$(wildcard $(PYTHON_PARTS)/lib/*.a))
 PYTHON_WASI  := -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS
 
@@ -19,7 +19,7 @@ $(PYTHON_PARTS)/ok: build/guest/python.tar
 	@rm -rf $(@D) && mkdir -p $(@D) && tar -xmf $< -C $(@D) && touch $@
 
 # Of the guest's own sources, only these are ours: warnings of Python's headers are not.
-$(PYTHON_OBJ): build/%.o: %.c guest/abi/abi.h guest/python/scrypt.h mk/python.mk $(PYTHON_PARTS)/ok
+$(PYTHON_OBJ): build/%.o: %.c guest/abi/abi.h $(wildcard guest/python/*.h) guest/script/heap.h mk/python.mk $(PYTHON_PARTS)/ok
 	@echo "  wasm  $<"
 	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -fno-sanitize=undefined $(PYTHON_WASI) $(WARN) \
 	    -Wno-missing-prototypes -Iguest -isystem $(PYTHON_PARTS)/include -c $< -o $@

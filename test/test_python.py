@@ -317,6 +317,27 @@ def test_worlds_have_their_own_randomness(run):
     assert not set(first) & set(second)
 
 
+def test_the_functions_of_random_are_there_before_it_is_seeded(run):
+    code = ("import random\nnames = dir(random)\nfrom random import *\nfrom random import _inst\n"
+            "seed(7)\na = random()\n_inst.seed(7)\n"
+            "import random\n[a == random.random(), 'shuffle' in names, random._inst is _inst, hasattr(random, 'nope')]")
+    assert result(run(code)) == [True, True, True, False]
+    assert "Did you mean: 'randint'" in details(run("import random\nrandom.randin(1, 2)"))["message"]
+
+
+def test_each_evaluation_of_a_session_has_its_own_randomness(run):
+    code = "import random\nrandom.random()"
+    run("import random\nrandom.seed(1)", session="random")
+    first, second = result(run(code, session="random")), result(run(code, session="random"))
+    assert first != second
+
+
+def test_references_to_what_worlds_begin_with_are_not_counted(run):
+    code = ("import json, gc, sys\nof = sys.getrefcount\n"
+            "[of(o) == of(None) for o in (gc, gc.collect, json.dumps, json.dumps.__code__, notes, [])]")
+    assert result(run(code)) == [True] * 5 + [False]
+
+
 @pytest.mark.parametrize("code", [
     "import ctypes", "import subprocess\nsubprocess.run(['ls'])", "import socket\nsocket.socket()",
     "import os\nos.fork()", "import os\nos.system('ls')", "import threading\nthreading.Thread(target=print).start()",
@@ -398,6 +419,17 @@ def test_scrypt_refuses_what_it_refuses_elsewhere(run):
     ("import pandas", "pip"), ("notes.create('project', 'T')", "takes 1 argument"), ("tools.run('nope')", "find_tools")])
 def test_typical_mistakes_get_a_message_that_says_what_to_do(run, code, words):
     assert words in details(run(code))["message"]
+
+
+@pytest.mark.parametrize("code", ["undefined_value", "undefined_value[0]", "def f():\n    return undefined_value + 1\nf()"])
+def test_a_name_that_is_nowhere_is_to_be_defined_or_given(run, code):
+    assert details(run(code))["suggestion"] == "Define undefined_value, or give it by `context`"
+
+
+@pytest.mark.parametrize("code", ["json.dumps({})", "note.get('x')", "def f():\n    print(x)\n    x = 1\nf()",
+                                  "raise NameError('x is not defined')", "null"])
+def test_a_name_that_is_meant_or_not_missing_is_not_to_be_defined(run, code):
+    assert "Define" not in details(run(code)).get("suggestion", "")
 
 
 # ---- sessions, files, packages ------------------------------------------------

@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "abi/abi.h"
+#include "python/code.h"
 #include "python/scrypt.h"
+#include "python/settle.h"
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 #define HOST(name) __attribute__((import_module("host"), import_name(#name)))
@@ -216,6 +218,7 @@ static PyMethodDef natives[] = {{"log", native_log, METH_VARARGS, NULL},
                                 {"call", native_call, METH_VARARGS, NULL},
                                 {"begin", native_begin, METH_VARARGS, NULL},
                                 {"wait", native_wait, METH_VARARGS, NULL},
+                                {"compile", code_compile, METH_VARARGS, NULL},
                                 {"scrypt_mix", scrypt_mix, METH_VARARGS, NULL},
                                 {0}};
 static struct PyModuleDef module = {.m_base = PyModuleDef_HEAD_INIT,
@@ -336,6 +339,7 @@ EXPORT(install) void install(uint32_t n)
         die();
     }
     Py_DECREF(done);
+    python_settle();
 }
 
 /* A member of the tuple that evaluate() answers, as a place in memory. */

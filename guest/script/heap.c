@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "script/guest.h"
+#include "script/heap.h"
 
 #define STEP 16u
 #define SMALL_MAX 512u
@@ -384,4 +385,25 @@ const JSMallocFunctions heap_functions = {js_heap_calloc, js_heap_malloc, js_hea
 void heap_prepare(void)
 {
     (void)grow(PREPARED_BLOCKS);
+}
+
+/* ---- settled -------------------------------------------------------------- */
+
+/* Blocks between others that would be used before the one at the end. */
+#define SETTLED_MIN ((uint32_t)1 << 20)
+
+void heap_settle(void)
+{
+    memset(free_pieces, 0, sizeof free_pieces);
+    memset(fresh_at, 0, sizeof fresh_at);
+    for (unsigned i = 0; i < LISTS; i++)
+        for (struct block *b = lists[i], *next; b; b = next) {
+            next = b->next;
+            if (b->size < SETTLED_MIN) {
+                list_take(b);
+                b->size |= IN_USE;
+            } else {
+                memset(b + 1, 0, b->size - sizeof *b);
+            }
+        }
 }

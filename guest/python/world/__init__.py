@@ -1,11 +1,13 @@
 """The world of Python code: what the guest calls when it is baked and for an evaluation."""
+import builtins
 import gc
-import random
 import re
 import sys
+import tempfile
 import types
 
-from . import api, calls, check, files, functions, hashes, imports, library, output, run, stubs, values, web, zones
+from . import (api, calls, check, files, functions, hashes, imports, library, output, randomness, run, stubs, values, web,
+               zones)
 
 SESSION, TRACE, CHECK, FUNCTION = 1, 2, 4, 8
 
@@ -19,6 +21,7 @@ def install(text):
 
 def settle():
     re.purge()
+    tempfile._name_sequence = None
     sys.path_importer_cache.clear()
     gc.collect()
     gc.collect()
@@ -27,6 +30,7 @@ def settle():
 
 def fresh_scope():
     main = types.ModuleType("__main__")
+    main.__builtins__ = vars(builtins)
     sys.modules["__main__"] = main
     return main.__dict__
 
@@ -40,8 +44,7 @@ def evaluate(source, context, features, flags, most):
         return 0, functions.describe(source, values.read(context)["name"]), None, None, False
     if flags & CHECK:
         return 0, check.check(source, values.read(context) if context else {}), None, None, False
-    random.seed()
-    sys.modules["tempfile"]._name_sequence = None
+    randomness.renew()
     calls.world.trace = bool(flags & TRACE)
     if flags & FUNCTION:
         try:
@@ -84,6 +87,7 @@ def bake():
     library.load("/lib")
     library.seal()
     zones.prepare()
+    randomness.prepare()
     web.prepare()
     hashes.prepare()
     warm()

@@ -20,4 +20,32 @@ WARM = (
     "def main():\n    return {'a': 1}\n",
     "return [i for i in range(3)]",
     "missing",
+    """
+import re
+from dataclasses import asdict, dataclass, field
+@dataclass
+class Task:
+    title: str
+    done: bool = False
+    words: list[str] = field(default_factory=list)
+tasks = [Task(m[2], m[1] == 'x', m[2].split()) for m in re.finditer(r'(?m)^- \\[( |x)\\] (.*)$', '- [x] a b\\n- [ ] c')]
+[repr(tasks[0] == tasks[1]), *map(asdict, tasks)]
+""",
+    """
+import collections, datetime, itertools, json
+rows = json.loads('[{"day": "2026-01-02", "n": 3, "tags": ["a"]}, {"day": "2026-01-05", "n": 1.5, "tags": []}]')
+days = [datetime.date.fromisoformat(r['day']) for r in rows]
+by = collections.defaultdict(list)
+for r in sorted(rows, key=lambda r: (-r['n'], r['day'])):
+    by[len(r['tags'])].append(r)
+counts = collections.Counter(itertools.chain.from_iterable(r['tags'] for r in rows))
+print(f"{sum(r['n'] for r in rows):.2f} {max(days):%Y-%m-%d}", counts.most_common(1))
+json.dumps({str(k): v for k, v in by.items()}, indent=2)
+""",
+    """
+import re
+text = '# Title\\n\\nSome *text*, [[a link]] and https://example.org/x.\\n'
+pattern = re.compile(r'\\[\\[([^\\]|]+)', re.IGNORECASE)
+[pattern.findall(text), re.sub(r'\\s+', ' ', text).strip(), re.split(r'[.,;] ', text), bool(re.search('^#', text))]
+""",
 )

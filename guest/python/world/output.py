@@ -51,10 +51,6 @@ class Output(io.TextIOBase):
         self.text = ""
         _cloche.log(self.level, text.encode("utf-8", "replace").decode())
 
-    def finish(self):
-        if self.text:
-            self.put(self.text)
-
 
 class Bytes(io.RawIOBase):
     def __init__(self, output):
@@ -112,8 +108,6 @@ def prepare():
 
 
 def finish():
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, Output):
-            stream.finish()
-    for stream in (sys.__stdout__, sys.__stderr__):
-        stream.finish()
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        if isinstance(stream, Output) and stream.text:
+            stream.put(stream.text)

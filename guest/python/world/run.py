@@ -16,11 +16,14 @@ import re
 import sys
 import traceback
 
+import _cloche
+
 from . import advice, api, calls, values
 from .calls import FILE
 
 LAST, AWAITED, LATER = "_cloche_last_", "_cloche_awaited_", "_cloche_later_"
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+PLAIN = (int, str, list, dict, bool, float, type(None))  # types of what is not awaited
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -174,31 +177,17 @@ def keep_last(body):
 class Code:
     """Compiled code."""
 
-    value = False  # the code is one expression
+    is_expression = False
 
     def __init__(self, source, names, flags=0):
+        self.returns = self.declares_main = self.calls_main = False
         # Most code has none of these words: then nothing looks for what they would mean, which
         # spares a world much memory to write.
-        is_plain = not any(word in source for word in ("return", "main", "await", "async"))
-        self.returns = self.declares_main = self.calls_main = False
-        if is_plain and not flags and "\n" not in source and self.is_expression(source):
-            return
-        tree = ast.parse(source, FILE)
-        if not is_plain:
-            tree, more = self.marked(tree, names)
-            flags |= more
+        if "return" in source or "main" in source or "await" in source or "async" in source:
+            tree, more = self.marked(ast.parse(source, FILE), names)
+            self.code = compile(tree, FILE, "exec", flags | more, dont_inherit=True)
         else:
-            keep_last(tree.body)
-        self.code = compile(tree, FILE, "exec", flags, dont_inherit=True)
-
-    def is_expression(self, source):
-        """Is the code a single expression? Its value is what the code comes to."""
-        try:
-            self.code = compile(source, FILE, "eval", dont_inherit=True)
-        except SyntaxError:
-            return False
-        self.value = True
-        return True
+            self.code, self.is_expression = _cloche.compile(source, FILE, LAST, flags)
 
     def marked(self, tree, names):
         """The tree as it is compiled, and the compiler's flags."""
@@ -234,9 +223,8 @@ class Code:
 
     def run(self, scope):
         """What the code comes to: a value, or what is to be awaited for it."""
-        if self.value:
-            scope[LAST] = eval(self.code, scope)
-            return None
+        if self.is_expression:
+            return eval(self.code, scope)
         if not self.returns:
             value = eval(self.code, scope)
             return wait(value) if inspect.iscoroutine(value) else None
@@ -261,6 +249,8 @@ def wait(value):
 
 
 def settle(value):
+    if type(value) in PLAIN:
+        return value
     while inspect.iscoroutine(value) or asyncio.isfuture(value):
         value = wait(value)
     return value
@@ -268,6 +258,8 @@ def settle(value):
 
 def finish_calls():
     """Calls that nobody has awaited are performed before the end; a failure of one counts."""
+    if not calls.world.pending:
+        return
     futures = list(calls.world.pending.values())
     for future in futures:
         future.answer()
@@ -278,7 +270,7 @@ def evaluate_code(source, scope):
     scope.pop(LAST, None)
     try:
         value = code.run(scope)
-        if not code.returns or (value is None and LAST in scope):
+        if not code.is_expression and (not code.returns or (value is None and LAST in scope)):
             value = scope.get(LAST)
             if code.declares_main and not code.calls_main:
                 value = scope["main"]()
@@ -393,18 +385,27 @@ def describe(error):
 # ---- one evaluation -------------------------------------------------------------------
 
 update_lines = linecache.updatecache
+LINE_END = re.compile("\r\n?|\n")
+remembered = ""
 
 
 def lines_of(filename, module_globals=None):
     """The library's source is not here: nobody looks for it among the evaluation's files."""
-    return [] if filename == FILE or filename.startswith("/lib/") else update_lines(filename, module_globals)
+    if filename != FILE:
+        return [] if filename.startswith("/lib/") else update_lines(filename, module_globals)
+    lines = [f"{line}\n" for line in LINE_END.split(remembered)]
+    linecache.cache[FILE] = (len(remembered), None, lines, FILE)
+    return lines
 
 
 linecache.updatecache = lines_of
 
 
 def remember(source):
-    linecache.cache[FILE] = (len(source), None, [f"{line}\n" for line in re.split("\r\n?|\n", source)], FILE)
+    """The lines are made when somebody asks for one."""
+    global remembered
+    remembered = source
+    linecache.cache.pop(FILE, None)
 
 
 def answer(value, most):

@@ -197,15 +197,25 @@ def encode(text):
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=simpler)
+unfinished = {}  # containers that are being encoded
+encode_parts = json.encoder.c_make_encoder(unfinished, simpler, json.encoder.encode_basestring, None, ":", ",", False,
+                                           False, False)
+
+
+def write_fast(value):
+    """JSON as bytes; None where json refuses the value, or something would be lost."""
+    try:
+        return encode("".join(encode_parts(value, 0)))
+    except (ValueError, TypeError, KeyError, RecursionError, Lost):
+        unfinished.clear()  # a call within another one misses its entry, too: KeyError
+        return None
 
 
 def write(value):
     """(JSON as bytes, what was lost, as JSON or None)."""
-    try:
-        return encode(encoder.encode(value)), None
-    except (ValueError, TypeError, RecursionError, Lost):
-        pass
+    text = write_fast(value)
+    if text is not None:
+        return text, None
     writer = Writer()
     text = json.dumps(writer.plain(value), ensure_ascii=False, separators=(",", ":"))
     lost = json.dumps(list(writer.losses.values())).encode() if writer.losses else None
@@ -214,10 +224,9 @@ def write(value):
 
 def write_arguments(name, values):
     """Arguments of a host call: nothing of them is lost without a word."""
-    try:
-        return encode(encoder.encode(values))
-    except (ValueError, TypeError, RecursionError, Lost):
-        pass
+    text = write_fast(values)
+    if text is not None:
+        return text
     writer = Writer()
     plain = writer.plain(values)
     if writer.losses:

@@ -150,6 +150,9 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     /* Large buffers go back to the system when they are freed; by itself the C
      * library would soon keep them, in an arena for each thread. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+    /* More than an instance of the Python guest: its memory would go back to the system after each
+     * call, and the page faults of the next one would make its slot be searched. */
+    (void)mallopt(M_TRIM_THRESHOLD, 512 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
     for (; argc > 1; argc--, argv++) {
         if (!strcmp(argv[1], "--debug"))

@@ -83,7 +83,17 @@ static const char *why_missing(struct str name)
     return NULL;
 }
 
-static void advise_missing(struct str missing, struct buf *out)
+/* Does the message, in the words of either language, say of this very name that it is not
+ * defined? */
+static bool says_undefined(struct str message, struct str name)
+{
+    char javascript[96], python[96];
+    (void)snprintf(javascript, sizeof javascript, "%.*s is not defined", STR_ARGS(name));
+    (void)snprintf(python, sizeof python, "name '%.*s' is not defined", STR_ARGS(name));
+    return str_is(message, javascript) || str_is(message, python);
+}
+
+static void advise_missing(struct str missing, struct str message, struct buf *out)
 {
     char near[64];
     struct str root = missing;
@@ -96,6 +106,8 @@ static void advise_missing(struct str missing, struct buf *out)
         buf_printf(out, "Did you mean %s? See api.describe('%s').", near, near);
     else if (is_namespace(root))
         buf_printf(out, "api.describe('%.*s') lists its methods.", STR_ARGS(root));
+    else if (says_undefined(message, root))
+        buf_printf(out, "Define %.*s, or give it by `context`", STR_ARGS(root));
 }
 
 /* ---- a failed call ------------------------------------------------------- */
@@ -222,7 +234,7 @@ static void advise_thrown(struct evaluation *v, const struct script_outcome *o,
     if (v->explained.null_note)
         advise_null_note(v, out);
     else if (!v->explained.known && o->missing.n)
-        advise_missing(buf_view(&o->missing), out);
+        advise_missing(buf_view(&o->missing), buf_view(&o->message), out);
 }
 
 void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out)
