@@ -73,7 +73,9 @@ export const t = {
   },
   call: {
     code: "Code", codeNotKept: "The code was not kept. Set keepCode in the policy to keep it.", hosts: "Hosts contacted",
-    hostCalls: "Host calls", notes: "Changed notes", noNotes: "No note was changed.", took: "duration", cpu: "processor time",
+    hostCalls: "Host calls", hostCall: "Host call", begun: "Begun after", spent: (calls: string, all: string) => `Host calls: ${calls} of ${all}. The rest is the code itself, and what surrounds it.`,
+    showAll: (n: number) => `Show all ${n}`, leftOut: (n: number, time: string) => `${s(n, "shorter call")} not shown, ${time} together`,
+    notes: "Changed notes", noNotes: "No note was changed.", took: "duration", cpu: "processor time",
     memory: "memory", level: "level", result: "result", when: "when", who: "who", raw: "Raw record", undo: "Undo this call",
     denied: "refused", failed: "failed", tools: "Tools", functions: "Custom functions", missing: "The note was renamed since, or the history no longer has this revision.",
     created: "created", deleted: "deleted", changedSince: "Changed since, so nothing was undone:", by: "by", taken: "Undone.",
