@@ -202,6 +202,7 @@ def test_what_an_agent_changes_is_seen_at_once_and_taken_back(program, vault, br
                    " await page.keyboard.press('Enter')")
         browser.see(".drawer h2", "created 1 note")
         browser.see(".drawer .diff", "one")
+        browser.see(".drawer .steps tr", "notes.create")
         show_all(browser, "call")
         browser.do("await page.keyboard.press('u')")
         browser.see(".toast", "Undone: 1 note")

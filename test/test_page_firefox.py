@@ -6,11 +6,13 @@ import pytest
 import needs
 import test_page
 import test_page_machine
+import test_page_story
 import test_page_views
 from test_page import FIREFOX, PACKAGES, Browser, program
+from test_page_story import whole
 from test_page_views import client, server
 
-assert program and server and client
+assert program and server and client and whole
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +40,4 @@ def take(module, mark=lambda test: test):
 take(test_page)
 take(test_page_views)
 take(test_page_machine, mark=test_page_machine.pytestmark)
+take(test_page_story, mark=test_page_story.pytestmark)

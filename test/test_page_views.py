@@ -204,6 +204,10 @@ def test_a_function_is_written_tried_changed_and_brought_back(cloche, vault, ser
     browser.see(".tester .done", "passed")
     show_all(browser, "function-tried")
 
+    # Another visit, and the tests are still told of.
+    browser.do("await page.reload()")
+    browser.see(".tester [aria-label^='Tests of earlier visits'] li", "version 1")
+
     # A change that breaks the example is refused with what is wrong, then made a right one.
     browser.do("await page.keyboard.press('e')")
     browser.see(".fn-edit .cm-content", "cups * 2")

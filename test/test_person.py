@@ -416,6 +416,30 @@ def edited(page, seat, vault):
     return record
 
 
+def test_a_call_tells_its_host_calls_in_time(page, seat, vault):
+    record = edited(page, seat, vault)
+    told = page.http.get("/person/call", params={"mac": record["mac"]}, headers=seat).json()
+    calls = told["timeline"]["calls"]
+    assert [c["call"] for c in calls] == ["notes.get", "notes.update", "notes.create"]
+    assert all(set(c) == {"call", "at", "ms"} for c in calls) and "left" not in told["timeline"]
+    assert [c["at"] for c in calls] == sorted(c["at"] for c in calls)
+    assert all(c["at"] + c["ms"] <= record["ms"] for c in calls)
+    # A refused one, and more than are kept.
+    code = ("try { await notes.get('q/none'); } catch {} "
+            "for (let n = 0; n < 300; n++) await notes.get('q/plan'); return 1")
+    assert not page.post(call("evaluate_note_code", {"code": code}),
+                         headers=page.session()).json()["result"]["isError"]
+    [record] = page.http.get("/person/activity?limit=1&action=evaluate_note_code", headers=seat).json()["records"]
+    told = page.http.get("/person/call", params={"mac": record["mac"]}, headers=seat).json()["timeline"]
+    assert len(told["calls"]) + told["left"] == 301 and len(told["calls"]) >= 100 and told["leftMs"] > 0
+    # What is kept has no arguments; what lies there may be damaged.
+    ring = vault / ".cloche/audit/beside.ring"
+    assert b"q/" not in ring.read_bytes()
+    ring.write_bytes(ring.read_bytes().replace(b'"names":["notes.get"]', b'"names":[[7],"notes"]'))
+    answer = page.http.get("/person/call", params={"mac": record["mac"]}, headers=seat)
+    assert answer.status_code == 200 and answer.json()["timeline"]["calls"] == []
+
+
 def test_a_call_is_taken_back_and_that_is_taken_back(page, seat, vault):
     record = edited(page, seat, vault)
     assert sorted(record["notes"]) == ["q/More", "q/plan"]

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { enter, whenOut } from "./core/api";
+import { keepFocus } from "./core/focus";
 import { startListening, stopListening } from "./core/events";
 import { go } from "./core/router";
 import { startNotify } from "./core/notify";
@@ -39,6 +40,7 @@ async function come() {
 function Page() {
   useEffect(() => {
     whenOut(() => { stopListening(); state.value = "out"; });
+    keepFocus();
     startStore();
     startNotify();
     void come();

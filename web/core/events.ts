@@ -15,6 +15,10 @@ export function hear<K extends keyof Heard>(kind: K, fn: (data: Heard[K]) => voi
   return () => { ears[kind].delete(fn); };
 }
 
+let greeted = 0;
+/** When the stream was broken, and is there again: what came meanwhile was not heard. */
+export const hearAgain = (fn: () => void): (() => void) => hear("hello", () => { if (greeted > 1) fn(); });
+
 function tell(block: string) {
   let kind = "";
   let data = "";
@@ -24,7 +28,10 @@ function tell(block: string) {
   }
   if (!(kind in ears)) return;
   const said = JSON.parse(data);
+  if (kind === "hello") greeted++;
   for (const fn of ears[kind as keyof Heard]) (fn as (data: unknown) => void)(said);
+  // Of a vault's own policy and tools a record tells alone.
+  if (kind === "record" && /^(policy set|tool )/.test((said as Heard["record"]).record.event)) for (const fn of ears.settings) fn({});
 }
 
 async function listen(signal_: AbortSignal) {

@@ -5,13 +5,18 @@ type Keys = Record<string, (event: KeyboardEvent) => void>;
 const layers: { current: Keys }[] = [];
 let prefix = "";
 
-const isTyping = (target: EventTarget | null): boolean =>
+/** Also in an editor, whose shadow tree hides what has the focus. */
+const isTyping = (target: EventTarget | undefined): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** Enter and Space are the control's own. */
+const isPressed = (event: KeyboardEvent): boolean => (event.key === "Enter" || event.key === " ") && !event.ctrlKey && !event.metaKey &&
+  event.target instanceof Element && event.target.closest("a, button, summary") !== null;
 
 addEventListener("keydown", (event) => {
   const chord = (event.ctrlKey || event.metaKey ? "ctrl " : "") + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
-  if (isTyping(event.target) && event.key !== "Escape" && chord !== "ctrl k") return;
-  if (event.altKey) return;
+  if (isTyping(event.composedPath()[0]) && event.key !== "Escape" && chord !== "ctrl k") return;
+  if (event.altKey || isPressed(event)) return;
   const word = prefix ? `${prefix} ${chord}` : chord;
   prefix = "";
   for (let i = layers.length - 1; i >= 0; i--) {

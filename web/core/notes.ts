@@ -2,9 +2,9 @@
 import { getActivity, query, request, Refusal } from "./api";
 import { evaluate } from "./code";
 
-export interface NoteRow { id: string; title: string; class: string; path: string; updated_at: string }
+export interface NoteRow { id: string; title: string; class: string }
 export interface Hit { id: string; title: string; class: string; excerpt: string; score: number }
-export interface Note extends NoteRow { markdown: string; content_hash: string; created_at?: string; tags: string[]; size?: number; properties: Record<string, unknown> }
+export interface Note extends NoteRow { path: string; updated_at: string; markdown: string; content_hash: string; created_at?: string; tags: string[]; size?: number; properties: Record<string, unknown> }
 export interface Link { source_note_id: string; target_note_id: string | null; target: string; link_text: string; link_type: string; line: number; file?: true; ambiguous?: true; reason?: string }
 export interface Revision { revision: number; updated_at: string; author: string; action: string; summary: string; path: string; content_hash: string; markdown?: string }
 export interface Trashed { backup_path: string; id: string; path: string; deleted_at?: string; size: number }
@@ -14,7 +14,12 @@ const one = (vault: string, id: string, rest = ""): string => at(vault, `notes/$
 /** The address of a note on the page. */
 export const noteHref = (id: string): string => `/notes/${id.split("/").map(encodeURIComponent).join("/")}`;
 
-export const getNotes = (vault: string, signal?: AbortSignal): Promise<NoteRow[]> => request("GET", at(vault, "notes?fields=id,title,class,path,updated_at"), undefined, signal);
+export const getNotes = (vault: string, signal?: AbortSignal): Promise<NoteRow[]> => request("GET", at(vault, "notes?fields=id,title,class"), undefined, signal);
+let kept: { vault: string; rows: NoteRow[] } | null = null; // the last list, shown until the next one is there
+export const keptNotes = (vault: string): NoteRow[] | null => (kept?.vault === vault ? kept.rows : null);
+export const keepNotes = (vault: string, rows: NoteRow[]): void => { kept = { vault, rows }; };
+/** The list before somebody waits for it; the first question about a vault also brings its index up to date. */
+export const readAhead = (vault: string): void => void getNotes(vault).then((rows) => { if (!keptNotes(vault)) keepNotes(vault, rows); }, () => {});
 export const searchNotes = (vault: string, q: string, signal?: AbortSignal): Promise<Hit[]> => request("GET", at(vault, `search${query({ q, limit: 60 })}`), undefined, signal);
 export const getNote = (vault: string, id: string): Promise<Note> => request("GET", one(vault, id));
 export const getHistory = (vault: string, id: string): Promise<Revision[]> => request("GET", one(vault, id, "/history?limit=200"));

@@ -86,6 +86,17 @@ let count = 0;
 export function toast(text: string, act?: Toast["act"], tone: Toast["tone"] = "plain"): void {
   const id = ++count;
   toasts.value = [...toasts.value.slice(-2), { id, text, act, tone }];
-  setTimeout(() => dropToast(id), act || tone === "bad" ? 10_000 : 5_000);
+  const drop = () => {
+    if (document.querySelector(".toasts:is(:hover, :focus-within)")) setTimeout(drop, 2_000); // somebody is about to use one
+    else dropToast(id);
+  };
+  setTimeout(drop, act || tone === "bad" ? 10_000 : 5_000);
+}
+/** The newest undo that is offered. */
+export function undoLast(): void {
+  const one = toasts.value.filter((x) => x.act?.text === t.undo).pop();
+  if (!one) return;
+  dropToast(one.id);
+  one.act!.run();
 }
 export const dropToast = (id: number): void => { toasts.value = toasts.value.filter((one) => one.id !== id); };

@@ -30,7 +30,8 @@ export interface Approval {
 }
 export interface Confirmation { sentence: string; confirm: string }
 export interface ActivityPage { vault: string; records: Rec[]; next: string; odd?: string }
-export interface Call { vault: string; record: Rec; code?: string; history?: { changes: { id: string; revision: number; time: string }[] } }
+export interface Timeline { calls: { call: string; at: number; ms: number; outcome?: string }[]; left?: number; leftMs?: number }
+export interface Call { vault: string; record: Rec; code?: string; timeline?: Timeline; history?: { changes: { id: string; revision: number; time: string }[] } }
 export interface Undone { undone: boolean; notes: number; changedSince: { id: string; author?: string; time?: string }[]; error?: string }
 export interface Verified {
   ok: boolean; trails: { folder: string; records: number; ok: boolean; bad?: { why: string; file: string; line: number }; missing?: { why: string } }[];

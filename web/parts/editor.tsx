@@ -1,5 +1,6 @@
 // An editor of code: a text area until the real one has been loaded, which takes its text over.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { writing } from "../core/focus";
 import { checkCode, getDeclared, type Mark } from "../core/code";
 import type { Editor as Made } from "./codemirror";
 
@@ -23,7 +24,9 @@ export function CodeEditor({ from, text, label, vault, language, context, onChan
     let over = false;
     void import("./codemirror").then(({ makeEditor }) => {
       if (over || !host.current) return;
+      const typing = host.current.nextElementSibling === document.activeElement; // in the text area that it takes the place of
       made.current = makeEditor(host.current, { text: latest.current.text, label, onChange: (now) => latest.current.onChange(now), onRun: (shift) => latest.current.onRun(shift) });
+      if (typing) made.current.focus();
       setReady(true);
       void getDeclared().then((all) => made.current?.declare(all), () => {});
     });
@@ -65,8 +68,9 @@ export function NoteEditor({ from, label, onChange, onSave }: { from: Beginning;
     void import("./codemirror").then(({ makeEditor }) => {
       if (over || !host.current) return;
       made.current = makeEditor(host.current, { text: latest.current.from.text, label, markdown: true, onChange: (now) => latest.current.onChange(now), onRun: () => latest.current.onSave() });
+      const own = host.current.nextElementSibling === document.activeElement;
+      if (own || !writing()) made.current.focus();
       setReady(true);
-      made.current.focus();
     });
     return () => { over = true; made.current?.end(); made.current = null; };
   }, []);

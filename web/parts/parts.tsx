@@ -1,6 +1,7 @@
 // Small parts that all views are made of.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useInPlace } from "../core/focus";
 import { spell } from "../core/spell";
 import { t } from "../core/texts";
 import { exactly, now, relative } from "../core/time";
@@ -94,8 +95,9 @@ export const Key = ({ of }: { of: string }) => <kbd>{of}</kbd>;
 
 /** Says what will happen, and asks once more; `wider`: that it gives agents more rights. */
 export function Confirm({ sentence, wider = false, yes, off = false, onYes, onNo }: { sentence: string; wider?: boolean; yes: string; off?: boolean; onYes: () => void; onNo: () => void }) {
+  const box = useInPlace<HTMLDivElement>();
   return (
-    <div class="answer confirm" role="alertdialog" aria-label={wider ? t.wider : yes}>
+    <div class="answer confirm" ref={box} role="alertdialog" aria-label={wider ? t.wider : yes}>
       <p><Icon name="warn" size={16} /><span>{wider && <strong>{t.wider}. </strong>}{sentence}</span></p>
       <span class="gap" />
       <button type="button" onClick={onNo}>{t.cancel}</button>

@@ -4,8 +4,19 @@ import { useEffect, useState } from "preact/hooks";
 import { t } from "../core/texts";
 import { Failure, Skeleton } from "../parts/parts";
 
+const waiting: (() => void)[] = [];
+/** Loads them one after the other, while nothing else is to be done. */
+export function loadAhead(): void {
+  const next = waiting.shift();
+  if (!next) return;
+  const go = () => { next(); loadAhead(); };
+  if ("requestIdleCallback" in window) requestIdleCallback(go, { timeout: 4000 });
+  else setTimeout(go, 200);
+}
+
 export function lazy(load: () => Promise<ComponentType>): ComponentType {
   let loaded: ComponentType | null = null;
+  waiting.push(() => void load().then((it) => { loaded = it; }, () => {})); // where that fails it is tried again when it is shown
   return function Lazy() {
     const [View, setView] = useState<{ it: ComponentType } | null>(loaded && { it: loaded });
     const [failed, setFailed] = useState(false);

@@ -1,5 +1,6 @@
 // Finds places, actions, notes, functions, tools, vaults and recent deeds by a few letters.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { useDialog } from "../core/focus";
 import { go } from "../core/router";
 import { chooseVault, today } from "../core/store";
 import { t } from "../core/texts";
@@ -64,32 +65,26 @@ function useVault(words: string): Found[] {
 export function Palette({ close }: { close: () => void }) {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
-  const field = useRef<HTMLInputElement>(null);
   const vault = useVault(words);
   const found = useMemo(() => {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
     const near = all().filter((f) => wanted.every((w) => `${f.text} ${f.detail}`.toLowerCase().includes(w)));
     return [...near.slice(0, vault.length ? OF_A_KIND : SHOWN), ...vault].slice(0, SHOWN);
   }, [words, vault]);
-  useEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    field.current?.focus();
-    return () => before?.focus?.();
-  }, []);
+  const box = useDialog<HTMLDivElement>(close);
   const choose = (f?: Found) => { close(); f?.run(); };
   const onKey = (e: KeyboardEvent) => {
     if (e.key === "ArrowDown") setAt(Math.min(at + 1, found.length - 1));
     else if (e.key === "ArrowUp") setAt(Math.max(at - 1, 0));
     else if (e.key === "Enter") choose(found[at]);
-    else if (e.key === "Escape") close();
     else return;
     e.preventDefault();
     e.stopPropagation();
   };
   return (
     <div class="overlay top" onClick={close}>
-      <div class="sheet palette" role="dialog" aria-modal="true" aria-label={t.palette} onClick={(e) => e.stopPropagation()}>
-        <input ref={field} type="text" value={words} placeholder={t.palette} aria-label={t.palette} spellcheck={false}
+      <div class="sheet palette" ref={box} role="dialog" aria-modal="true" aria-label={t.palette} onClick={(e) => e.stopPropagation()}>
+        <input type="text" value={words} placeholder={t.palette} aria-label={t.palette} spellcheck={false}
           role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant={`found-${at}`}
           onInput={(e) => { setWords(e.currentTarget.value); setAt(0); }} onKeyDown={onKey} />
         <ul id="found" role="listbox" aria-label={t.palette}>

@@ -1,11 +1,13 @@
 // What stands around every view: places, vault, health, what was said last, the palette.
 import { signal, useSignalEffect } from "@preact/signals";
-import { lazy } from "./lazy";
+import { useEffect } from "preact/hooks";
+import { useDialog } from "../core/focus";
+import { lazy, loadAhead } from "./lazy";
 import { live } from "../core/events";
 import { useKeys } from "../core/keys";
 import { leave } from "../core/api";
 import { follow, go, place } from "../core/router";
-import { chooseVault, dropToast, toasts, today, trouble, waiting } from "../core/store";
+import { chooseVault, dropToast, toasts, today, trouble, undoLast, waiting } from "../core/store";
 import { t } from "../core/texts";
 import { Icon, Key, spell } from "../parts/parts";
 import { TodayView } from "../views/today/today";
@@ -46,6 +48,7 @@ const VIEWS = { today: TodayView, review: Review, activity: Activity, notes: Not
 const NEAR = 4;
 
 const overlay = signal<"" | "palette" | "keys" | "more">("");
+const close = () => { overlay.value = ""; };
 
 function VaultSwitch() {
   const vaults = today.value?.vaults ?? [];
@@ -108,10 +111,10 @@ function Toasts() {
 
 /** The places that a narrow screen has no room for, with the rest of the bar. */
 function More() {
-  const close = () => { overlay.value = ""; };
+  const box = useDialog<HTMLDivElement>(close);
   return (
     <div class="overlay" onClick={close}>
-      <div class="sheet more-sheet" role="dialog" aria-modal="true" aria-label={t.moreLabel}>
+      <div class="sheet more-sheet" ref={box} tabIndex={-1} role="dialog" aria-modal="true" aria-label={t.moreLabel}>
         <ul>{PLACES.slice(NEAR).map((p) => <li key={p.id}><a href={p.path}><Icon name={p.id} /><span>{t.places[p.id]}</span></a></li>)}
           <li><button type="button" class="ghost" onClick={(e) => { e.stopPropagation(); overlay.value = "palette"; }}><Icon name="search" /><span>{t.palette}</span></button></li></ul>
       </div>
@@ -122,9 +125,10 @@ function More() {
 function KeysHelp() {
   const here = placeOf();
   const of = t.keysOf[here] ? here : "list";
+  const box = useDialog<HTMLDivElement>(close);
   return (
-    <div class="overlay" onClick={() => { overlay.value = ""; }}>
-      <div class="sheet" role="dialog" aria-modal="true" aria-label={t.keys} onClick={(e) => e.stopPropagation()}>
+    <div class="overlay" onClick={close}>
+      <div class="sheet" ref={box} tabIndex={-1} role="dialog" aria-modal="true" aria-label={t.keys} onClick={(e) => e.stopPropagation()}>
         <h2>{t.keys}</h2>
         <dl class="keys">{[...t.keysOf[of], ...t.keysOf.everywhere].map(([key, what]) => <div key={key}><dt><Key of={key} /></dt><dd>{what}</dd></div>)}</dl>
       </div>
@@ -132,7 +136,15 @@ function KeysHelp() {
   );
 }
 
+/** What the next views need, as soon as the first one is there. */
+function usePreparing(): void {
+  const vault = today.value?.vault;
+  useEffect(() => { if (today.value) loadAhead(); }, [Boolean(today.value)]);
+  useEffect(() => { if (vault) void import("../core/notes").then((m) => m.readAhead(vault), () => {}); }, [vault]);
+}
+
 export function Shell() {
+  usePreparing();
   useSignalEffect(() => {
     const here = t.places[placeOf()];
     document.title = `${waiting.value ? `(${waiting.value}) ` : ""}${here} · ${t.name}`;
@@ -140,8 +152,7 @@ export function Shell() {
   useKeys({
     ...Object.fromEntries(PLACES.map((p) => [p.key, () => go(p.path)])),
     "ctrl k": () => { overlay.value = overlay.value === "palette" ? "" : "palette"; },
-    "?": () => { overlay.value = "keys"; },
-    ...(overlay.value && { Escape: () => { overlay.value = ""; } }),
+    "?": () => { overlay.value = "keys"; }, z: undoLast,
   });
   const View = VIEWS[placeOf()];
   return (
@@ -153,7 +164,7 @@ export function Shell() {
         <View />
       </main>
       <Toasts />
-      {overlay.value === "palette" && <Palette close={() => { overlay.value = ""; }} />}
+      {overlay.value === "palette" && <Palette close={close} />}
       {overlay.value === "keys" && <KeysHelp />}
       {overlay.value === "more" && <More />}
     </div>

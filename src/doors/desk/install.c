@@ -26,9 +26,10 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
     json_close(&out);
     struct err unusable = {0};
     const struct policy *p = ward_policy(w, &unusable);
-    bool ok = buf_check(&text, "the record", e) &&
-              ward_record(w, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", TRAIL_PLAIN, true, e);
+    const struct trail_entry entry = {.members = {text.at + 1, text.n - 2},
+                                      .state = p ? p->digest : "unusable",
+                                      .lasting = true};
+    bool ok = buf_check(&text, "the record", e) && ward_record(w, &entry, e);
     policy_release(p);
     return ok;
 }

@@ -8,6 +8,7 @@
 #include "os/os.h"
 
 #define EVENT_MAX ((size_t)256 << 10) /* bytes of one */
+#define TOGETHER ((size_t)32 << 10)   /* bytes of many that are sent at once */
 #define BEAT_NS UINT64_C(20000000000) /* between signs of life */
 
 struct listener {
@@ -23,6 +24,7 @@ struct events {
     void *arg;
     unsigned every_ms;
     pthread_t thread;
+    struct buf said; /* since the last look began: sent together; of that thread alone */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t turn;
     struct listener *first;
@@ -49,14 +51,22 @@ static void events_put_all(struct events *ev, struct str bytes)
     pthread_mutex_unlock(&ev->lock);
 }
 
+static void events_send(struct events *ev)
+{
+    if (ev->said.n)
+        events_put_all(ev, buf_view(&ev->said));
+    buf_clear(&ev->said);
+}
+
 void events_say(struct events *ev, const char *kind, struct str data)
 {
-    scoped_buf struct buf text = buf_of(EVENT_MAX);
-    buf_printf(&text, "event: %s\ndata: ", kind);
-    buf_str(&text, data);
-    buf_cstr(&text, "\n\n");
-    if (!text.failed)
-        events_put_all(ev, buf_view(&text));
+    if (data.n > EVENT_MAX)
+        return;
+    buf_printf(&ev->said, "event: %s\ndata: ", kind);
+    buf_str(&ev->said, data);
+    buf_cstr(&ev->said, "\n\n");
+    if (ev->said.n > TOGETHER)
+        events_send(ev);
 }
 
 /* ---- the thread ------------------------------------------------------------- */
@@ -108,6 +118,7 @@ static void *events_run(void *arg)
         listeners_end(over);
         if (heard) {
             ev->look(ev->arg, ev, begins);
+            events_send(ev);
             begins = false;
         }
         if (heard && os_mono_ns() - beat_ns > BEAT_NS) {
@@ -188,12 +199,14 @@ struct events *events_open(events_look_fn *look, void *arg, unsigned every_ms,
     ev->look = look;
     ev->arg = arg;
     ev->every_ms = every_ms;
+    buf_init(&ev->said, 2 * EVENT_MAX);
     pthread_mutex_init(&ev->lock, NULL);
     pthread_cond_init(&ev->turn, NULL);
     if (!os_thread_start(&ev->thread, "events", 0, events_run, ev)) {
         err_set(e, ERR_LIMIT, "no thread for events: %m");
         pthread_cond_destroy(&ev->turn);
         pthread_mutex_destroy(&ev->lock);
+        buf_done(&ev->said);
         free(ev);
         return NULL;
     }
@@ -209,6 +222,7 @@ void events_close(struct events *ev)
     pthread_cond_signal(&ev->turn);
     pthread_mutex_unlock(&ev->lock);
     (void)pthread_join(ev->thread, NULL);
+    buf_done(&ev->said);
     pthread_cond_destroy(&ev->turn);
     pthread_mutex_destroy(&ev->lock);
     free(ev);

@@ -29,5 +29,6 @@ bool events_join(struct events *ev, struct http_request *rq, struct http_respons
 /* Ends the streams of `who`. */
 void events_leave(struct events *ev, struct str who);
 
-/* Sends an event to all who listen: its kind, a constant word, and data, JSON in one line. */
+/* Sends an event to all who listen: its kind, a constant word, and data, JSON in one line. From
+ * within the look alone; what one look says is sent together. */
 void events_say(struct events *ev, const char *kind, struct str data);

@@ -390,8 +390,10 @@ static bool leave(struct calling *x, bool ok, struct err *e)
         paths_hide(v->who, x->asked, e);
     if (!x->c->row.sync)
         evaluation_count_call(v, x->c->row.name);
+    uint64_t now_ns = os_mono_ns();
     account_call(x->here->part, x->row, x->c, outcome, &x->outcome);
-    telemetry_call(v->actions->telemetry, x->row, outcome, os_mono_ns() - x->begun_ns);
+    account_step(x->here->part, x->row, outcome, x->begun_ns, now_ns);
+    telemetry_call(v->actions->telemetry, x->row, outcome, now_ns - x->begun_ns);
     arena_free(x->arena);
     if (x->kept)
         free(x);

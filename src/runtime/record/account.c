@@ -39,8 +39,11 @@ static bool announce(struct account_part *p, const char *call, bool lasting,
     scoped_buf struct buf text;
     buf_init(&text, AUDIT_RECORD_MAX);
     account_write_intent(p, call, &text);
-    if (buf_check(&text, "the record", e) &&
-        ward_record(p->ward, buf_view(&text), p->digest, TRAIL_INTENT, lasting, e))
+    const struct trail_entry entry = {.members = buf_view(&text),
+                                      .state = p->digest,
+                                      .kind = TRAIL_INTENT,
+                                      .lasting = lasting};
+    if (buf_check(&text, "the record", e) && ward_record(p->ward, &entry, e))
         return true;
     *p->id = '\0';
     return false;
@@ -240,8 +243,14 @@ static void part_record(struct account_part *p)
         return;
     /* A failure shows in the counters and in doctor; the next writing call is refused. */
     e = (struct err){0};
-    (void)ward_record(p->ward, members, p->digest, *p->id ? TRAIL_END : TRAIL_PLAIN,
-                      p->changed, &e);
+    scoped_buf struct buf steps = buf_of(2 * TRAIL_BESIDE_MAX);
+    account_write_steps(p, &steps);
+    const struct trail_entry entry = {.members = members,
+                                      .state = p->digest,
+                                      .kind = *p->id ? TRAIL_END : TRAIL_PLAIN,
+                                      .lasting = p->changed,
+                                      .beside = buf_view(&steps)};
+    (void)ward_record(p->ward, &entry, &e);
     buf_char(&text, '}');
     if (a->actions->on_record && !text.failed)
         a->actions->on_record(a->actions->record_arg, buf_cz(&text));
@@ -290,6 +299,7 @@ void account_end(struct account *a)
         observe(p);
         tally_done(&p->notes);
         tally_done(&p->hosts);
+        free(p->steps);
         for (struct account_rows *r = p->rows, *after; r; r = after) {
             after = r->next;
             free(r);

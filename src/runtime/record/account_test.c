@@ -198,6 +198,61 @@ static void what_is_done_in_one_vault_is_told_there_alone(void **state)
     tally_done(&there.hosts);
 }
 
+static const struct json *steps(void)
+{
+    buf_clear(&text);
+    account.has_stats = true;
+    account_write_steps(place.part, &text);
+    assert_true(text.n <= TRAIL_BESIDE_MAX);
+    return text.n ? json_read(buf_view(&text), arena, &e) : NULL;
+}
+
+static void step(uint32_t row, uint64_t at_us, uint64_t us, enum err_code outcome)
+{
+    uint64_t begun_ns = account.begun_ns + at_us * 1000;
+    account_step(place.part, row, outcome, begun_ns, begun_ns + us * 1000);
+}
+
+static void host_calls_are_told_in_their_order(void **state)
+{
+    (void)state;
+    assert_null(steps());
+    step(7, 900, 30, ERR_DENIED);
+    step(3, 100, 20, ERR_NONE);
+    step(3, 200, 20, ERR_NONE);
+    const struct json *s = steps();
+    assert_string_equal(
+        buf_cz(&text) + strcspn(buf_cz(&text), "]"),
+        "],\"steps\":[[0,100,20],[0,200,20],[1,900,30,\"PermissionDenied\"]]}");
+    assert_string_equal(json_cstr(json_at(json_get(s, "names"), 0)), names[3]);
+}
+
+static void of_many_host_calls_the_longest_are_told(void **state)
+{
+    (void)state;
+    int64_t us = 0;
+    for (uint32_t i = 0; i < 1000; i++)
+        step(0, i * 1000, i % 100 ? 5 : 500, ERR_NONE);
+    const struct json *s = steps();
+    const struct json *all = json_get(s, "steps");
+    for (size_t i = 0; i < json_length(all); i++)
+        us += json_int(json_at(json_at(all, i), 2), 0);
+    assert_int_equal(json_length(all) + (size_t)json_int(json_get(s, "left"), 0), 1000);
+    assert_int_equal(us + json_int(json_get(s, "left_us"), 0), 990 * 5 + 10 * 500);
+    assert_true(us >= 10 * 500);
+}
+
+static void host_calls_of_any_name_and_time_fit(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < ROWS; i++)
+        step(i, UINT32_MAX - i, UINT32_MAX, ERR_DENIED);
+    const struct json *s = steps();
+    size_t told = json_length(json_get(s, "steps"));
+    assert_true(told > 10);
+    assert_int_equal(told + (size_t)json_int(json_get(s, "left"), 0), ROWS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +263,10 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(what_is_done_in_one_vault_is_told_there_alone,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(host_calls_are_told_in_their_order, begin, end),
+        cmocka_unit_test_setup_teardown(of_many_host_calls_the_longest_are_told, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(host_calls_of_any_name_and_time_fit, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

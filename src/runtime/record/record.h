@@ -25,6 +25,20 @@ void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome,
 struct call_count {
     atomic_uint done, denied, failed;
 };
+#define ACCOUNT_STEPS \
+    160u /* host calls that are kept in time; further ones are counted */
+
+/* A host call in time. */
+struct account_step {
+    uint32_t at_us, us; /* from the beginning of the call; how long it took */
+    uint16_t row, outcome;
+};
+struct account_steps {
+    size_t count, shortest;
+    uint64_t left, left_us; /* those that were left out, and the time they took */
+    struct account_step at[ACCOUNT_STEPS];
+};
+
 #define ACCOUNT_LISTED 32u /* rows of one list in a record; further ones are counted */
 #define ACCOUNT_ID_HEX 25u /* id of a call that makes changes, with its NUL */
 
@@ -50,10 +64,11 @@ struct account_part {
     char id[ACCOUNT_ID_HEX]; /* "": no intent was recorded */
     bool lasting;            /* the intent is on the disk */
     bool changed;
-    int64_t revision;        /* of the history after its last change; 0: none */
-    uint32_t asked, allowed; /* users' decisions, and those that allowed it */
-    struct tally notes;      /* names of changed notes and other things */
-    struct tally hosts;      /* hosts that it sent requests to */
+    int64_t revision;            /* of the history after its last change; 0: none */
+    uint32_t asked, allowed;     /* users' decisions, and those that allowed it */
+    struct account_steps *steps; /* NULL: no host call yet */
+    struct tally notes;          /* names of changed notes and other things */
+    struct tally hosts;          /* hosts that it sent requests to */
     struct account_rows {
         const struct account_list *list;
         struct account_rows *next;
@@ -92,6 +107,9 @@ void account_place(struct account *a, struct place *p, const struct policy *poli
 /* Counts a host call that was performed or refused. */
 void account_call(struct account_part *p, uint32_t row, const struct host_call *c,
                   enum err_code outcome, const struct outcome *did);
+/* When it was begun, and ended (os_mono_ns()). */
+void account_step(struct account_part *p, uint32_t row, enum err_code outcome,
+                  uint64_t begun_ns, uint64_t ended_ns);
 void account_host(struct account_part *p, const char *host);
 /* Copies one more row into a list. */
 void account_row(struct account_part *p, const struct account_list *l, const void *row);

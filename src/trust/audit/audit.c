@@ -418,6 +418,8 @@ bool trail_put(struct trail *t, const struct trail_entry *in, struct err *e)
     pthread_mutex_lock(&t->lock);
     bool ok = fits ? trail_begin(t, e) && chain_append(&t->chain, &entry, e)
                    : err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
+    if (ok)
+        chain_put_beside(&t->chain, in->beside);
     atomic_store(&t->ready, ok && chain_reserve(&t->chain, &full));
     uint64_t number = atomic_fetch_add(&t->written, ok) + ok;
     pthread_mutex_unlock(&t->lock);

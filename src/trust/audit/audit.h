@@ -58,7 +58,11 @@ struct trail_entry {
     const char *state;
     enum trail_kind kind;
     bool lasting; /* it is on the disk when trail_put() returns */
+    /* A line that is kept beside the record, outside of the chain, until a thousand more were
+     * appended; empty: none. One that is longer, or cannot be written, is not kept. */
+    struct str beside;
 };
+#define TRAIL_BESIDE_MAX ((size_t)4000) /* bytes */
 /* false and *e: it was not appended; ERR_BUSY where 64 processes append already, ERR_LIMIT
  * (too long), ERR_IO. */
 bool trail_put(struct trail *t, const struct trail_entry *entry, struct err *e);
@@ -80,6 +84,11 @@ void trail_keep_most(struct trail *t, uint64_t bytes);
 bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err *e);
 /* Appends it to `out`; ERR_NOT_FOUND where it was not kept. */
 bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err *e);
+
+/* The line beside the record of this number and MAC, appended to `out`. false: there is none
+ * (any more), or *e is set. */
+bool trail_beside(struct trail *t, uint64_t record, struct str mac, struct buf *out,
+                  struct err *e);
 
 /* The size of its files on the disk, without kept texts. */
 uint64_t trail_bytes(struct trail *t);

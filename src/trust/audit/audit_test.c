@@ -280,6 +280,99 @@ static void kept_texts_are_found_again(void **state)
     assert_false(trail_kept(trail, "../../key", &b, &e));
 }
 
+static void put_beside(const char *members, struct str beside)
+{
+    struct err e = {0};
+    const struct trail_entry entry = {
+        .members = str_of(members), .state = "one", .beside = beside};
+    assert_true(trail_put(trail, &entry, &e));
+}
+
+struct last {
+    uint64_t n;
+    char mac[65];
+};
+
+static bool take_last(void *arg, struct str line, struct err *e)
+{
+    struct last *l = arg;
+    const struct json *r = json_read(line, arena, e);
+    l->n = (uint64_t)json_int(json_get(r, "n"), 0);
+    (void)snprintf(l->mac, sizeof l->mac, "%s", json_cstr(json_get(r, "mac")));
+    return r != NULL;
+}
+
+static struct last last_record(void)
+{
+    struct last l = {0};
+    struct err e = {0};
+    assert_true(trail_read(trail, 1, TRAIL_AS_WRITTEN, take_last, &l, &e));
+    return l;
+}
+
+static bool is_beside(const struct last *l, const char *text)
+{
+    struct err e = {0};
+    scoped_buf struct buf b;
+    buf_init(&b, TRAIL_BESIDE_MAX);
+    bool found = trail_beside(trail, l->n, str_of(l->mac), &b, &e);
+    assert_int_equal(e.code, ERR_NONE);
+    return found && !strcmp(buf_cz(&b), text);
+}
+
+static void a_line_beside_a_record_stays_for_a_while(void **state)
+{
+    (void)state;
+    put_beside("\"a\":1", STR("a rather long line"));
+    struct last first = last_record(), none;
+    assert_true(is_beside(&first, "a rather long line"));
+    append("\"a\":2");
+    none = last_record();
+    assert_false(is_beside(&none, ""));
+    open_again();
+    assert_true(is_beside(&first, "a rather long line"));
+    none = first;
+    none.mac[0] = none.mac[0] == '0' ? '1' : '0';
+    assert_false(is_beside(&none, "a rather long line"));
+    append_many(1022);
+    assert_true(is_beside(&first, "a rather long line"));
+    put_beside("\"a\":3", STR("short"));
+    assert_false(is_beside(&first, "a rather long line"));
+    struct last last = last_record();
+    assert_true(is_beside(&last, "short"));
+}
+
+static void what_is_no_line_is_not_kept_beside(void **state)
+{
+    (void)state;
+    static char much[TRAIL_BESIDE_MAX + 1];
+    memset(much, 'x', sizeof much);
+    put_beside("\"a\":1", (struct str){much, sizeof much});
+    struct last l = last_record();
+    assert_false(is_beside(&l, ""));
+    put_beside("\"a\":2", STR("two\nlines"));
+    l = last_record();
+    assert_false(is_beside(&l, "two"));
+}
+
+static void what_lies_in_the_place_of_lines_is_left_alone(void **state)
+{
+    (void)state;
+    char name[140], other[140];
+    append("\"a\":1");
+    (void)snprintf(name, sizeof name, "%s/beside.ring", folder);
+    (void)snprintf(other, sizeof other, "%s/other", place);
+    assert_int_equal(mkfifo(name, 0600), 0);
+    put_beside("\"a\":2", STR("text"));
+    struct last l = last_record();
+    assert_false(is_beside(&l, "text"));
+    (void)unlink(name);
+    scoped_fd int fd = open(other, O_CREAT | O_RDWR, 0600);
+    assert_int_equal(link(other, name), 0);
+    put_beside("\"a\":3", STR("text"));
+    assert_int_equal(lseek(fd, 0, SEEK_END), 0);
+}
+
 /* ---- tampering ---------------------------------------------------------- */
 
 static void a_change_of_any_byte_is_found(void **state)
@@ -595,6 +688,9 @@ int main(void)
         test(following_sees_what_comes),
         test(a_record_that_is_too_long_is_refused),
         test(kept_texts_are_found_again),
+        test(a_line_beside_a_record_stays_for_a_while),
+        test(what_is_no_line_is_not_kept_beside),
+        test(what_lies_in_the_place_of_lines_is_left_alone),
         test(a_change_of_any_byte_is_found),
         test(the_first_bad_record_is_named),
         test(a_cut_tail_shows_and_stays_visible),

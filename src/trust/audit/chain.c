@@ -167,8 +167,13 @@ bool chain_open_headless(struct chain *c, unsigned lane, int dir, char *folder,
                          const char *name, const unsigned char key[32])
 {
     char hex[MAC_HEX];
-    *c = (struct chain){
-        .lane = lane, .folder = folder, .dir = dir, .fd = -1, .head_fd = -1, .heads = -1};
+    *c = (struct chain){.lane = lane,
+                        .folder = folder,
+                        .dir = dir,
+                        .fd = -1,
+                        .head_fd = -1,
+                        .heads = -1,
+                        .beside = -1};
     (void)snprintf(c->name, sizeof c->name, "%s", name);
     c->rotate_at = (uint64_t)16 << 20;
     /* A key of its own: a record of one trail is not valid in another. */
@@ -193,10 +198,11 @@ bool chain_open(struct chain *c, unsigned lane, int dir, char *folder, int heads
 void chain_close(struct chain *c)
 {
     os_close(c->fd);
+    os_close(c->beside);
     os_close(c->head_fd);
     os_close(c->dir);
     free(c->folder);
-    *c = (struct chain){.dir = -1, .fd = -1, .head_fd = -1};
+    *c = (struct chain){.dir = -1, .fd = -1, .head_fd = -1, .beside = -1};
 }
 
 struct span {

@@ -33,6 +33,7 @@ struct chain {
     int head_fd;           /* locked by who appends */
     unsigned char key[32]; /* this chain's own */
     struct head head;      /* as it was read or written last */
+    int beside;            /* of the texts beside its records, -1: not opened */
     int fd;                /* of the file `fd_file`, -1: none */
     uint32_t fd_file;
     uint64_t fd_inode;
@@ -65,6 +66,8 @@ void chain_close(struct chain *c);
 bool chain_look(struct chain *c, struct err *e);
 /* Appends the record and what goes before it, both or nothing. */
 bool chain_append(struct chain *c, const struct entry *entry, struct err *e);
+/* Keeps a line beside the last record, where that is possible. */
+void chain_put_beside(struct chain *c, struct str text);
 /* Takes room for what will be appended. */
 bool chain_reserve(struct chain *c, struct err *e);
 

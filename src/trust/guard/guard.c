@@ -287,17 +287,13 @@ struct trail *ward_trail(struct ward *w)
     return w->trail;
 }
 
-bool ward_record(struct ward *w, struct str members, const char *digest,
-                 enum trail_kind kind, bool lasting, struct err *e)
+bool ward_record(struct ward *w, const struct trail_entry *in, struct err *e)
 {
     pthread_mutex_lock(&w->lock);
     scoped(free) char *told = w->told ? mem_strdup(w->told) : NULL;
     pthread_mutex_unlock(&w->lock);
-    struct trail_entry entry = {.members = members,
-                                .before = str_of(told),
-                                .state = digest,
-                                .kind = kind,
-                                .lasting = lasting};
+    struct trail_entry entry = *in;
+    entry.before = str_of(told);
     return trail_put(w->trail, &entry, e);
 }
 
@@ -318,9 +314,9 @@ bool ward_event_end(struct ward_event *v, struct ward *w, const char *digest,
     const struct policy *p = digest ? NULL : ward_policy(w, &unusable);
     if (!digest)
         digest = p ? p->digest : "unusable";
-    bool ok = buf_check(&v->text, "the record", e) &&
-              ward_record(w, (struct str){v->text.at + 1, v->text.n - 2}, digest, false,
-                          lasting, e);
+    const struct trail_entry entry = {
+        .members = {v->text.at + 1, v->text.n - 2}, .state = digest, .lasting = lasting};
+    bool ok = buf_check(&v->text, "the record", e) && ward_record(w, &entry, e);
     policy_release(p);
     buf_done(&v->text);
     return ok;

@@ -35,10 +35,9 @@ struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
 const char *ward_path(const struct ward *w); /* its folder; NULL: none */
 struct trail *ward_trail(struct ward *w);    /* of the calls in it */
-/* Appends what a call will do, or came to: the inside of a JSON object. `digest`: of the policy
- * that it was under; a change of that is told first. As trail_put(). */
-bool ward_record(struct ward *w, struct str members, const char *digest,
-                 enum trail_kind kind, bool lasting, struct err *e);
+/* Appends what a call will do, or came to. `state`: the digest of the policy that it was under;
+ * a change of that is told first, as `before`. As trail_put(). */
+bool ward_record(struct ward *w, const struct trail_entry *entry, struct err *e);
 /* The same for what is no call: {time, event, ...}, more is written to `out` between the
  * two; not to be moved meanwhile. `digest`: NULL is what is in force. ERR_LIMIT: too long. */
 struct ward_event {

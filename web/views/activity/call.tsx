@@ -10,6 +10,9 @@ import type { Call, Rec } from "../../core/types";
 import { deedOf, subjectOf, whoIs } from "../../core/who";
 import { Diff } from "../../parts/diff";
 import { Avatar, Failure, Icon, Key, Skeleton, Strange, WhoMark } from "../../parts/parts";
+import { Timeline } from "./timeline";
+
+const FEW = 12; // host calls that need no count by name beside their timeline
 
 interface Pair { before: string; after: string; made: boolean; gone: boolean }
 
@@ -97,7 +100,7 @@ export function CallView({ vault, mac, close }: { vault: string; mac: string; cl
           {can && <button type="button" class="wide-button" disabled={busy} onClick={() => void back()}><Icon name="undo" size={16} />{t.call.undo}<Key of="U" /></button>}
           <Facts r={r} />
           {notes.length > 0 && <section><h3>{t.call.notes}</h3>{notes.map((n) => <NoteDiff key={n.id} vault={call!.vault} {...n} open={notes.length <= 3} />)}</section>}
-          {(r.calls || r.denied || r.failed) && <section><h3>{t.call.hostCalls}</h3><Counts of={r.calls} />{r.denied && <h4>{t.call.denied}</h4>}<Counts of={r.denied} cls="bad" />{r.failed && <h4>{t.call.failed}</h4>}<Counts of={r.failed} cls="bad" /></section>}
+          {(r.calls || r.denied || r.failed) && <section><h3>{t.call.hostCalls}</h3>{call!.timeline && call!.timeline.calls.length > 0 && <Timeline told={call!.timeline} total={r.ms ?? 0} />}{!(call!.timeline && call!.timeline.calls.length < FEW) && <Counts of={r.calls} />}{r.denied && <h4>{t.call.denied}</h4>}<Counts of={r.denied} cls="bad" />{r.failed && <h4>{t.call.failed}</h4>}<Counts of={r.failed} cls="bad" /></section>}
           {r.tools && <section><h3>{t.call.tools}</h3>{r.tools.map((one, i) => <p class="line" key={i}><Strange text={`${one.tool} ${one.version ?? ""}`} /><span class="quiet">{one.result}{one.exit ? ` (${one.exit})` : ""}{one.ms !== undefined && ` · ${duration(one.ms)}`}</span></p>)}</section>}
           {r.functions && <section><h3>{t.call.functions}</h3>{r.functions.map((one) => <p class="line" key={one.name}><Strange text={one.name} /><span class="quiet">{t.calls(one.calls)}</span></p>)}</section>}
           {r.hosts && <section><h3>{t.call.hosts}</h3>{r.hosts.map((h) => <p key={h}><Strange text={h} /></p>)}</section>}

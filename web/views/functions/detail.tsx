@@ -8,6 +8,7 @@ import { duration } from "../../core/time";
 import { Diff } from "../../parts/diff";
 import { Failure, Skeleton, spell, Strange, Time } from "../../parts/parts";
 import { Bars, Figure } from "../../parts/chart";
+import { Runs } from "./runs";
 import { removeWithUndo, saveFile } from "./deeds";
 import { Share } from "./share";
 import { Tester } from "./tester";
@@ -35,10 +36,7 @@ function Use({ vault, name, version }: { vault: string; name: string; version: n
       {(stats.days?.length ?? 0) > 0 ? <Bars label={t.functions.days} points={(stats.days ?? []).map((x) => ({ at: Date.parse(x.day), value: x.calls, bad: x.failed }))} step={86400000} from={Date.now() - 30 * 86400000} to={Date.now()} unit={t.functions.callsUnit} />
         : <p class="quiet">{t.functions.noCalls}</p>}
       {(stats.errors?.length ?? 0) > 0 && <section><h3>{t.functions.errors}</h3><ul class="plain">{stats.errors!.map((x) => <li key={x.kind}><Strange text={x.kind} /> <span class="quiet">{x.count} ×{x.last && <>, <Time time={x.last} /></>}</span></li>)}</ul></section>}
-      {(stats.runs?.length ?? 0) > 0 && <section><h3>{t.functions.runs}</h3><ul class="plain runs">{stats.runs!.map((r, i) => {
-        const when = r.at ?? r.when ?? r.time;
-        return <li key={i}><span class={`tag ${r.outcome === "ok" || r.outcome === "completed" ? "good" : "bad"}`}>{spell(String(r.outcome ?? ""))}</span>{r.trial && <span class="tag">{t.functions.trial}</span>} {r.version !== undefined && <span class="quiet">{t.functions.versionOf(r.version)}</span>} {typeof r.ms === "number" && <span class="quiet">{duration(r.ms)}</span>} {r.caller && <Strange text={r.caller} />}{when && <Time time={when} />}</li>;
-      })}</ul></section>}
+      {(stats.runs?.length ?? 0) > 0 && <section><h3>{t.functions.runs}</h3><Runs of={stats.runs!} /></section>}
     </div>
   );
 }

@@ -119,7 +119,7 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
       setFailed(wordsOf(e));
     }
   };
-  useKeys({ "ctrl s": () => void save(false), Escape: () => { if (refused) setRefused(null); else if (!dirty) leave(); } });
+  useKeys({ "ctrl s": () => void save(false), Escape: () => { if (refused) setRefused(null); else if (!dirty && !document.activeElement?.closest(".editor")) leave(); } });
   if (!draft) return <div class="view">{failed ? <Failure text={failed} retry={look} /> : <Skeleton />}</div>;
   const elsewhere = errors.filter((f) => f.field !== "code" && !f.field?.startsWith("parameters."));
   return (

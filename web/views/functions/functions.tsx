@@ -1,7 +1,7 @@
 // Custom functions: the list of them, and what one of them is, does and was.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { exportFunctions, forgetAll, listFunctions, type FunctionRow } from "../../core/functions";
-import { hear } from "../../core/events";
+import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
 import { go, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
@@ -14,6 +14,7 @@ import { Import } from "./import";
 import { removeWithUndo, saveFile } from "./deeds";
 
 const HEIGHT = 56;
+const FIRST = 60; // rows that are shown before all are there
 const MOST = 1000; // rows of a list; a vault has at most twice as many functions
 const TYPING_MS = 180;
 const SORTS = ["name", "createdAt", "usageCount", "lastUsed"];
@@ -54,16 +55,27 @@ export function FunctionsView() {
   const [importing, setImporting] = useState(false);
   const [version, setVersion] = useState(0);
   const search = useRef<HTMLInputElement>(null);
-  const look = (signal?: AbortSignal) => {
+  /** At first those that fit a screen, so that all of many are not waited for. */
+  const look = async (signal?: AbortSignal) => {
     if (!vault) return;
     const { tag, by, usage, sort, up } = asked;
-    listFunctions(vault, { query: asked.words || undefined, tags: tag || undefined, createdBy: by || undefined, sort, order: up ? "asc" : "desc", limit: MOST, ...ofUsage(usage) }, signal)
-      .then((list) => { setRows(list); if (JSON.stringify({ ...asked, sort: "name", up: true }) === JSON.stringify(START)) setAll(list); setFailed(""); }, (e) => { if (!signal?.aborted) setFailed(wordsOf(e)); });
+    const ask = (limit: number) => listFunctions(vault, { query: asked.words || undefined, tags: tag || undefined, createdBy: by || undefined, sort, order: up ? "asc" : "desc", limit, ...ofUsage(usage) }, signal);
+    try {
+      const first = rows ? null : await ask(FIRST);
+      if (first) setRows(first);
+      const list = first && first.length < FIRST ? first : await ask(MOST);
+      setRows(list);
+      if (JSON.stringify({ ...asked, sort: "name", up: true }) === JSON.stringify(START)) setAll(list);
+      setFailed("");
+    } catch (e) {
+      if (!signal?.aborted) setFailed(wordsOf(e));
+    }
   };
   useEffect(() => { const timer = setTimeout(() => setAsked((was) => (was.words === words ? was : { ...was, words })), TYPING_MS); return () => clearTimeout(timer); }, [words]);
-  useEffect(() => { const mine = new AbortController(); look(mine.signal); return () => mine.abort(); }, [vault, asked, version]);
+  useEffect(() => { const mine = new AbortController(); void look(mine.signal); return () => mine.abort(); }, [vault, asked, version]);
   useEffect(() => setMarked(new Set()), [vault]);
   const again = () => setVersion((n) => n + 1);
+  useEffect(() => hearAgain(again), []);
   useEffect(() => hear("record", ({ record }) => { if (record.functions_changed || record.functions) again(); }), []);
   const shown = rows ?? [];
   const at = shown.findIndex((f) => f.name === name);
@@ -71,7 +83,7 @@ export function FunctionsView() {
   const isNew = query.has("new");
   useKeys({
     j: () => step(1), k: () => step(-1), "/": () => search.current?.focus(), n: () => go("/functions?new"),
-    ...((name || isNew) && !deed && { Escape: () => go("/functions") }), ...(name && !deed && { e: () => go(`/functions/${encodeURIComponent(name)}/edit`) }),
+    ...(name && !deed && { Escape: () => go("/functions") }), ...(name && !deed && { e: () => go(`/functions/${encodeURIComponent(name)}/edit`) }),
   });
   const tags = useMemo(() => [...new Set(all.flatMap((f) => f.tags))].sort(), [all]);
   const mark = (one: string) => setMarked((was) => { const now = new Set(was); if (!now.delete(one)) now.add(one); return now; });

@@ -1,7 +1,7 @@
 // Tries a function: a control for each parameter, the result as a tree, and what earlier trials gave. A trial writes
 // to a copy of the vault that is thrown away, unless the person says otherwise.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { choicesOf, readArgument, trial, tryUpdate, isRefused, type Definition, type Parameter, type Trial, type Trialled } from "../../core/functions";
+import { choicesOf, getStats, readArgument, trial, tryUpdate, isRefused, type Definition, type Parameter, type Run, type Trial, type Trialled } from "../../core/functions";
 import { useKeys } from "../../core/keys";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -9,10 +9,21 @@ import { duration } from "../../core/time";
 import { Unified } from "../../parts/diff";
 import { Icon, Key, spell, Strange } from "../../parts/parts";
 import { Tree } from "../../parts/tree";
+import { Runs, whenRun } from "./runs";
 
 interface Kept { at: number; texts: Record<string, string>; said: Trial; ms: number }
 const kept = new Map<string, Kept[]>(); // of this visit, by vault and function
 const KEPT_MAX = 20;
+const PAGE = "page"; // its caller, as it is recorded
+
+/** Trials that were recorded, less those of this visit, which are listed with what was typed. */
+function useRecorded(vault: string, name: string): Run[] {
+  const [runs, setRuns] = useState<Run[]>([]);
+  useEffect(() => {
+    if (name) void getStats(vault, name).then((s) => setRuns((s.runs ?? []).filter((r) => r.trial && (r.caller !== PAGE || Date.parse(whenRun(r)) < performance.timeOrigin))), () => {});
+  }, [vault, name]);
+  return runs;
+}
 
 function Control({ id, p, text, bad, onText }: { id: string; p: Parameter; text: string; bad: boolean; onText: (text: string) => void }) {
   const type = p.type.replaceAll(" ", "");
@@ -79,6 +90,7 @@ export function Tester({ vault, name, definition, stored, onSaved }: { vault: st
   const [past, setPast] = useState<Kept[]>(kept.get(where) ?? []);
   const [chosen, setChosen] = useState<Kept | null>(null);
   const [since, setSince] = useState(0);
+  const recorded = useRecorded(vault, stored ? name : "");
   const [dry, setDry] = useState(true);
   const running = useRef<AbortController | null>(null);
   const [, tick] = useState(0);
@@ -140,6 +152,7 @@ export function Tester({ vault, name, definition, stored, onSaved }: { vault: st
       {past.length > 1 && <section><h3>{t.functions.trials}</h3><ul class="plain runs">{past.map((one) => (
         <li key={one.at}><button type="button" class={one === chosen ? "chosen" : "ghost"} onClick={() => { setChosen(one); setTexts(one.texts); }}><span class={`tag ${one.said.success ? "good" : "bad"}`}>{one.said.success ? t.run.ok : t.run.failed}</span><Strange text={Object.values(one.texts).filter(Boolean).join(", ").slice(0, 60) || "–"} /><span class="quiet">{duration(one.said.executionTime ?? one.ms)}</span></button></li>
       ))}</ul></section>}
+      {recorded.length > 0 && <section aria-label={t.functions.recorded}><h3>{t.functions.recorded}</h3><Runs of={recorded} /><p class="quiet">{t.functions.recordedHint}</p></section>}
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { Confirm, Empty, Failure, Icon, Skeleton, Strange, Time } from "../../pa
 import { Files } from "./files";
 import { Terminals } from "./terminals";
 
-const LOOK_MS = 3000;
+const LOOK_MS = 900; // machines tell no events: another page sees within a second what this one did
 const SIZES = [256, 512, 1024]; // MB of memory
 
 const nameOf = (m: Machine): string => m.name ?? (m.default ? t.machine.default : m.machine.slice(0, 9));

@@ -48,8 +48,8 @@ const themeOf = (at: HTMLElement): ITheme => ({
   selectionBackground: colour(at, "--accent").replace(/^rgb\((.*)\)$/, "rgba($1, 0.3)"),
 });
 
-/** Opens one in the element, with the page's colours. */
-export function openScreen(at: HTMLElement, label: string, typed: (text: string) => void, bytes: (bytes: string) => void, sized: (rows: number, columns: number) => void): Screen {
+/** Opens one in the element, with the page's colours. Tab is the program's own: Shift-Escape leaves it. */
+export function openScreen(at: HTMLElement, label: string, typed: (text: string) => void, bytes: (bytes: string) => void, sized: (rows: number, columns: number) => void, left: () => void): Screen {
   const terminal = new Terminal({
     cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches, scrollback: 5000, fontSize: 13,
     fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono") || "monospace", theme: themeOf(at), minimumContrastRatio: 4.5,
@@ -58,6 +58,11 @@ export function openScreen(at: HTMLElement, label: string, typed: (text: string)
   terminal.loadAddon(fitting);
   terminal.open(at);
   terminal.textarea?.setAttribute("aria-label", label);
+  terminal.attachCustomKeyEventHandler((e) => {
+    if (e.key !== "Escape" || !e.shiftKey) return true;
+    if (e.type === "keydown") left();
+    return false;
+  });
   terminal.onData(typed);
   terminal.onBinary(bytes);
   terminal.onResize(({ rows, cols }) => sized(rows, cols));

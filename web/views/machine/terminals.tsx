@@ -1,5 +1,6 @@
 // Terminals in a machine, a tab each.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { writing } from "../../core/focus";
 import { openTerminal, typeInTerminal } from "../../core/machines";
 import { wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -47,10 +48,7 @@ function keyboard(machine: string, name: string, failed: (e: unknown) => void) {
 
 const quiet = (text: string): string => `\r\n\x1b[2m${text.replace(/[^\x20-\x7e\xa0-\uffff]/g, " ")}\x1b[0m\r\n`;
 
-/** Whether the person is writing somewhere: a terminal that becomes ready meanwhile leaves the focus there. */
-const writing = (): boolean => document.activeElement instanceof HTMLElement && document.activeElement.matches("input, textarea, select, [contenteditable]");
-
-function TerminalTab({ machine, tab, hidden, reader }: { machine: string; tab: number; hidden: boolean; reader: boolean }) {
+function TerminalTab({ machine, tab, hidden, reader, leave }: { machine: string; tab: number; hidden: boolean; reader: boolean; leave: () => void }) {
   const at = useRef<HTMLDivElement>(null);
   const screen = useRef<Screen | null>(null);
   const reads = useRef(reader);
@@ -80,7 +78,7 @@ function TerminalTab({ machine, tab, hidden, reader }: { machine: string; tab: n
     const watch = new ResizeObserver(() => { if (at.current?.offsetParent) screen.current?.fit(); });
     void import("./screen").then(({ openScreen }) => {
       if (stop.signal.aborted || !at.current) return;
-      screen.current = openScreen(at.current, t.machine.typeHere, (text) => type(new TextEncoder().encode(text)), (text) => type(Uint8Array.from(text, (c) => c.charCodeAt(0))), (rows, columns) => keys?.size(rows, columns));
+      screen.current = openScreen(at.current, t.machine.typeHere, (text) => type(new TextEncoder().encode(text)), (text) => type(Uint8Array.from(text, (c) => c.charCodeAt(0))), (rows, columns) => keys?.size(rows, columns), leave);
       watch.observe(at.current);
       screen.current.reader(reads.current);
       if (!writing()) screen.current.focus();
@@ -102,6 +100,15 @@ export function Terminals({ machine }: { machine: string }) {
   const [tabs, setTabs] = useState([1]);
   const [at, setAt] = useState(1);
   const [reader, setReader] = useState(false);
+  const box = useRef<HTMLElement>(null);
+  const field = () => box.current?.querySelector<HTMLElement>(".terminal-tab:not([hidden]) textarea");
+  /** To its button; Tab then leads past the terminal, until that is gone back to. */
+  const leave = () => {
+    const left = field();
+    if (left) left.tabIndex = -1;
+    left?.addEventListener("focus", () => { left.tabIndex = 0; }, { once: true });
+    box.current?.querySelector<HTMLElement>(".tabs [aria-pressed=true]")?.focus();
+  };
   const add = () => {
     const next = Math.max(...tabs) + 1;
     setTabs([...tabs, next]);
@@ -113,14 +120,14 @@ export function Terminals({ machine }: { machine: string }) {
     if (at === tab) setAt(left[left.length - 1]);
   };
   return (
-    <section class="terminals" aria-label={t.machine.terminals}>
+    <section class="terminals" ref={box} aria-label={t.machine.terminals}>
       <nav class="tabs" aria-label={t.machine.terminals}>
-        {tabs.map((tab) => <span key={tab} class="tab-pair"><button type="button" aria-pressed={tab === at} onClick={() => setAt(tab)}>{t.machine.terminal(tab)}</button>
+        {tabs.map((tab) => <span key={tab} class="tab-pair"><button type="button" aria-pressed={tab === at} onClick={() => (tab === at ? field()?.focus() : setAt(tab))}>{t.machine.terminal(tab)}</button>
           {tabs.length > 1 && <button type="button" class="ghost" aria-label={t.machine.closeTerminal(tab)} onClick={() => close(tab)}><Icon name="close" size={13} /></button>}</span>)}
       </nav>
       <span class="terminal-acts"><button type="button" class="ghost" aria-pressed={reader} onClick={() => setReader(!reader)}>{t.machine.reader}</button>
         <button type="button" class="ghost" onClick={add} disabled={tabs.length >= TABS_MAX}>{t.machine.addTerminal}</button></span>
-      {tabs.map((tab) => <TerminalTab key={tab} machine={machine} tab={tab} hidden={tab !== at} reader={reader} />)}
+      {tabs.map((tab) => <TerminalTab key={tab} machine={machine} tab={tab} hidden={tab !== at} reader={reader} leave={leave} />)}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 // "May this caller do that?", as the guard answers it for every call, machine and tool.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { hear } from "../../core/events";
+import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
 import { getMay, getTokens, type Answered, type May, type Token } from "../../core/rights";
 import { today, wordsOf } from "../../core/store";
@@ -40,6 +40,7 @@ export function AccessView() {
   useEffect(() => { getTokens().then((all) => setTokens(all.filter((x) => !x.revoked)), () => {}); }, []);
   useEffect(() => { const mine = new AbortController(); look(mine.signal); return () => mine.abort(); }, [vault, caller, level]);
   useEffect(() => hear("settings", () => look()), [vault, caller, level]);
+  useEffect(() => hearAgain(() => look()), [vault, caller, level]);
   useKeys({ "/": () => search.current?.focus() });
   const found = useMemo(() => {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);

@@ -1,7 +1,7 @@
 // The policy: every key with a sentence, its value and where that comes from; several changes are tried as they are
 // typed, shown as the file that they would make, and saved together.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { hear } from "../../core/events";
+import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
 import { changePolicy, getPolicy, kindOf, schemaOf, tryPolicy, type Edit, type KeyValue, type PolicyAnswer, type Problem, type Schema, type Tried } from "../../core/rights";
 import { toast, today, wordsOf } from "../../core/store";
@@ -160,6 +160,7 @@ export function PolicyView() {
   };
   useEffect(() => { setEdits([]); setBad({}); setAsked(null); look(); }, [scope]);
   useEffect(() => hear("settings", look), [scope]);
+  useEffect(() => hearAgain(look), [scope]);
   useEffect(() => {
     setAsked(null);
     if (!edits.length) { setTried(null); return; }

@@ -1,6 +1,6 @@
 // Tokens, by which programs come in over HTTP: each is shown once, and revoked at once.
 import { useEffect, useState } from "preact/hooks";
-import { hear } from "../../core/events";
+import { hear, hearAgain } from "../../core/events";
 import { createToken, getTokens, revokeToken, type Token, type TokenWish } from "../../core/rights";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -76,6 +76,7 @@ export function TokensView() {
   const [all, setAll] = useState(false);
   const look = () => void getTokens().then((list) => { setTokens(list); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, []);
+  useEffect(() => hearAgain(look), []);
   useEffect(() => hear("record", ({ record }) => { if (record.event.startsWith("token")) look(); }), []);
   const revoke = (name: string) => revokeToken(name).then(() => { toast(t.settings.revoked(name)); look(); }, (e) => toast(wordsOf(e), undefined, "bad"));
   if (failed) return <Failure text={failed} retry={look} />;
