@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/pager.h"
+#include "embed/embed.h"
 #include "uri/uri.h"
 
 #define ARENA_MAX ((size_t)512 << 20)
@@ -42,6 +43,8 @@ static bool asking_open(struct asking *a)
     scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
     scoped(cloche_options_free) struct cloche_options *options =
         cli_options(vaults, NULL);
+    if (a->brief)
+        embed_options_brief(options);
     a->c = cloche_open(options, why);
     if (!a->c) {
         a->exit = cli_fail_open(why);

@@ -106,7 +106,7 @@ static bool look_show(void *command, struct err *e)
 
 int command_search(int argc, char **argv)
 {
-    struct look l = {0};
+    struct look l = {.a.brief = true};
     const struct option_row rows[] = {ASK_VAULT(l.a), TYPE_ROW(l), ASK_LIMIT(l.a),
                                       ASK_JSON(l.a), ASK_HELP(l.a)};
     struct option_use use = {
@@ -122,7 +122,7 @@ int command_search(int argc, char **argv)
 
 int command_get(int argc, char **argv)
 {
-    struct look l = {0};
+    struct look l = {.a.brief = true};
     const struct option_row rows[] = {ASK_VAULT(l.a), ASK_JSON(l.a), ASK_HELP(l.a)};
     struct option_use use = {
         .usage =
@@ -137,7 +137,7 @@ int command_get(int argc, char **argv)
 
 int command_ls(int argc, char **argv)
 {
-    struct look l = {0};
+    struct look l = {.a.brief = true};
     const struct option_row rows[] = {
         ASK_VAULT(l.a),
         TYPE_ROW(l),
