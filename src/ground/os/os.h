@@ -227,8 +227,6 @@ uint64_t os_memory_bytes(void);
 
 /* ---- threads ------------------------------------------------------------ */
 
-unsigned os_processors(void); /* that this process may use; at least 1 */
-
 /* Begins a thread that is joined or detached later. `name` is at most 15 bytes; `stack` is
  * in bytes, 0: the system's usual size. false: errno says why. */
 bool os_thread_start(pthread_t *thread, const char *name, size_t stack,

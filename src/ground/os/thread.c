@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "os/os.h"
+#include "os/beneath.h"
 
 struct beginning {
     char name[16];
@@ -21,7 +21,7 @@ static void *thread_begin(void *given)
     return b.run(b.arg);
 }
 
-unsigned os_processors(void)
+unsigned beneath_processors(void)
 {
     cpu_set_t set;
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;

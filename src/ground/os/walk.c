@@ -116,7 +116,7 @@ static void helpers_start(struct helpers *h)
     if (h->tried)
         return;
     h->tried = true;
-    unsigned processors = os_processors();
+    unsigned processors = beneath_processors();
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->more, NULL);
     pthread_cond_init(&h->done, NULL);

@@ -12,7 +12,8 @@
 struct index *index_new(struct vault *v); /* opens nothing yet */
 void index_free(struct index *x);         /* NULL is fine */
 
-void index_be_brief(struct index *x); /* vault_be_brief() */
+/* vault_be_brief(): to watch the folders costs as much as to look at them all. */
+void index_be_brief(struct index *x);
 
 /* Brings the index up to date and calls `work` with a connection of its own. When
  * the file turns out to be damaged it is made anew and `work` called once more. Either
