@@ -75,6 +75,10 @@ int asking_run(struct asking *a, struct option_use *use,
     use->words = a->words;
     if (!options_begin(use, argc, argv, &a->exit))
         return a->exit;
+    if (a->words[0] && !a->words[0][0]) {
+        (void)err_set(&e, ERR_INVALID, "the first argument is empty");
+        return cli_fail(&e);
+    }
     if (asking_open(a)) {
         if (use->pages && !a->json)
             pager_begin();
@@ -111,6 +115,7 @@ bool asking_evaluate(struct asking *a, const char *code, const char *context,
     json_open_object(&w);
     json_pair_cstr(&w, "code", code);
     json_pair_raw(&w, "context", str_of(context));
+    json_pair_bool(&w, "atomic", true); /* of mv, say: a new name, and no new folder */
     json_close(&w);
     if (!buf_check(&body, "the request", e) ||
         !asking_ask(a, "POST", "/evaluate", buf_cz(&body), e))

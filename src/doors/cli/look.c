@@ -50,12 +50,13 @@ static bool look_search(void *command, struct err *e)
     scoped_buf struct buf words = buf_of(BUF_TEXT / 8);
     for (size_t i = 0; i < ASK_WORDS_MAX && l->a.words[i]; i++)
         buf_printf(&words, "%s%s", i ? " " : "", l->a.words[i]);
+    if (!buf_check(&words, "the words", e))
+        return false;
     if (!words.n)
         return err_set(e, ERR_INVALID, "give WORDS that the notes have");
     buf_cstr(&path, "/search");
     asking_put(&path, "q", buf_cz(&words));
-    return buf_check(&words, "the words", e) && look_get(l, &path, "20", e) &&
-           notes_print(&l->a, NULL);
+    return look_get(l, &path, "20", e) && notes_print(&l->a, NULL);
 }
 
 /* A path in each line; with its size, the time of its last change and its links. */
