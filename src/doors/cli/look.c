@@ -50,8 +50,8 @@ static bool look_search(void *command, struct err *e)
     scoped_buf struct buf words = buf_of(BUF_TEXT / 8);
     for (size_t i = 0; i < ASK_WORDS_MAX && l->a.words[i]; i++)
         buf_printf(&words, "%s%s", i ? " " : "", l->a.words[i]);
-    if (!buf_check(&words, "the words", e))
-        return false;
+    if (words.failed)
+        return err_set(e, ERR_INVALID, "the words to look for are too many");
     if (!words.n)
         return err_set(e, ERR_INVALID, "give WORDS that the notes have");
     buf_cstr(&path, "/search");

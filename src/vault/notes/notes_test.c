@@ -379,7 +379,7 @@ static void a_title_that_names_a_folder_is_refused(void **state)
         assert_non_null(strstr(why, rows[i].says));
     }
     assert_string_equal(text(call(notes_create, "{'title': 'CI/CD'}"), "path"),
-                        "CI-CD.md");
+                        "note/CI-CD.md");
 }
 
 static void dates_come_from_the_frontmatter_or_the_file(void **state)
