@@ -711,6 +711,11 @@ FAILURES = [
      "ReferenceError", (1, 14), "Custom functions are called by customFunctions.name(...)."),
     ("return Temporal.Now.plainDateISO()",
      "ReferenceError", (1, 8), "Temporal is not there; Date, Intl.DateTimeFormat and utils.formatDate(date, pattern) are."),
+    ("return new Intl.DisplayNames(['en'], {type: 'region'}).of('DE')",
+     "TypeError", (1, 12), "Intl has Collator, DateTimeFormat, ListFormat, Locale, NumberFormat, PluralRules, RelativeTimeFormat, Segmenter, "
+     "getCanonicalLocales, supportedValuesOf, and no DisplayNames."),
+    ("return new Intl.DateTimeFormt('de').format(0)",
+     "TypeError", (1, 12), "Did you mean Intl.DateTimeFormat?"),
     ("return new Blob(['x']).size",
      "ReferenceError", (1, 12), "Blob is not there; api.describe() lists the API."),
     ("return await crypto.subtle.digest('SHA-256', new Uint8Array(1))",

@@ -30,6 +30,11 @@ const options = [{}, {style: 'percent', maximumFractionDigits: 1}, {style: 'curr
   {minimumIntegerDigits: 3}, {roundingMode: 'floor', maximumFractionDigits: 1}];
 return options.flatMap((o) => numbers.map((n) => [JSON.stringify(o), n, new Intl.NumberFormat(locale, o).format(n)]));
 """
+RANGES = """
+const format = new Intl.NumberFormat(locale), own = new Intl.NumberFormat('en', {style: 'currency', currency: 'USD'}), percent = new Intl.NumberFormat('en', {style: 'percent'});
+return [[1, 2], [1.5, 12345.25], [3, 3], [0.0001, 0.0002], [7n, 8n]].flatMap(([a, b]) => [format.formatRange(a, b), format.formatRangeToParts(a, b)])
+  .concat([own.formatRange(3, 5), own.formatRangeToParts(1, 1), percent.formatRange(0.1, 0.2)]);
+"""
 WORDS = """
 const out = [];
 for (const type of ['cardinal', 'ordinal'])
@@ -81,7 +86,7 @@ def theirs(code, context):
     return json.loads(subprocess.run([NODE, "-"], input=program, text=True, capture_output=True, check=True).stdout)
 
 
-@pytest.mark.parametrize("code", [DATES, NUMBERS, WORDS], ids=["dates", "numbers", "words"])
+@pytest.mark.parametrize("code", [DATES, NUMBERS, RANGES, WORDS], ids=["dates", "numbers", "ranges", "words"])
 def test_every_language_is_written_as_icu_writes_it(cloche, code):
     both = [[run({"locale": locale}) for locale in LOCALES if not (locale == "zh-TW" and code is DATES)]
             for run in (lambda c: ours(cloche, code, c), lambda c: theirs(code, c))]
@@ -125,6 +130,7 @@ def test_dates_are_of_the_persons_zone_unless_another_is_named(cloche):
     ("new Intl.NumberFormat('en', {minimumFractionDigits: 101})", "out of range"),
     ("new Intl.DateTimeFormat('en', {dateStyle: 'short', year: 'numeric'})", "Can't set option year when dateStyle is used"),
     ("new Intl.DateTimeFormat('en').format(NaN)", "Invalid time value"),
+    ("new Intl.NumberFormat('en').formatRange(1, NaN)", "NaN"),
     ("Intl.NumberFormat.prototype.format.call({})", "not an Intl.NumberFormat"),
     ("Intl.Collator('en', {sensitivity: 'none'})", "sensitivity"),
 ])

@@ -50,7 +50,31 @@ def test_wrong_words_are_refused(look):
     assert "WORDS" in look("search", code=2)
     assert "NOTE" in look("get", code=2)
     assert "whole number" in look("ls", "--limit", "0", code=2)
+    assert "--limit needs a value" in look("search", "basil", "--limit", "--json", code=2)
     assert "did you mean --type" in look("ls", "--tipe", "x", code=2)
+
+
+@pytest.mark.parametrize("words", [["get", ""], ["links", ""], ["history", ""], ["edit", ""], ["mv", "Garden", ""], ["search", "x" * 70000]],
+                         ids=lambda words: f"{words[0]} {words[-1][:3]}")
+def test_what_says_nothing_is_refused(look, words):
+    said = look(*words, code=2)
+    assert said.startswith("cloche: ") and "WORDS" not in said
+
+
+@pytest.mark.parametrize("words", [["get", "Garden"], ["search", "basil"], ["ls"], ["tags"], ["search", "basil", "--json"], ["policy", "show"], ["--help"]], ids=" ".join)
+def test_output_that_is_lost_is_a_failure(tmp_path, words):
+    (tmp_path / "Garden.md").write_text("basil #herb\n")
+    vault = [] if words == ["--help"] else ["--vault", tmp_path]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([BIN, *words, *vault], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "could not be written: No space left on device" in done.stderr
+
+
+def test_a_move_that_fails_leaves_the_name_as_it_was(look):
+    assert "folder" in look("mv", "plan/Water", "../Wine", code=2)
+    assert look("get", "plan/Water").endswith("basil, too\n")
+    assert look("mv", "plan/Water", "new/Wine") == "new/Wine\n"
 
 
 def test_a_raw_result_is_the_string_itself(look):

@@ -334,6 +334,7 @@ def test_the_linter_knows_the_custom_functions(warnings):
     ("loose = 5; for (k in {a: 1}) loose += k;\nreturn [loose, k, undefined, NaN === Infinity]", []),
     ("class A extends Array { static b = A.name; #c; d() { return this.#c } }\nreturn [A.b]", []),
     ("l: for (const x of [1]) { try { continue l } catch { break } }\nreturn typeof nowhere", []),
+    ("return new Intl.NumberFormat('de').format(1.5)", []),
     ("return [Math, JSON, URL, sleep, crypto, structuredClone, Intl_ => Intl_].length", []),
     ("const f = function g() { return g.name }; var h = h || 1;\nreturn [f(), h, later()];\n"
      "function later() { return {k: 1, get l() { return 2 }} }", []),

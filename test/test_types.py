@@ -181,6 +181,16 @@ def test_what_checker_and_linter_both_find_is_told_once(agent):
 
 
 @needs_checker
+def test_what_the_libraries_declare_and_the_guest_has_not_is_told(agent):
+    for name in ("DisplayNames", "DurationFormat"):
+        told = types_only(agent, f"return new Intl.{name}('en', {{type: 'region'}})", language="typescript")
+        assert name in told["diagnostics"][0]["message"], told
+        assert told["diagnostics"][0]["code"] in ("TS2339", "TS2550", "TS2551")
+    told = types_only(agent, "return new Intl.NumberFormat('de').formatRangeToParts(1, 2).length", language="typescript")
+    assert told["diagnostics"] == []
+
+
+@needs_checker
 def test_positions_are_those_of_the_text(agent):
     """In characters, whatever stands before, also where the code returns."""
     for head in ("", "return 1;\n", "/* \U0001f600é */ "):

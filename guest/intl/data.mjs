@@ -197,6 +197,7 @@ function numbersOf(locale, rules) {
     currency: [['USD', 'narrowSymbol'], ['USD', 'code']].map(([currency, currencyDisplay]) => ['standard', 'accounting'].map((currencySign) =>
       signs({ style: 'currency', currency, currencyDisplay, currencySign }, true))),
     currencyName: numberPattern(make({ style: 'currency', currency: 'USD', currencyDisplay: 'name' }).formatToParts(5), true),
+    range: [make({}).formatRangeToParts(1, 2).find((p) => p.source === 'shared').value, make({}).formatRangeToParts(3, 3).find((p) => p.type === 'approximatelySign').value],
     names, compact, units,
   };
 }

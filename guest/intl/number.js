@@ -285,11 +285,19 @@
     return self;
   }
   kit.define(NumberFormat.prototype, 'formatToParts', function (value) { return numberParts(inside(this, 'NumberFormat'), value); });
-  kit.define(NumberFormat.prototype, 'formatRange', function (a, b) {
-    const s = inside(this, 'NumberFormat');
-    const [x, y] = [a, b].map((v) => join(numberParts(s, v)));
-    return x === y ? `~${x}` : `${x}–${y}`;
-  });
+  // Both ends in full, or one that stands for both. What is not digits alone stands apart.
+  const DIGITS_ALONE = new Set(['integer', 'group', 'decimal', 'fraction']);
+  function rangeParts(s, a, b) {
+    if (a === undefined || b === undefined) throw new TypeError('a range needs its two ends');
+    const [x, y] = [a, b].map((v) => numberParts(s, v));
+    const [dash, about] = dataOf(s.data).numbers.range;
+    if ([...x, ...y].some((p) => p.type === 'nan')) throw new RangeError('an end of the range is NaN');
+    if (join(x) === join(y)) return [{ type: 'approximatelySign', value: about, source: 'shared' }, ...x.map((p) => ({ ...p, source: 'shared' }))];
+    const apart = dash.trim() === dash && [...x, ...y].some((p) => !DIGITS_ALONE.has(p.type));
+    return [...x.map((p) => ({ ...p, source: 'startRange' })), { type: 'literal', value: apart ? ` ${dash} ` : dash, source: 'shared' }, ...y.map((p) => ({ ...p, source: 'endRange' }))];
+  }
+  kit.define(NumberFormat.prototype, 'formatRange', function (a, b) { return join(rangeParts(inside(this, 'NumberFormat'), a, b)); });
+  kit.define(NumberFormat.prototype, 'formatRangeToParts', function (a, b) { return rangeParts(inside(this, 'NumberFormat'), a, b); });
   kit.define(NumberFormat.prototype, 'resolvedOptions', function () { return shownOptions(inside(this, 'NumberFormat'), NAMES); });
   finish(NumberFormat, 'NumberFormat', {
     format() {

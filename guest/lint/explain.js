@@ -10,7 +10,7 @@
   'use strict';
   const { Check, isFunction, UP, pushChildren, calls, spaces, aliasOf } = lint;
   const { unwrap } = lint.shapes;
-  const { nearest, isNear, meant, optionMeant, METHODS, ARRAY_ONLY, NAMES, SENTENCES } = lint.words;
+  const { nearest, isNear, meant, optionMeant, METHODS, ARRAY_ONLY, INTL, NAMES, SENTENCES } = lint.words;
   const TEXT_MAX = 60;
   let checked; // the code that is looked into
   // Methods of texts that write HTML, which nobody means.
@@ -183,6 +183,11 @@
 
   // ---- what is no function ---------------------------------------------------------------
 
+  function notOfIntl(name) {
+    const near = nearest(name, INTL);
+    return say(isNear(near, name) ? `Did you mean Intl.${near}?` : `Intl has ${INTL.join(', ')}, and no ${name}`);
+  }
+
   function notFunction(c, node) {
     const callee = unwrap(node.callee ?? node.tag);
     if (callee.type === 'Identifier') return noFunction(c, callee);
@@ -191,6 +196,7 @@
     const object = unwrap(callee.object);
     const space = object.type === 'Identifier' && !c.scopes.find(object.name, object) ? object.name : null;
     if (space && spaces().get(space)?.size) return unknownCall(c, space, name);
+    if (space === 'Intl') return notOfIntl(name);
     const called = c.name(object);
     if (called && object.type === 'MemberExpression' && calls().has(called)) return say(`${called} is a function itself: ${called}(...)`);
     const shape = c.shapes.of(object);

@@ -110,7 +110,7 @@
 
   // What the language and the sandbox bring.
   const GLOBALS = new Set([...Object.getOwnPropertyNames(globalThis), 'arguments', 'console', 'crypto', 'performance',
-    'TextEncoder', 'TextDecoder', 'URL', 'URLSearchParams', 'Event', 'EventTarget', 'AbortController', 'AbortSignal',
+    'TextEncoder', 'TextDecoder', 'URL', 'URLSearchParams', 'Event', 'EventTarget', 'AbortController', 'AbortSignal', 'Intl',
     'setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'sleep', 'queueMicrotask', 'structuredClone', 'atob', 'btoa',
     'context', 'fetch', 'Headers', 'Request', 'Response', 'require', 'eval', 'Function']);
   for (const ours of ['acorn', 'print']) GLOBALS.delete(ours);

@@ -119,5 +119,8 @@
     importScripts: 'Nothing can be loaded; api.describe() lists the API.', module: 'The result is what the code returns.', exports: 'The result is what the code returns.',
   };
 
-  return { nearest, isNear, meant, optionMeant, METHODS, ARRAY_ONLY, NAMES, SENTENCES };
+  // What code has of Intl (guest/intl).
+  const INTL = ['Collator', 'DateTimeFormat', 'ListFormat', 'Locale', 'NumberFormat', 'PluralRules', 'RelativeTimeFormat', 'Segmenter', 'getCanonicalLocales', 'supportedValuesOf'];
+
+  return { nearest, isNear, meant, optionMeant, METHODS, ARRAY_ONLY, INTL, NAMES, SENTENCES };
 })()

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/pager.h"
+#include "embed/embed.h"
 #include "uri/uri.h"
 
 #define ARENA_MAX ((size_t)512 << 20)
@@ -42,6 +43,8 @@ static bool asking_open(struct asking *a)
     scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
     scoped(cloche_options_free) struct cloche_options *options =
         cli_options(vaults, NULL);
+    if (a->brief)
+        embed_options_brief(options);
     a->c = cloche_open(options, why);
     if (!a->c) {
         a->exit = cli_fail_open(why);
@@ -72,6 +75,10 @@ int asking_run(struct asking *a, struct option_use *use,
     use->words = a->words;
     if (!options_begin(use, argc, argv, &a->exit))
         return a->exit;
+    if (a->words[0] && !a->words[0][0]) {
+        (void)err_set(&e, ERR_INVALID, "the first argument is empty");
+        return cli_fail(&e);
+    }
     if (asking_open(a)) {
         if (use->pages && !a->json)
             pager_begin();
@@ -108,6 +115,7 @@ bool asking_evaluate(struct asking *a, const char *code, const char *context,
     json_open_object(&w);
     json_pair_cstr(&w, "code", code);
     json_pair_raw(&w, "context", str_of(context));
+    json_pair_bool(&w, "atomic", true); /* of mv, say: a new name, and no new folder */
     json_close(&w);
     if (!buf_check(&body, "the request", e) ||
         !asking_ask(a, "POST", "/evaluate", buf_cz(&body), e))

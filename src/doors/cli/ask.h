@@ -19,7 +19,8 @@ struct asking {
     /* Options and words that such commands share. */
     const char *vault, *limit, *words[ASK_WORDS_MAX];
     bool json, help;
-    int exit; /* the command's exit code where it does not fail; 0 at the start */
+    bool brief; /* it looks once and ends: embed_options_brief() */
+    int exit;   /* the command's exit code where it does not fail; 0 at the start */
 };
 
 /* Rows of a command's options that are members of `a`, a struct asking. */

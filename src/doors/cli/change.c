@@ -152,7 +152,7 @@ static bool change_move_note(void *command, struct err *e)
 {
     struct changing *c = command;
     scoped_buf struct buf context = buf_of(BUF_TEXT);
-    if (!c->a.words[0] || !c->a.words[1])
+    if (!c->a.words[0] || !c->a.words[1] || !c->a.words[1][0])
         return err_set(e, ERR_INVALID,
                        "give a NOTE and its new TITLE, FOLDER/ or FOLDER/TITLE");
     struct json_writer w = json_writer(&context);

@@ -1,9 +1,11 @@
 #include "cli/cli.h"
 #include "cli/pager.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "actions/actions.h"
@@ -144,7 +146,7 @@ static int make_ready(void)
     return a && actions_make_ready(a, &e) ? EXIT_DONE : cli_fail(&e);
 }
 
-int cli_run(int argc, char **argv, const struct cli_extras *extras)
+static int run_words(int argc, char **argv, const struct cli_extras *extras)
 {
     fill_streams();
     /* Large buffers go back to the system when they are freed; by itself the C
@@ -187,4 +189,20 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     char *words[] = {argv[0], argv[2], argc > 3 ? argv[3] : (char[]){"--help"},
                      (char[]){"--help"}, NULL};
     return run_command(argv[2], argc > 3 ? 4 : 3, words, extras);
+}
+
+/* A full disk, say: a command whose output is lost has not worked. */
+static int end_output(int exit)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit;
+    fprintf(stderr, "cloche: the output could not be written: %s\n",
+            errno ? strerror(errno) : "an earlier part of it failed");
+    return exit ? exit : EXIT_FAILED;
+}
+
+int cli_run(int argc, char **argv, const struct cli_extras *extras)
+{
+    return end_output(run_words(argc, argv, extras));
 }

@@ -50,12 +50,13 @@ static bool look_search(void *command, struct err *e)
     scoped_buf struct buf words = buf_of(BUF_TEXT / 8);
     for (size_t i = 0; i < ASK_WORDS_MAX && l->a.words[i]; i++)
         buf_printf(&words, "%s%s", i ? " " : "", l->a.words[i]);
+    if (words.failed)
+        return err_set(e, ERR_INVALID, "the words to look for are too many");
     if (!words.n)
         return err_set(e, ERR_INVALID, "give WORDS that the notes have");
     buf_cstr(&path, "/search");
     asking_put(&path, "q", buf_cz(&words));
-    return buf_check(&words, "the words", e) && look_get(l, &path, "20", e) &&
-           notes_print(&l->a, NULL);
+    return look_get(l, &path, "20", e) && notes_print(&l->a, NULL);
 }
 
 /* A path in each line; with its size, the time of its last change and its links. */
@@ -106,7 +107,7 @@ static bool look_show(void *command, struct err *e)
 
 int command_search(int argc, char **argv)
 {
-    struct look l = {0};
+    struct look l = {.a.brief = true};
     const struct option_row rows[] = {ASK_VAULT(l.a), TYPE_ROW(l), ASK_LIMIT(l.a),
                                       ASK_JSON(l.a), ASK_HELP(l.a)};
     struct option_use use = {
@@ -122,7 +123,7 @@ int command_search(int argc, char **argv)
 
 int command_get(int argc, char **argv)
 {
-    struct look l = {0};
+    struct look l = {.a.brief = true};
     const struct option_row rows[] = {ASK_VAULT(l.a), ASK_JSON(l.a), ASK_HELP(l.a)};
     struct option_use use = {
         .usage =
@@ -137,7 +138,7 @@ int command_get(int argc, char **argv)
 
 int command_ls(int argc, char **argv)
 {
-    struct look l = {0};
+    struct look l = {.a.brief = true};
     const struct option_row rows[] = {
         ASK_VAULT(l.a),
         TYPE_ROW(l),

@@ -38,8 +38,9 @@ static bool refuse_unknown(const struct option_row *rows, size_t count, const ch
                    buf_cz(&known));
 }
 
-static bool take_option(const struct option_row *row, int argc, char **argv, int *i,
-                        struct err *e)
+/* `next` may be another option: then the value was forgotten, unless it stands behind '='. */
+static bool take_option(const struct option_row *row, const struct option_row *next,
+                        int argc, char **argv, int *i, struct err *e)
 {
     const char *equals = strchr(argv[*i], '=');
     if (row->flag) {
@@ -53,7 +54,8 @@ static bool take_option(const struct option_row *row, int argc, char **argv, int
         return err_set(e, ERR_INVALID,
                        max == 1 ? "%s is given twice" : "%s is given too often",
                        row->name);
-    if (!equals && *i + 1 == argc)
+    bool forgotten = *i + 1 == argc || (next && !strcmp(next->name, argv[*i + 1]));
+    if (!equals && forgotten)
         return err_set(e, ERR_INVALID, "%s needs a value: %s", row->name, row->argument);
     row->value[given] = equals ? equals + 1 : argv[++*i];
     return true;
@@ -73,7 +75,9 @@ bool options_read(const struct option_row *rows, size_t count, int argc, char **
             const struct option_row *row = option_find(rows, count, word);
             if (!row)
                 return refuse_unknown(rows, count, word, e);
-            if (!take_option(row, argc, argv, &i, e))
+            const struct option_row *next =
+                i + 1 < argc ? option_find(rows, count, argv[i + 1]) : NULL;
+            if (!take_option(row, next, argc, argv, &i, e))
                 return false;
         } else if (*word_count == max) {
             return err_set(e, ERR_INVALID, "unexpected argument '%.60s'", word);

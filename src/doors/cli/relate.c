@@ -184,7 +184,7 @@ static bool relate_tasks(void *command, struct err *e)
 
 int command_links(int argc, char **argv)
 {
-    struct relating r = {0};
+    struct relating r = {.a.brief = true};
     const struct option_row rows[] = {
         ASK_VAULT(r.a),
         OPTION_FLAG("--broken", &r.broken, "all links of the vault that lead nowhere"),
@@ -202,7 +202,7 @@ int command_links(int argc, char **argv)
 
 int command_tags(int argc, char **argv)
 {
-    struct relating r = {0};
+    struct relating r = {.a.brief = true};
     const struct option_row rows[] = {
         ASK_VAULT(r.a),
         OPTION_FLAG("--dry-run", &r.dry_run, "show what rename would change"),
@@ -218,7 +218,7 @@ int command_tags(int argc, char **argv)
 
 int command_tasks(int argc, char **argv)
 {
-    struct relating r = {0};
+    struct relating r = {.a.brief = true};
     const struct option_row rows[] = {
         ASK_VAULT(r.a),
         OPTION_FLAG("--done", &r.done, "those that are done"),

@@ -107,6 +107,11 @@ void embed_options_mounts(struct cloche_options *o, const char *const *mounts)
     o->mounts = mounts;
 }
 
+void embed_options_brief(struct cloche_options *o)
+{
+    o->brief = true;
+}
+
 void embed_options_extras(struct cloche_options *o, const struct action_extra *tools,
                           size_t tool_count, const struct workspaces_options *readable)
 {

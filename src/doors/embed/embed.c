@@ -49,6 +49,7 @@ static bool embed_open_parts(struct cloche *c, struct err *e)
         options.vaults = o->vaults;
         options.vault_roots = o->roots;
         options.mounts = o->mounts;
+        options.brief = o->brief;
         options.extra = o->own_tools ? o->own_tools : o->tools;
         options.extra_count = o->own_tools ? o->own_tool_count : o->tool_count;
         readable = o->own_readable;

@@ -20,6 +20,10 @@ void embed_options_extras(struct cloche_options *o, const struct action_extra *t
  * up to a NULL; borrowed until cloche_close(). What is wrong is told by the call that names it. */
 void embed_options_mounts(struct cloche_options *o, const char *const *mounts);
 
+/* For a program that ends after a question or two: vaults are not watched until they are used
+ * a second time. */
+void embed_options_brief(struct cloche_options *o);
+
 /* The parts of one that is open, until it is closed. */
 struct actions *embed_actions(struct cloche *c);
 struct workspaces *embed_workspaces(struct cloche *c);

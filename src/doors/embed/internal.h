@@ -44,6 +44,7 @@ struct cloche_options {
     size_t tool_count, resource_count, prompt_count;
     /* embed_options_extras() */
     const char *const *mounts; /* embed_options_mounts(), borrowed */
+    bool brief;                /* embed_options_brief() */
     const struct action_extra *own_tools;
     size_t own_tool_count;
     struct workspaces_options own_readable;

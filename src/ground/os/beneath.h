@@ -26,5 +26,8 @@ void beneath_keep(int folder, const char *name, int fd);
 /* The birth that a file was given so; 0 when it was not. */
 int64_t beneath_kept_birth(int fd);
 
+/* Those that this process may use; at least 1. */
+unsigned beneath_processors(void);
+
 void beneath_stat(const struct statx *from, struct os_stat *to);
 #define BENEATH_STATX (STATX_BASIC_STATS | STATX_BTIME)

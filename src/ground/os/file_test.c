@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -380,6 +381,46 @@ static void a_walk_passes_over_dot_names_links_and_pipes(void **state)
     assert_string_equal(buf_cz(&part), "a/b/file;");
 }
 
+/* Files have as many bytes as their names say. */
+#define MANY 2500u
+struct seen_many {
+    unsigned count, limit;
+    bool seen[MANY];
+};
+
+static bool note_one_of_many(void *arg, const char *name, const struct os_stat *st,
+                             struct err *e)
+{
+    (void)e;
+    struct seen_many *s = arg;
+    if (st->is_dir)
+        return true;
+    unsigned n = (unsigned)strtoul(strrchr(name, '/') + 1, NULL, 10);
+    assert_true(n < MANY && !s->seen[n]);
+    assert_int_equal(st->size, n % 7);
+    s->seen[n] = true;
+    return ++s->count < s->limit;
+}
+
+static void a_walk_of_many_files_looks_at_each_once(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    assert_true(os_make_dirs(dir, "many/inner", &e));
+    for (unsigned i = 0; i < MANY; i++) {
+        char name[40];
+        (void)snprintf(name, sizeof name, "many/%s%u", i % 50 ? "" : "inner/", i);
+        scoped_fd int fd = openat(dir, name, O_WRONLY | O_CREAT, 0644);
+        assert_true(fd >= 0);
+        assert_int_equal(ftruncate(fd, i % 7), 0);
+    }
+    struct seen_many all = {.limit = MANY + 1}, some = {.limit = 1500};
+    assert_true(os_walk(dir, note_one_of_many, &all, &e));
+    assert_int_equal(all.count, MANY);
+    assert_false(os_walk(dir, note_one_of_many, &some, &e));
+    assert_int_equal(some.count, 1500);
+}
+
 static bool stop_at_once(void *arg, const char *name, const struct os_stat *st,
                          struct err *e)
 {
@@ -425,6 +466,7 @@ int main(void)
         T(moving_never_replaces),
         T(a_removed_file_is_gone),
         T(a_walk_passes_over_dot_names_links_and_pipes),
+        T(a_walk_of_many_files_looks_at_each_once),
         T(a_walk_stops_when_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "os/os.h"
+#include "os/beneath.h"
 
 struct beginning {
     char name[16];
@@ -18,6 +19,13 @@ static void *thread_begin(void *given)
     free(given);
     (void)prctl(PR_SET_NAME, b.name);
     return b.run(b.arg);
+}
+
+unsigned beneath_processors(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n > 1 ? (unsigned)n : 1;
 }
 
 bool os_thread_start(pthread_t *thread, const char *name, size_t stack,

@@ -132,6 +132,8 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
         vault_set_open(o->vaults, o->vault_roots, services_patterns(a->services), e);
     if (!a->vaults)
         return NULL;
+    if (o->brief)
+        vault_set_be_brief(a->vaults);
     a->watching = watching_new(a, shown_tools_state);
     return take(a);
 }

@@ -23,6 +23,7 @@ struct actions_options {
     /* Folders that machines may mount besides the policy's, as vm_mount_read() has them; up to
      * a NULL, borrowed until actions_close(). NULL: none. */
     const char *const *mounts;
+    bool brief;            /* for a call or two: vault_be_brief() */
     const char *guest_dir; /* the baked guests; NULL: the folder beside the program */
     const struct action_extra *extra; /* borrowed until actions_close() */
     size_t extra_count;

@@ -51,6 +51,8 @@ bool mount_open(struct actions *a, const struct place *place,
 struct vault_set *vault_set_open(const char *const *vaults, const char *const *roots,
                                  struct patterns *patterns, struct err *e);
 void vault_set_close(struct vault_set *s); /* NULL is fine */
+/* As vault_be_brief(), for all that it opens. Before the first call. */
+void vault_set_be_brief(struct vault_set *s);
 
 /* A vault that `g` does not grant is treated as missing; NULL grants all. */
 

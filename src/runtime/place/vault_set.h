@@ -33,6 +33,7 @@ struct vault_set {
     int config;                /* the folder of the user's list; -1: none */
     pthread_mutex_t creating;  /* taken before `lock`: one vault is created at a time */
     pthread_mutex_t lock;      /* guards all below; not held while a vault is opened */
+    bool brief;                /* vault_set_be_brief() */
     bool bound;                /* to given folders; else the user's list */
     bool has_first;            /* `first` holds for this version of the list's file */
     unsigned first;

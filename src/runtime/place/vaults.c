@@ -236,6 +236,14 @@ struct vault_set *vault_set_open(const char *const *vaults, const char *const *r
     return ok ? take(s) : NULL;
 }
 
+void vault_set_be_brief(struct vault_set *s)
+{
+    s->brief = true;
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->known[i]->vault)
+            vault_be_brief(s->known[i]->vault);
+}
+
 void vault_set_close(struct vault_set *s)
 {
     if (!s)
@@ -330,6 +338,8 @@ static struct vault *open_known(struct vault_set *s, struct known *k, bool *open
     if (!vault && (vault = vault_open(k->path, e))) {
         *opened = true;
         vault_set_patterns(vault, s->patterns);
+        if (s->brief)
+            vault_be_brief(vault);
         pthread_mutex_lock(&s->lock);
         k->vault = vault;
         pthread_mutex_unlock(&s->lock);

@@ -40,13 +40,15 @@ void reading_done(struct reading *r)
     r->arena = NULL;
 }
 
-/* What is searched beside title and body: tags, and the frontmatter's values. The search takes
- * anything but letters for a space. */
+/* What is searched beside title and body: tags, and the frontmatter's values, or all of its text
+ * where it is no YAML. The search takes anything but letters for a space. */
 static void gather_words(struct reading *r)
 {
     static const char *const tags[] = {"tags", "tag", "Tags", "Tag", NULL};
     struct json_iter it = json_iter(r->note.front.yml.all);
     buf_str(&r->tag_words, buf_view(&r->tags));
+    if (r->ok && r->found && r->note.front.state == FRONTMATTER_BROKEN)
+        buf_str(&r->tag_words, str_cut(r->note.front.yaml, YML_JSON_MAX));
     while (json_next(&it)) {
         struct json_writer w = json_writer(&r->tag_words);
         if (!note_is_own_key(it.key) && !str_is_one_of(it.key, tags))

@@ -84,12 +84,26 @@ static void tell_list(struct aliases *all, struct str list)
         tell_alias(all, part);
 }
 
+/* "aliases: [1984]" is a name as well: people leave the quotes out. */
+static void tell_number(struct aliases *all, const struct json *value)
+{
+    scoped_buf struct buf text = buf_of(BUF_LINE);
+    struct json_writer w = json_writer(&text);
+    if (!json_is(value, JSON_NUMBER))
+        return;
+    json_put(&w, value);
+    tell_alias(all, buf_view(&text));
+}
+
 static void tell_aliases(struct aliases *all, const struct json *value)
 {
     tell_list(all, json_str(value));
+    tell_number(all, value);
     struct json_iter it = json_iter(json_is(value, JSON_ARRAY) ? value : NULL);
-    while (json_next(&it))
+    while (json_next(&it)) {
         tell_alias(all, json_str(it.value));
+        tell_number(all, it.value);
+    }
 }
 
 void note_aliases(const struct note *n, alias_fn *each, void *arg)

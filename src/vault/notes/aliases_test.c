@@ -17,6 +17,10 @@ static void they_stand_in_the_frontmatter_or_at_the_head(void **state)
                         "[\"Q\xc3\x9c\"]");
     assert_string_equal(aliases_of("title:: X\nalias:: [[a, b]], c , \n\n- x\n"),
                         "[\"a, b\",\"c\"]");
+    assert_string_equal(aliases_of("---\naliases: [1984, x, true, null]\n---\n"),
+                        "[\"1984\",\"x\"]");
+    assert_string_equal(aliases_of("---\naliases: 42\n---\n"), "[\"42\"]");
+    assert_string_equal(text(call(notes_get, "'42'"), "path"), "A.md");
     assert_string_equal(aliases_of("text\nalias:: c\n"), "null");
     assert_string_equal(aliases_of("alias::c\n"), "null");
 }

@@ -92,6 +92,8 @@ static void a_name_that_another_file_has_is_not_taken(void **state)
     put("N.md", "![[a.png]] ![[c.png]]\n");
     refused(ERR_CONFLICT, attachments_move, "{'path': 'img/a.png', 'to': 'img/c.png'}");
     refused(ERR_CONFLICT, attachments_move, "{'path': 'img/a.png', 'to': 'c.png'}");
+    refused(ERR_INVALID, attachments_move, "{'path': 'img/a.png', 'to': 'c [1].png'}");
+    refused(ERR_INVALID, attachments_move, "{'path': 'img/a.png', 'to': 'x/c#1.png'}");
     refused(ERR_NOT_FOUND, attachments_move, "{'path': 'img/gone.png', 'to': 'd.png'}");
     refused(ERR_INVALID, attachments_move, "{'path': 'N.md', 'to': 'd.png'}");
     refused(ERR_INVALID, attachments_move, "{'path': 'img/a.png', 'to': 'd.md'}");

@@ -257,6 +257,20 @@ struct attachmoving {
     struct str path, to;
 };
 
+/* A new name that [[...]] cannot hold would break the links to it in other programs. A file that
+ * has such a name already may keep it in another folder. */
+static bool links_can_hold(struct str from, struct str to, struct err *e)
+{
+    struct str name = name_file(to);
+    for (size_t i = 0; i < name.n && !str_eq(name, name_file(from)); i++)
+        if (strchr("[]#^|", name.at[i]))
+            return err_set(e, ERR_INVALID,
+                           "the name \"%.*s\" has '%c': links cannot hold the signs "
+                           "[ ] # ^ |",
+                           STR_ARGS(str_cut(name, 100)), name.at[i]);
+    return true;
+}
+
 static bool read_attachmove(const struct json *o, void *state, struct err *e)
 {
     struct attachmoving *a = state;
@@ -267,8 +281,9 @@ static bool read_attachmove(const struct json *o, void *state, struct err *e)
     bool fine = name_is_file(a->path) && !name_is_path(a->path) &&
                 (!a->to.n || str_ends(a->to, "/") ||
                  (name_is_file(a->to) && !name_is_path(a->to)));
-    return fine ||
-           err_set(e, ERR_INVALID,
+    if (fine)
+        return links_can_hold(a->path, a->to, e);
+    return err_set(e, ERR_INVALID,
                    "attachments.move takes {path, to}: paths of files that are no "
                    "notes, from the vault's root; to may be a folder, 'img/'");
 }

@@ -134,6 +134,9 @@ static bool place_by_vault(struct creation *c, struct vault *v, struct err *e)
     const struct conventions *own = &v->settings.own;
     scoped_buf struct buf title = buf_of(3 * NAME_TITLE_MAX);
     bool moves = c->anywhere && own->has_new_folder;
+    if (!own->logseq &&
+        !write_check_title(v, c->title, "give folder and a shorter title", e))
+        return false;
     if (!moves && !own->logseq)
         return true;
     if (moves) {

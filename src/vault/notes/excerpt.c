@@ -68,14 +68,20 @@ static bool is_word(char c)
 size_t excerpt_find(struct str text, const struct str *words, size_t count,
                     size_t *length)
 {
+    /* Most bytes begin no word: a table passes over them. */
+    bool begins[256] = {false};
+    for (size_t k = 0; k < count; k++)
+        if (words[k].n)
+            begins[(unsigned char)words[k].at[0] | 0x20] = true;
     /* A word by itself is a better place than a part of one. */
     size_t part = text.n;
     *length = 0;
     for (size_t i = 0; i < text.n; i++) {
+        if (!begins[(unsigned char)text.at[i] | 0x20])
+            continue;
         for (size_t k = 0; k < count; k++) {
             struct str w = words[k];
-            if (w.n == 0 || w.n > text.n - i || (text.at[i] | 0x20) != (w.at[0] | 0x20) ||
-                strncasecmp(text.at + i, w.at, w.n) != 0)
+            if (w.n == 0 || w.n > text.n - i || strncasecmp(text.at + i, w.at, w.n) != 0)
                 continue;
             if (i == 0 || !is_word(text.at[i - 1])) {
                 *length = w.n;

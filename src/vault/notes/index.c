@@ -49,9 +49,12 @@ static const char schema[] =
     "CREATE TABLE state("
     " epoch TEXT NOT NULL," /* of this file; random */
     " version INTEGER NOT NULL,"
-    " relink INTEGER NOT NULL,"   /* all names must be settled anew */
-    " by_file INTEGER NOT NULL);" /* titles are the names of files: see settings.h */
-    "INSERT INTO state VALUES(lower(hex(randomblob(16))), 0, 1, 0);"
+    " relink INTEGER NOT NULL,"     /* all names must be settled anew */
+    " by_file INTEGER NOT NULL,"    /* titles are the names of files: see settings.h */
+    " written INTEGER NOT NULL,"    /* counts transactions that wrote rows of notes */
+    " walked BLOB NOT NULL,"        /* the sum of a walk: see stamps.h */
+    " walked_at INTEGER NOT NULL);" /* `written` when rows agreed with that walk */
+    "INSERT INTO state VALUES(lower(hex(randomblob(16))), 0, 1, 0, 0, x'', -1);"
     "CREATE TABLE names("
     " key INTEGER PRIMARY KEY,"
     " text TEXT NOT NULL,"
@@ -123,7 +126,7 @@ static const char schema[] =
     " priority INTEGER NOT NULL,"
     " PRIMARY KEY(note, number)) WITHOUT ROWID;";
 static const struct db_options options = {
-    .schema = schema, .version = 8, .large_pages = true};
+    .schema = schema, .version = 9, .large_pages = true};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
@@ -141,6 +144,7 @@ struct index {
     pthread_mutex_t sync; /* bringing up to date: one at a time. Before `pool`. */
     struct os_watch *watch;
     bool watch_tried;
+    bool brief;  /* until it has been used once */
     bool walked; /* everything was looked at since the watch began */
 
     pthread_mutex_t pool; /* the rest */
@@ -166,6 +170,11 @@ struct index *index_new(struct vault *v)
     must(pthread_mutex_init(&x->pool, NULL) == 0);
     must(pthread_mutex_init(&x->memory, NULL) == 0);
     return x;
+}
+
+void index_be_brief(struct index *x)
+{
+    x->brief = true;
 }
 
 static void close_connection(struct connection *c)
@@ -399,9 +408,12 @@ static bool sync_changes(struct vault *v, struct db *db, const struct changes *c
 /* Begins to watch before everything is looked at, so that nothing falls between. */
 static void start_watch(struct index *x)
 {
-    if (x->watch_tried)
+    bool later = x->brief;
+    x->brief = false;
+    if (x->watch_tried || later)
         return;
     x->watch_tried = true;
+    x->walked = false;
     struct err ignored = {0}; /* without notices every call looks at everything */
     x->watch = os_watch_open(x->vault->dir, x->vault->path, &ignored);
 }
@@ -410,7 +422,7 @@ static bool forget_all(struct db *db, struct err *e)
 {
     return db_exec(db,
                    "DELETE FROM texts; DELETE FROM notes; DELETE FROM tasks;"
-                   "UPDATE state SET version = version + 1",
+                   "UPDATE state SET version = version + 1, written = written + 1",
                    e);
 }
 

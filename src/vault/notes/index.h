@@ -12,6 +12,9 @@
 struct index *index_new(struct vault *v); /* opens nothing yet */
 void index_free(struct index *x);         /* NULL is fine */
 
+/* vault_be_brief(): to watch the folders costs as much as to look at them all. */
+void index_be_brief(struct index *x);
+
 /* Brings the index up to date and calls `work` with a connection of its own. When
  * the file turns out to be damaged it is made anew and `work` called once more. Either
  * cancel of the view ends it, and the queries of `work`, with ERR_CANCELLED; notes that were

@@ -28,7 +28,8 @@ struct vault;
 struct patterns;
 /* Reads its settings (settings.h). ERR_NOT_FOUND, ERR_DENIED, ERR_IO, ERR_INVALID. */
 struct vault *vault_open(const char *path, struct err *e);
-void vault_close(struct vault *v); /* NULL is fine; no call may be running */
+void vault_close(struct vault *v);    /* NULL is fine; no call may be running */
+void vault_be_brief(struct vault *v); /* watched from its second call on */
 /* Was its folder deleted? Then calls fail with ERR_NOT_FOUND, or find nothing. */
 bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);

@@ -350,6 +350,38 @@ static void files_that_are_no_markdown_are_ignored(void **state)
     assert_string_equal(ids(call(notes_list, "null")), "note/ok");
 }
 
+static void the_text_of_a_broken_frontmatter_is_found(void **state)
+{
+    (void)state;
+    put("A.md", "---\nowner: [Lovelace\n---\nbody\n");
+    put("B.md", "---\nowner: Byron\nowner: Babbage\n---\nbody\n");
+    assert_string_equal(ids(call(notes_search, "'lovelace'")), "note/A");
+    assert_string_equal(ids(call(notes_search, "'babbage'")), "note/B");
+}
+
+static void a_title_that_names_a_folder_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        notes_fn *f;
+        const char *options, *says;
+    } rows[] = {
+        {notes_create, "{'title': 'Daily/x'}", "give folder"},
+        {notes_create, "{'title': 'Daily/old/x', 'type': 'note'}", "give folder"},
+        {notes_create, "{'markdown': '# Daily/x\\n'}", "give folder"},
+        {notes_rename, "{'identifier': 'A', 'new_title': 'Daily/x', 'force': true}",
+         "notes.move"},
+    };
+    put("A.md", "");
+    put("Daily/old/B.md", "");
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *why = refused(ERR_INVALID, rows[i].f, rows[i].options);
+        assert_non_null(strstr(why, rows[i].says));
+    }
+    assert_string_equal(text(call(notes_create, "{'title': 'CI/CD'}"), "path"),
+                        "note/CI-CD.md");
+}
+
 static void dates_come_from_the_frontmatter_or_the_file(void **state)
 {
     (void)state;
@@ -586,6 +618,8 @@ int main(void)
         T(bytes_that_are_no_text_are_readable),
         T(large_notes_have_a_limit),
         T(files_that_are_no_markdown_are_ignored),
+        T(the_text_of_a_broken_frontmatter_is_found),
+        T(a_title_that_names_a_folder_is_refused),
         T(dates_come_from_the_frontmatter_or_the_file),
         T(an_update_needs_the_hash_that_was_read),
         T(frontmatter_bytes_are_kept),

@@ -17,6 +17,11 @@ struct vault *vault_open(const char *path, struct err *e)
     return take(v);
 }
 
+void vault_be_brief(struct vault *v)
+{
+    index_be_brief(v->index);
+}
+
 struct vault *vault_as(struct vault *v, const struct vault_view *how)
 {
     struct vault *view = mem_new(sizeof *view);

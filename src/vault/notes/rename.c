@@ -237,6 +237,9 @@ static bool run_rename(struct change *c, struct vault *v, void *state,
 {
     const struct renaming *r = state;
     struct renamed n;
+    if (!v->settings.own.logseq &&
+        !write_check_title(v, r->title, "notes.move moves the note there", e))
+        return false;
     if (!open_renamed(c, v, r, &n, e) || !renamed_perform(&n, r, e))
         return false;
     json_open_object(out);

@@ -10,6 +10,7 @@
 #include "notes/index.h"
 #include "notes/linkindex.h"
 #include "notes/name.h"
+#include "notes/stamps.h"
 #include "notes/taskindex.h"
 
 #define RACY_NS 2000000000 /* a file changed twice within this may look the same */
@@ -290,6 +291,7 @@ struct files {
     struct file *all;
     size_t count, capacity;
     struct canvases canvases;
+    struct stamps *stamps; /* of the files, or NULL */
 };
 
 static bool files_push(struct files *f, struct file file, struct err *e)
@@ -312,7 +314,10 @@ static bool sync_add_file(void *arg, const char *name, const struct os_stat *st,
         return canvases_add(&f->canvases, str_of(name), e);
     if (!st->is_file || !name_is_path(str_of(name)))
         return true;
-    const char *copy = arena_copy(f->arena, name, strlen(name), e);
+    struct str path = str_of(name);
+    if (f->stamps)
+        stamps_add(f->stamps, path, st);
+    const char *copy = arena_copy(f->arena, path.at, path.n, e);
     return copy && files_push(f, (struct file){.path = copy, .st = *st}, e);
 }
 
@@ -482,7 +487,8 @@ static bool refresh_batch(struct sync *s, const struct file *files, size_t count
         return false;
     scoped(ahead_stop) struct ahead *ahead = ahead_start(s->v, paths, named);
     return write_batch(s, files, count, ahead, e) && (!s->bulk || end_bulk(s, e)) &&
-           (s->linker.bulk || sync_settle(s, e)) && commit(s, &t, e) &&
+           stamps_forget(s->db, e) && (s->linker.bulk || sync_settle(s, e)) &&
+           commit(s, &t, e) &&
            (!s->cut.code || err_set(e, s->cut.code, "%s", s->cut.msg));
 }
 
@@ -521,20 +527,32 @@ static bool refresh_all(struct sync *s, const struct files *files, struct err *e
     return db_begin(&t, s->db, e) && sync_settle(s, e) && commit(s, &t, e);
 }
 
-bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e)
+/* Reads again what differs from its row. */
+static bool sync_files(struct vault *v, struct db *db, const struct files *files,
+                       struct index_counts *counts, struct err *e)
 {
-    scoped_files struct files files = files_new(v), differ = files_new(v);
-    if (!os_walk(v->dir, sync_add_file, &files, e))
-        return false;
-    if (files.count)
-        qsort(files.all, files.count, sizeof *files.all, files_by_path);
-    counts->notes = files.count;
-
+    scoped_files struct files differ = files_new(v);
+    if (files->count)
+        qsort(files->all, files->count, sizeof *files->all, files_by_path);
     struct sync s;
     sync_init(&s, v, db, counts);
-    bool ok = files_compare(&s, &files, &differ, e) && refresh_all(&s, &differ, e);
+    bool ok = files_compare(&s, files, &differ, e) && refresh_all(&s, &differ, e);
     sync_done(&s);
-    return ok && canvases_add_known(&files.canvases, db, NULL, e) &&
+    if (ok && !differ.count)
+        stamps_keep(files->stamps, db);
+    return ok;
+}
+
+bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e)
+{
+    scoped_files struct files files = files_new(v);
+    struct stamps stamps;
+    files.stamps = &stamps;
+    if (!stamps_begin(&stamps, db, e) || !os_walk(v->dir, sync_add_file, &files, e))
+        return false;
+    counts->notes = files.count;
+    return (stamps_are_known(&stamps) || sync_files(v, db, &files, counts, e)) &&
+           canvases_add_known(&files.canvases, db, NULL, e) &&
            canvases_refresh(&files.canvases, v, db, e);
 }
 

@@ -134,5 +134,5 @@ bool notes_unknown(struct vault *v, struct filter_name *names, size_t count,
                    struct arena *a, struct err *e)
 {
     struct unknown u = {.vault = v, .names = names, .count = count, .arena = a};
-    return index_use(v, unknown_read, &u, e);
+    return !count || index_use(v, unknown_read, &u, e);
 }

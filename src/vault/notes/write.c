@@ -94,6 +94,28 @@ bool write_check_guard(const struct write_guard *g, const struct note *n, struct
 
 /* ---- a whole file -------------------------------------------------------- */
 
+bool write_check_title(const struct vault *v, struct str title, const char *instead,
+                       struct err *e)
+{
+    const char *slash = title.n ? memrchr(title.at, '/', title.n) : NULL;
+    struct str folder = {title.at, slash ? (size_t)(slash - title.at) : 0};
+    char path[PATH_MAX];
+    struct os_stat st;
+    struct err none = {0};
+    if (!folder.n || folder.n >= sizeof path || memchr(folder.at, '\0', folder.n))
+        return true;
+    memcpy(path, folder.at, folder.n);
+    path[folder.n] = '\0';
+    if (path[0] == '.' || strstr(path, "/.") ||
+        !os_stat_beneath(v->dir, path, &st, &none) || !st.is_dir)
+        return true;
+    return err_set(e, ERR_INVALID,
+                   "the title \"%.*s\" names the folder \"%.*s\", and a title chooses no "
+                   "folder; %s, or take a title without '/'",
+                   STR_ARGS(str_cut(title, 100)), STR_ARGS(str_cut(folder, 100)),
+                   instead);
+}
+
 bool write_has_whole(const struct json *o)
 {
     const struct json *whole = json_get(o, "markdown");

@@ -55,6 +55,10 @@ bool write_check_guard(const struct write_guard *g, const struct note *n, struct
 /* ---- a whole file -------------------------------------------------------- */
 
 /* Do the options give a note's file as a whole (`markdown`)? */
+/* Is the title's part before its last slash a folder that is there? Then it was probably meant,
+ * and the note's file would not lie in it: false and ERR_INVALID, which tells what to do. */
+bool write_check_title(const struct vault *v, struct str title, const char *instead,
+                       struct err *e);
 bool write_has_whole(const struct json *o);
 /* Parses it as the note at `path`; everything is borrowed from the options and the arena.
  * false and ERR_INVALID: content or metadata beside it, no string, or its frontmatter is
