@@ -61,6 +61,22 @@ static bool route_stop_machine(struct route_call *c, struct err *e)
     return arguments && answer_action(c, "vm_stop", arguments, e);
 }
 
+static bool route_apply(struct route_call *c, struct err *e)
+{
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    struct json_iter it = json_iter(c->body);
+    while (json_next(&it)) {
+        json_key_str(&w, it.key);
+        json_put(&w, it.value);
+    }
+    put_machine_of(c, &w);
+    json_close(&w);
+    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    return arguments && answer_action(c, "vm_apply", arguments, e);
+}
+
 static bool route_expose(struct route_call *c, struct err *e)
 {
     scoped_buf struct buf text = buf_of(BUF_PAGE);
@@ -287,6 +303,13 @@ static const struct route rows[] = {
            "answer, until the machine ends. The policy, or a person, has to allow it."),
      .run = route_expose, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
      .body = "PortOptions", .answer = "ExposedPort", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/{machine}/apply"), .operation = "applyOverlay",
+     .summary = "Writes what changed in an overlay of a Linux machine to its folder",
+     TELLS("All of it or nothing; with dryRun it is only listed. 409: something was "
+           "changed on the host since the machine saw it."),
+     .run = route_apply, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .body = "ApplyOptions", .answer = "AppliedChanges",
+     .parameters = MACHINE_PARAMETERS},
     {ROUTE("POST", MACHINES "/{machine}/terminals/{terminal}"),
      .operation = "typeInTerminal",
      .summary = "Types into the terminal of a command that runs, or changes its size",
