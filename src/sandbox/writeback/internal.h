@@ -46,10 +46,13 @@ struct steps {
     const struct vfs_change *changes; /* paths end in a NUL */
     const uint64_t *staged;           /* inodes */
     size_t count;
+    bool owner_only;
 };
 /* false and *e: it is as if it had not been tried. */
 bool step_make(const struct steps *s, size_t i, struct err *e);
 bool step_undo(const struct steps *s, size_t i, struct err *e);
+/* Modes and times of folders that were made, or (not `forward`) made again. */
+void steps_finish(const struct steps *s, bool forward);
 /* "…/changes-ID/12": where a new file lies before its step, and the old one after it. */
 #define SLOT_MAX 64u
 void step_slot(const struct steps *s, size_t i, char out[static SLOT_MAX]);

@@ -88,15 +88,15 @@ static bool take_folder(const struct steps *s, const struct vfs_change *c, struc
            why.code == ERR_CONFLICT || err_pass(e, &why);
 }
 
-static bool make_folder(const struct steps *s, const char *path, uint32_t mode,
-                        struct err *e)
+/* Its own mode comes at the end: until then names are made in it. */
+static bool make_folder(const struct steps *s, const char *path, struct err *e)
 {
     struct stat st;
     const char *name;
     scoped_fd int in = open_parent(s->dir, path, &name, e);
     if (in < 0)
         return false;
-    if (mkdirat(in, name, mode & 0777) == 0 ||
+    if (mkdirat(in, name, 0700) == 0 ||
         (errno == EEXIST && fstatat(in, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISDIR(st.st_mode)))
         return true;
@@ -109,7 +109,7 @@ bool step_make(const struct steps *s, size_t i, struct err *e)
     const struct vfs_change *c = &s->changes[i];
     if (c->what == VFS_REMOVED)
         return c->type == VFS_FOLDER ? take_folder(s, c, e) : take_file(s, i, e);
-    return c->type == VFS_FOLDER ? make_folder(s, c->path.at, c->mode, e) : put(s, i, e);
+    return c->type == VFS_FOLDER ? make_folder(s, c->path.at, e) : put(s, i, e);
 }
 
 /* ---- back --------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ bool step_undo(const struct steps *s, size_t i, struct err *e)
     char slot[SLOT_MAX];
     step_slot(s, i, slot);
     if (c->what == VFS_REMOVED && c->type == VFS_FOLDER)
-        return make_folder(s, c->path.at, c->before.mode, e);
+        return make_folder(s, c->path.at, e);
     if (c->what == VFS_REMOVED)
         return !is_inode(s->dir, slot, c->before.inode) ||
                os_place(s->dir, slot, c->path.at, NULL, false, e);
@@ -144,4 +144,31 @@ bool step_undo(const struct steps *s, size_t i, struct err *e)
         return put_back(s, i, e);
     (void)os_remove_folder(s->dir, c->path.at, &none);
     return true;
+}
+
+/* ---- folders ------------------------------------------------------------------------ */
+
+static void finish_folder(int dir, const char *path, uint32_t mode, int64_t modified_ns)
+{
+    struct err none = {0};
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT}, {modified_ns / 1000000000, modified_ns % 1000000000}};
+    scoped_fd int fd =
+        os_open_beneath(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &none);
+    if (fd >= 0 && fchmod(fd, mode & 0777) == 0)
+        (void)futimens(fd, times);
+}
+
+void steps_finish(const struct steps *s, bool forward)
+{
+    for (size_t i = s->count; i-- > 0;) {
+        const struct vfs_change *c = &s->changes[i];
+        if (c->type != VFS_FOLDER || (c->what == VFS_MADE) != forward)
+            continue;
+        if (forward)
+            finish_folder(s->dir, c->path.at, s->owner_only ? c->mode & 0700 : c->mode,
+                          c->modified_ns);
+        else
+            finish_folder(s->dir, c->path.at, c->before.mode, c->before.modified_ns);
+    }
 }

@@ -90,17 +90,13 @@ static uint32_t mode_of(const struct writeback *w, const struct vfs_change *c)
     return w->owner_only ? c->mode & 0700 : c->mode;
 }
 
-/* Its contents, mode and times, under its number. */
+/* Its contents and mode, under its number. */
 static bool stage_file(const struct writeback *w, const struct vfs_change *c,
                        const char *slot, int stage, const char *name, struct err *e)
 {
-    const struct timespec times[2] = {
-        {.tv_nsec = UTIME_OMIT},
-        {c->modified_ns / 1000000000, c->modified_ns % 1000000000}};
     return os_draft(w->dir, slot, c->bytes, c->what == VFS_CHANGED ? c->path.at : NULL,
                     0600, false, e) &&
-           ((fchmodat(stage, name, mode_of(w, c), 0) == 0 &&
-             utimensat(stage, name, times, 0) == 0) ||
+           (fchmodat(stage, name, mode_of(w, c), 0) == 0 ||
             err_set(e, ERR_IO, "cannot stage %.200s: %m", c->path.at));
 }
 
@@ -129,7 +125,11 @@ static bool stage_one(const struct writeback *w, const struct steps *s, size_t i
     if (c->type == VFS_LINK ? !stage_link(c, stage, name, e)
                             : !stage_file(w, c, slot, stage, name, e))
         return false;
-    if (fstatat(stage, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT},
+        {c->modified_ns / 1000000000, c->modified_ns % 1000000000}};
+    if (utimensat(stage, name, times, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstatat(stage, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return err_set(e, ERR_IO, "cannot stage %.200s: %m", c->path.at);
     *inode = st.st_ino;
     return true;
@@ -174,6 +174,7 @@ static bool undo(const struct steps *s, size_t count, struct err *e)
             (void)err_pass(e, &why);
         }
     }
+    steps_finish(s, false);
     return ok;
 }
 
@@ -187,6 +188,8 @@ static bool make_all(const struct steps *s, int records, struct err *e)
     record_name(s->id, UNDO, back);
     while (i < s->count && step_make(s, i, &why))
         i++;
+    if (i == s->count)
+        steps_finish(s, true);
     bool ok = i == s->count && os_sync(s->dir, &why);
     if (!ok && !os_move(records, forward, back, &none)) /* it will be completed then */
         return err_set(e, ERR_IO, "the changes are written in part: %.200s", why.msg);
@@ -225,7 +228,8 @@ static bool write_all(const struct writeback *w, int records, struct err *e)
                             .id = id,
                             .changes = w->changes,
                             .staged = inodes,
-                            .count = w->count};
+                            .count = w->count,
+                            .owner_only = w->owner_only};
     if (stage_all(w, &s, inodes, e) && record_begin(w, &s, records, e))
         return make_all(&s, records, e);
     stage_remove(w->dir, id);
@@ -249,13 +253,16 @@ static void complete_one(int records, const char *name, bool forward)
                             .id = id,
                             .changes = r.changes,
                             .staged = r.staged,
-                            .count = r.of.count};
+                            .count = r.of.count,
+                            .owner_only = r.of.owner_only};
     for (size_t i = 0; forward && i < s.count; i++) {
         struct err why = {0};
         if (!step_make(&s, i, &why))
             log_line(LOG_WARN, "changes of %s, completed: %s", r.host, why.msg);
     }
-    if (!forward && !undo(&s, s.count, &e))
+    if (forward)
+        steps_finish(&s, true);
+    else if (!undo(&s, s.count, &e))
         return;
     if (os_sync(dir, &e) && os_remove_file(records, name, &e))
         stage_remove(dir, id);

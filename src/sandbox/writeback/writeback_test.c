@@ -175,6 +175,21 @@ static void all_kinds_of_changes_are_written(void **state)
     assert_clean();
 }
 
+static void folders_have_their_own_modes_and_times_in_the_end(void **state)
+{
+    (void)state;
+    struct err e;
+    assert_int_equal(vfs_mkdir(v, NULL, S("/m/fixed")), 0);
+    put("/m/fixed/in", "i");
+    assert_int_equal(vfs_set_mode(v, NULL, S("/m/fixed"), 0555), 0);
+    assert_int_equal(
+        vfs_set_times(v, NULL, S("/m/fixed"), true, VFS_TIME_KEEP, 1000000000000000001),
+        0);
+    assert_true(write_back(&e));
+    host("test $(stat -c '%a %.9Y' fixed | tr ' ' _) = 555_1000000000.000000001");
+    host("test $(cat fixed/in) = i");
+}
+
 static void a_check_writes_nothing(void **state)
 {
     (void)state;
@@ -566,6 +581,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, make, end)
     const struct CMUnitTest tests[] = {
         T(all_kinds_of_changes_are_written),
+        T(folders_have_their_own_modes_and_times_in_the_end),
         T(a_check_writes_nothing),
         T(another_name_of_a_file_keeps_its_contents),
         T(privileges_of_a_file_do_not_pass_to_new_contents),
