@@ -61,35 +61,36 @@ static bool route_stop_machine(struct route_call *c, struct err *e)
     return arguments && answer_action(c, "vm_stop", arguments, e);
 }
 
-static bool route_apply(struct route_call *c, struct err *e)
+static void put_members(const struct json *body, struct json_writer *w)
+{
+    struct json_iter it = json_iter(body);
+    while (json_next(&it)) {
+        json_key_str(w, it.key);
+        json_put(w, it.value);
+    }
+}
+
+/* The body, and the machine of the path. */
+static const struct json *machine_arguments(struct route_call *c, struct err *e)
 {
     scoped_buf struct buf text = buf_of(BUF_PAGE);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    struct json_iter it = json_iter(c->body);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    put_members(c->body, &w);
     put_machine_of(c, &w);
     json_close(&w);
-    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    return json_read(buf_view(&text), c->arena, e);
+}
+
+static bool route_apply(struct route_call *c, struct err *e)
+{
+    const struct json *arguments = machine_arguments(c, e);
     return arguments && answer_action(c, "vm_apply", arguments, e);
 }
 
 static bool route_expose(struct route_call *c, struct err *e)
 {
-    scoped_buf struct buf text = buf_of(BUF_PAGE);
-    struct json_writer w = json_writer(&text);
-    struct json_iter it = json_iter(c->body);
-    json_open_object(&w);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
-    put_machine_of(c, &w);
-    json_close(&w);
-    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    const struct json *arguments = machine_arguments(c, e);
     if (!arguments || !answer_action(c, "vm_expose", arguments, e))
         return false;
     char path[100];
@@ -157,15 +158,6 @@ static bool route_type(struct route_call *c, struct err *e)
 }
 
 /* ---- copies ------------------------------------------------------------------------- */
-
-static void put_members(const struct json *body, struct json_writer *w)
-{
-    struct json_iter it = json_iter(body);
-    while (json_next(&it)) {
-        json_key_str(w, it.key);
-        json_put(w, it.value);
-    }
-}
 
 /* Answers by an action that starts a machine; `name`: of a snapshot, or nothing. */
 static bool start_copy(struct route_call *c, const char *action, const char *name,
