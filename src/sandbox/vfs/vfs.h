@@ -215,8 +215,8 @@ struct vfs_change {
  * changed ones, folders before what is in them. A file that became a folder is both; what
  * was moved is removed here and made there; one that was only touched is changed. Names
  * that are not shown stay, so a removed folder may turn out not to be empty.
- * *out is borrowed until the next call, the tree's next change or vfs_free(), as all in it. Open
- * files that were only read may not be used any more. ENOENT: no overlay there. ENOSPC: what
+ * *out is borrowed until the next call, the tree's next change or vfs_free(), as all in it. Files
+ * that are open stay so. ENOENT: no overlay there. ENOSPC: what
  * was moved does not fit below the quota. EOVERFLOW: over 65,536 changes. */
 int vfs_changes(struct vfs *v, const char *at, const struct vfs_change **out,
                 size_t *count);
