@@ -494,6 +494,7 @@ class VmResult(Record):
     vault: dict[str, Any] | None
     files: List[dict[str, Any]] | None
     filesLeftOut: float | None
+    applied: List[VmApplied] | None
     truncated: dict[str, Any] | None
     machine: str
     stats: dict[str, Any]
@@ -526,6 +527,16 @@ class VmSnapshot(Record):
     usable: bool
     machine: str | None
     note: str | None
+
+class VmApplied(Record):
+    at: str
+    mount: str
+    applied: bool
+    created: List[str]
+    changed: List[str]
+    deleted: List[str]
+    more: float | None
+    conflicts: List[str] | None
 
 class VmPort(Record):
     machine: str | None
@@ -787,6 +798,8 @@ class _Vm:
         """stops a Linux machine and discards its contents, or ends one of its sessions"""
     def expose(self, options: dict[str, Any] = ..., *, port: Any = ..., host_port: Any = ..., machine: Any = ..., close: Any = ...) -> VmPort:
         """exposes a port of a Linux machine to the person at this computer"""
+    def apply(self, options: dict[str, Any] = ..., *, at: Any = ..., machine: Any = ..., dry_run: Any = ...) -> VmApplied:
+        """writes all that changed in an overlay of a Linux machine to its folder, or lists it"""
     def list(self) -> List[VmMachine]:
         """lists your Linux machines, including the last ones that ended"""
     def snapshot(self, options: dict[str, Any] = ..., *, name: Any = ..., machine: Any = ...) -> VmSnapshot:

@@ -32,8 +32,11 @@ deep: all tools python tsan $(DEPS)/test.ok ## unit tests with threads watched, 
 	@build/asan/fuzz/frames -n 3000000 -s $$$$ && build/asan/fuzz/border -n 3000000 -s $$$$ && \
 	    build/asan/fuzz/sockets -n 300000 -s $$$$ && build/asan/fuzz/files -n 1000000 -s $$$$
 	$(again) MODE=debug build/debug/src/sandbox/vm/copies_test
+	$(again) $(OUT)/src/sandbox/writeback/writeback_test
 	@CLOCHE_DEEP=1 build/debug/src/sandbox/vm/copies_test
 	@CLOCHE_FSX_SECONDS=3600 CLOCHE_SEED=$$$$ $(DEPS)/venv-test/bin/python -m pytest -q test/test_mounts_here.py
+	@CLOCHE_TREE_FILES=15000 $(DEPS)/venv-test/bin/python -m pytest -q test/test_machine_trees.py
+	@CLOCHE_WRITEBACK_EACH=1 $(OUT)/src/sandbox/writeback/writeback_test
 rooms:                    ## includes go one way (src/rooms.txt)
 	@dev/rooms
 reference: program        ## write docs/api.md, docs/tool-table.md, clients/node/api.d.ts from what they are made of

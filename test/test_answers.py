@@ -126,6 +126,8 @@ CALLS = [
     ("vm_restore", {"name": "none"}, False),
     ("vm_fork", {}, MACHINE),
     ("vm_fork", {"machine": "none"}, False),
+    ("vm_apply", {"at": "/none"}, False),
+    ("vm_apply", {"machine": "none", "at": "/none"}, False),
     ("vm_stop", {}, None),
     ("vm_stop", {"machine": "none"}, None),
     ("wasm_probe", {}, True),

@@ -201,6 +201,25 @@ def test_machines_of_a_library_name_its_folders(folder):
     assert sorted(f.name for f in folder.iterdir()) == ["data.txt", "inner", "y"]
 
 
+def test_what_changed_in_an_overlay_is_written_when_the_program_says_so(folder):
+    (folder / "a").write_text("one")
+    mounts = {"/src": HostFolder(folder, "overlay", apply=True), "/kept": HostFolder(folder, "overlay")}
+    with AgentVM(wasm_path=IMAGE, mounts=mounts) as vm:
+        vm.exec("echo two >/src/a; mkdir /src/d; rm /kept/a")
+        seen = vm.changes("/src")
+        assert (seen.applied, seen.created, seen.changed, seen.conflicts) == (False, ["d/"], ["a"], [])
+        assert (folder / "a").read_text() == "one"
+        assert vm.apply("/src").applied and (folder / "a").read_text() == "two\n" and (folder / "d").is_dir()
+        assert vm.changes("/src").changed == [] and vm.changes("/kept").deleted == ["a"]
+        refused("PermissionDenied", ":apply", lambda: vm.apply("/kept"))
+        vm.exec("echo three >/src/a")
+        (folder / "a").write_text("mine")
+        assert vm.changes("/src").conflicts == ["a"]
+        refused("Conflict", "a was changed", lambda: vm.apply("/src"))
+    assert (folder / "a").read_text() == "mine"
+    refused("InvalidInput", "no overlay", lambda: AgentVM(mounts={"/x": HostFolder(folder, apply=True)}))
+
+
 def test_folders_that_cannot_be_mounted_are_errors(folder):
     refused("NotFound", "none", AgentVM(wasm_path=IMAGE, mounts={"/x": folder / "none"}).start)
     refused("InvalidInput", "/proc", AgentVM(wasm_path=IMAGE, mounts={"/proc": folder}).start)

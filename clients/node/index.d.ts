@@ -57,7 +57,7 @@ export interface ExecOptions extends CallOptions {
   files?: Record<string, Data>;
   /** Folders that the command sees: the vault ('/vault'), mounts by their names, and files in memory, whose
    * changes are in `files` of the result. */
-  mounts?: (string | { mount: string; at?: string; mode?: MountMode } | { files: Record<string, Data>; at: string; mode?: MountMode })[];
+  mounts?: (string | { mount: string; at?: string; mode?: MountMode; apply?: boolean } | { files: Record<string, Data>; at: string; mode?: MountMode })[];
   /** Programs of the command may call notes and tools, by cloche-guest, with this caller's rights. */
   calls?: boolean;
   /** For this command alone, as `env`. */
@@ -132,6 +132,19 @@ export interface ExposedPort {
   url: string;
 }
 
+/** By paths relative to the overlay; those of folders end in '/'. */
+export interface OverlayChanges {
+  /** They are written. */
+  applied: boolean;
+  created: string[];
+  changed: string[];
+  deleted: string[];
+  /** Paths that are left out of these lists. */
+  more: number;
+  /** What was changed in the folder since the machine saw it. */
+  conflicts: string[];
+}
+
 /** An EventEmitter of node. */
 export class AgentVM {
   constructor(options?: AgentVMOptions);
@@ -153,6 +166,11 @@ export class AgentVM {
   /** Saves the machine under this name, in place of what has it: `new AgentVM({ from: name })` begins there. All
    * further machines begin with the one named 'default'. */
   snapshot(name: string, options?: CallOptions): Promise<Snapshot>;
+  /** What changed in the overlay at this place of the machine. */
+  changes(at: string, options?: CallOptions): Promise<OverlayChanges>;
+  /** Writes that to the overlay's folder, all or nothing (Conflict: something was changed there since). The folder was
+   * mounted with `apply`. A new overlay is at the place afterwards: shells that stand in it have to cd there again. */
+  apply(at: string, options?: CallOptions): Promise<OverlayChanges>;
   /** Exposes a port of the machine on a loopback address of this computer, as the policy allows (`vm.expose`). */
   expose(port: number, options?: CallOptions & { hostPort?: number }): Promise<ExposedPort>;
   /** It is exposed no more; connections stay until they end. */

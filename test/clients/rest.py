@@ -151,6 +151,7 @@ assert ("a", "file", 256) in [(entry.name, entry.type_.value, entry.size) for en
 port = get("expose_port", "default", status=201, body=(models.PortOptions, {"port": 8000}))
 assert port.url.startswith("http://127.")
 get("close_port", "default", "8000", kind=models.ClosedPort)
+answer("apply_overlay", "default", status=404, body=(models.ApplyOptions, {"at": "/none", "dryRun": True}))
 saved = get("save_machine", status=201, body=(models.SnapshotOptions, {"name": "one"}), kind=models.MachineSnapshot)
 assert saved.kind == "snapshot" and get("list_machine_snapshots")[0].name == "one"
 again = get("restore_machine", "one", status=201, body=(models.CopyOptions, {}), kind=models.Machine)

@@ -177,6 +177,8 @@ same(got(await client.GET("/vm/{machine}/files",
 same(got(await client.POST("/vm/{machine}/ports",
   { params: { path: { machine: "default" } }, body: { port: 8000 } })).port, 8000);
 got(await client.DELETE("/vm/{machine}/ports/{port}", { params: { path: { machine: "default", port: "8000" } } }));
+same((await client.POST("/vm/{machine}/apply",
+  { params: { path: { machine: "default" } }, body: { at: "/none", dryRun: true } })).response.status, 404);
 same(got(await client.POST("/vm/snapshots", { body: { name: "one" } })).kind, "snapshot");
 same(got(await client.GET("/vm/snapshots"))[0].name, "one");
 const again = got(await client.POST("/vm/snapshots/{name}/restore", { params: { path: { name: "one" } }, body: {} }));

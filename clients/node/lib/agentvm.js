@@ -176,6 +176,22 @@ export class AgentVM extends EventEmitter {
     return { name, bytes, ramMB, made: new Date(made) };
   }
 
+  // What changed in the overlay at this place of the machine, and is in the way of writing it.
+  async changes(at, { signal } = {}) {
+    return this.#apply({ at, dryRun: true }, signal);
+  }
+
+  // Writes it to the folder: all or nothing. A new overlay is there afterwards.
+  async apply(at, { signal } = {}) {
+    return this.#apply({ at }, signal);
+  }
+
+  async #apply(args, signal) {
+    const { answer } = await this.#running().call('vm_apply', { ...args, machine: this.#machine }, { signal });
+    const { applied, created, changed, deleted, more = 0, conflicts = [] } = answer;
+    return { applied, created, changed, deleted, more, conflicts };
+  }
+
   // What listens at the port in the machine, at 0.0.0.0, is reached at the url of the answer.
   async expose(port, { hostPort, signal } = {}) {
     return this.#expose({ port, ...(hostPort === undefined ? {} : { hostPort }) }, signal);

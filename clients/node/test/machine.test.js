@@ -301,6 +301,29 @@ describe('folders of this computer', () => {
     await vm.stop();
   });
 
+  test('are written with what changed in an overlay, when the program says so', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'cloche-overlay-'));
+    await writeFile(join(folder, 'a'), 'one');
+    const mounts = { '/src': { path: folder, mode: 'overlay', apply: true }, '/kept': { path: folder, mode: 'overlay' } };
+    const vm = new AgentVM({ wasmPath: IMAGE, mounts });
+    await vm.start();
+    await vm.exec('echo two >/src/a; mkdir /src/d; rm /kept/a');
+    const none = { applied: false, created: [], changed: [], deleted: [], more: 0, conflicts: [] };
+    assert.deepEqual(await vm.changes('/src'), { ...none, created: ['d/'], changed: ['a'] });
+    assert.equal(await readFile(join(folder, 'a'), 'utf8'), 'one');
+    assert.deepEqual(await vm.apply('/src'), { ...none, applied: true, created: ['d/'], changed: ['a'] });
+    assert.equal(await readFile(join(folder, 'a'), 'utf8'), 'two\n');
+    assert.deepEqual(await vm.changes('/src'), none);
+    await assert.rejects(vm.apply('/kept'), named('PermissionDenied', ':apply'));
+    await vm.exec('echo three >/src/a');
+    await writeFile(join(folder, 'a'), 'mine');
+    assert.deepEqual((await vm.changes('/src')).conflicts, ['a']);
+    await assert.rejects(vm.apply('/src'), named('Conflict', 'a was changed'));
+    await vm.stop();
+    assert.equal(await readFile(join(folder, 'a'), 'utf8'), 'mine');
+    assert.throws(() => new AgentVM({ mounts: { '/x': { path: folder, apply: true } } }), named('InvalidInput', 'no overlay'));
+  });
+
   test('are read-only or overlays as the option says', async () => {
     const mounts = { '/ro': { path: place, mode: 'ro' }, '/over': { path: place, mode: 'overlay' } };
     const vm = new AgentVM({ wasmPath: IMAGE, mounts });

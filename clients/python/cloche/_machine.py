@@ -120,6 +120,18 @@ class _Process:
         return self.users == 0
 
 
+@dataclass(frozen=True)
+class OverlayChanges:
+    """By paths relative to the overlay; those of folders end in "/". `more`: paths that are left out;
+    `conflicts`: what was changed in the folder since the machine saw it."""
+    applied: bool
+    created: List[str]
+    changed: List[str]
+    deleted: List[str]
+    more: int
+    conflicts: List[str]
+
+
 @dataclass
 class _State:
     """A machine's options, and what is asked of it; without input or output of its own."""
@@ -165,6 +177,11 @@ class _State:
     def snapshot(self, name: str) -> Operation[Snapshot]:
         answer, _, _ = yield from ops.call("vm_snapshot", {"name": name, "machine": self.running()})
         return Snapshot(answer["name"], answer["bytes"], answer["ramMB"], answer["made"])
+
+    def apply(self, at: str, dry_run: bool) -> Operation[OverlayChanges]:
+        answer, _, _ = yield from ops.call("vm_apply", {"machine": self.running(), "at": at, "dryRun": dry_run})
+        return OverlayChanges(answer["applied"], answer["created"], answer["changed"], answer["deleted"],
+                              answer.get("more", 0), answer.get("conflicts", []))
 
     def stop(self) -> Operation[None]:
         handle, self.handle = self.handle, None
@@ -377,6 +394,16 @@ class AgentVM:
         and all further machines begin with the one named "default"."""
         return self.cloche._run(self._state.snapshot(name))
 
+    def changes(self, at: str) -> OverlayChanges:
+        """What changed in the overlay at this place of the machine."""
+        return self.cloche._run(self._state.apply(at, True))
+
+    def apply(self, at: str) -> OverlayChanges:
+        """Writes that to the overlay's folder, all or nothing (Conflict: something was changed there since). The
+        folder was mounted with `apply`. A new overlay is at the place afterwards: shells that stand in it have to
+        cd there again."""
+        return self.cloche._run(self._state.apply(at, False))
+
     def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
         """What listens at the port in the machine, at 0.0.0.0, is reached at the url of the result, from this
         computer, if the policy allows it (vm.expose)."""
@@ -459,6 +486,12 @@ class AsyncAgentVM:
 
     async def snapshot(self, name: str) -> Snapshot:
         return await self.cloche._run(self._state.snapshot(name))
+
+    async def changes(self, at: str) -> OverlayChanges:
+        return await self.cloche._run(self._state.apply(at, True))
+
+    async def apply(self, at: str) -> OverlayChanges:
+        return await self.cloche._run(self._state.apply(at, False))
 
     async def expose(self, port: int, *, host_port: int | None = None) -> ExposedPort:
         return await self.cloche._run(self._state.expose(port, host_port))

@@ -12,11 +12,12 @@ Mode = Literal["ro", "rw", "overlay"]
 
 @dataclass(frozen=True)
 class HostFolder:
-    """A folder of this computer. The changes of an overlay end with the machine; `links`: the machine may
-    make symbolic links in it."""
+    """A folder of this computer. The changes of an overlay end with the machine, or with `apply` are written
+    by its apply(); `links`: the machine may make symbolic links in it."""
     path: str | os.PathLike[str]
     mode: Mode = "rw"
     links: bool = False
+    apply: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,10 @@ def host_words(mounts: HostMounts | None) -> List[str]:
         if folder.mode not in ("ro", "rw", "overlay"):
             raise ClocheError(f"mounts['{place}'] has the mode '{folder.mode}'; 'ro', 'rw' or 'overlay' is "
                               "accepted", "InvalidInput")
-        links = ":links" if folder.links else ""
-        words.append(f"{os.path.abspath(folder.path)}:{place}:{folder.mode}{links}")
+        if folder.apply and folder.mode != "overlay":
+            raise ClocheError(f"mounts['{place}'] has apply, and is no overlay", "InvalidInput")
+        more = (":links" if folder.links else "") + (":apply" if folder.apply else "")
+        words.append(f"{os.path.abspath(folder.path)}:{place}:{folder.mode}{more}")
     return words
 
 

@@ -87,6 +87,11 @@ static bool call_expose(struct calling *x, struct json_writer *out, struct err *
     return perform(x, "vm.expose", machines_expose, out, e);
 }
 
+static bool call_apply(struct calling *x, struct json_writer *out, struct err *e)
+{
+    return perform(x, "vm.apply", machines_apply, out, e);
+}
+
 static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct tool_call call = call_of(x->v, NULL);
@@ -143,6 +148,20 @@ static const struct host_call rows[] = {
      .example = "await vm.exec('python3 -m http.server 8000 >/dev/null 2>&1 &');\n"
                 "return (await vm.expose({port: 8000})).url;",
      .words = "publish forward port listen web server preview localhost open"},
+    {CALL(.name = "vm.apply", .slow = true), .signature = VM_APPLY_SIGNATURE,
+     .summary =
+         "writes all that changed in an overlay of a Linux machine to its folder, or lists it",
+     .call = call_apply, .level = LEVEL_FULL, .never_dry = true,
+     .details =
+         "at is the place of a mount of vm.start with mode 'overlay'. All of its changes are written or none; with dryRun: true they are only listed, and conflicts names what was changed on the host since the machine saw it. Afterwards a new overlay is at that place: shells whose working directory was in it have to cd there again. For one command, {mount, mode: 'overlay', apply: true} of vm.exec does the same.",
+     .errors =
+         "Conflict: something was changed on the host since. PermissionDenied: the policy mounts the folder read-only, or a person refused it. NotFound: no overlay is there.",
+     .example =
+         "const m = await vm.start({mounts: [{mount: '/data', at: '/src', mode: 'overlay'}]});\n"
+         "await vm.exec('echo done >/src/state', {machine: m.machine});\n"
+         "const seen = await vm.apply({machine: m.machine, at: '/src', dryRun: true});\n"
+         "return seen.conflicts.length ? seen : await vm.apply({machine: m.machine, at: '/src'});",
+     .words = "overlay mount changes commit write back folder diff"},
     {CALL(.name = "vm.list"), .signature = VM_LIST_SIGNATURE,
      .summary = "lists your Linux machines, including the last ones that ended",
      .call = call_list, .level = LEVEL_FULL, .reads = true,

@@ -57,7 +57,7 @@ void machine_payer(const struct caller *who, char out[static MACHINE_OWNER]);
  * ERR_INVALID. */
 typedef bool machine_fn(const struct tool_call *c, const struct json *options,
                         struct json_writer *out, struct err *e);
-machine_fn machines_start, machines_stop, machines_expose;
+machine_fn machines_start, machines_stop, machines_expose, machines_apply;
 /* Runs a command; *success: it ran to its own end, whatever its exit code. */
 bool machines_exec(const struct tool_call *c, const struct json *options,
                    struct json_writer *out, bool *success, struct err *e);

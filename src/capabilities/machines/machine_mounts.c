@@ -5,6 +5,7 @@
 
 #include "guard/guard.h"
 #include "machines/internal.h"
+#include "machines/machine_written.h"
 #include "os/os.h"
 #include "place/place.h"
 #include "policy/policy.h"
@@ -35,6 +36,16 @@ static bool read_mode(struct str word, enum machine_mount_mode *out, struct err 
         STR_ARGS(str_cut(word, 40)));
 }
 
+static bool read_apply(struct machine_mount *m, const struct json *v, struct err *e)
+{
+    m->tells = true;
+    m->applies = json_bool(v, false);
+    return json_is(v, JSON_BOOL) ||
+           err_set(e, ERR_INVALID,
+                   "mounts: apply is %s; true or false is accepted, nothing ran",
+                   json_type_name(json_type(v)));
+}
+
 static bool read_object(struct machine_mount *m, const struct json *v, struct str *at,
                         struct err *e)
 {
@@ -42,6 +53,11 @@ static bool read_object(struct machine_mount *m, const struct json *v, struct st
     while (json_next(&it)) {
         struct str text = json_str(it.value);
         bool files = str_is(it.key, "files");
+        if (str_is(it.key, "apply")) {
+            if (!read_apply(m, it.value, e))
+                return false;
+            continue;
+        }
         if (!json_is(it.value, files ? JSON_OBJECT : JSON_STRING))
             return err_set(
                 e, ERR_INVALID, "mounts: %.*s is %s; %s is accepted, nothing ran",
@@ -56,8 +72,8 @@ static bool read_object(struct machine_mount *m, const struct json *v, struct st
         else if (!str_is(it.key, "mode"))
             return err_set(
                 e, ERR_INVALID,
-                "mounts does not accept '%.*s'; mount, at, mode and files are accepted, "
-                "nothing ran",
+                "mounts does not accept '%.*s'; mount, at, mode, apply and files are "
+                "accepted, nothing ran",
                 STR_ARGS(str_cut(it.key, 40)));
         else if (!read_mode(text, &m->mode, e))
             return false;
@@ -88,6 +104,11 @@ static bool read_one(struct machine_mounts *all, const struct json *v, struct ar
         return err_set(
             e, ERR_INVALID,
             "an entry of mounts with files has 'at', and no 'mount'; nothing ran");
+    if (m->tells && (m->tree.files || str_is(m->of, TOOL_VAULT) ||
+                     (m->mode != MOUNT_OVERLAY && m->mode != MOUNT_USUAL)))
+        return err_set(e, ERR_INVALID,
+                       "mounts: apply is for an overlay of a folder%s; nothing ran",
+                       str_is(m->of, TOOL_VAULT) ? ", and the vault has mode: 'rw'" : "");
     if (!m->of.n && !m->tree.files)
         return err_set(e, ERR_INVALID, "an entry of mounts names no mount; nothing ran");
     m->at = str_cz(at.n ? at : m->of, a, e);
@@ -114,7 +135,7 @@ bool machine_mounts_read(struct machine_mounts *m, const struct json *v, struct 
 /* A folder that was found; `words` has the texts of one that is not the policy's. */
 struct folder {
     struct policy_mount mount;
-    bool overlay;
+    bool overlay, apply; /* `apply`: a person said so of an overlay */
     struct vm_mount_words words;
 };
 
@@ -128,6 +149,7 @@ static bool find_given(const struct actions *a, struct str name, struct folder *
         if (!str_is(name, out->words.place))
             continue;
         out->overlay = out->words.overlay;
+        out->apply = out->words.apply;
         out->mount = (struct policy_mount){.guest = out->words.place,
                                            .host = out->words.host,
                                            .writable = !out->words.read_only,
@@ -197,15 +219,44 @@ static bool show(struct machine_mount *m, struct vm *in, const struct vfs_mount 
     return m->mounted = true;
 }
 
+/* May what changes in the overlay be written to the folder? */
+static bool may_apply(const struct folder *f, const struct vfs_mount *how, struct err *e)
+{
+    if (!how->writable)
+        return err_set(e, ERR_DENIED,
+                       "the mount %.100s is read-only%s; nothing was written",
+                       f->mount.guest, f->words.host[0] ? "" : " by the policy");
+    return !f->overlay || f->apply ||
+           err_set(
+               e, ERR_DENIED,
+               "the mount %.100s is an overlay whose changes are not written (a person "
+               "adds ':apply'); nothing was written",
+               f->mount.guest);
+}
+
+static struct writeback writeback_of(const struct vfs_mount *how)
+{
+    return (struct writeback){.dir = how->dir,
+                              .dots = how->dots,
+                              .owner_only = how->owner_only,
+                              .links = how->links};
+}
+
 static bool open_folder(struct machine_mount *m, const struct tool_call *c, struct vm *in,
                         bool stays, struct err *e)
 {
     struct folder found = {0};
     const struct policy_mount *of = &found.mount;
     struct vfs_mount how;
+    writeback_complete();
     if (!find_folder(c, m, &found, e) || !mount_open(c->actions, c->place, of, &how, e))
         return false;
     scoped_fd int dir = how.dir;
+    if (m->applies && !may_apply(&found, &how, e))
+        return false;
+    if (m->tells && m->mode == MOUNT_USUAL && !found.overlay)
+        return err_set(e, ERR_INVALID,
+                       "mounts: apply is for an overlay (mode: 'overlay'); nothing ran");
     if (m->mode == MOUNT_RW && !how.writable)
         return err_set(e, ERR_DENIED, "the mount %.100s is read-only%s; nothing ran",
                        of->guest, found.words.host[0] ? "" : " by the policy");
@@ -218,7 +269,13 @@ static bool open_folder(struct machine_mount *m, const struct tool_call *c, stru
     scoped(free) char *label = NULL;
     must(asprintf(&label, "%s %s\n%s", how.writable && !how.overlay ? "rw" : "ro",
                   of->guest, of->host) > 0);
-    return show(m, in, &how, stays ? label : NULL, e);
+    if (!show(m, in, &how, stays ? label : NULL, e))
+        return false;
+    if (m->tells) {
+        m->folder = writeback_of(&how);
+        dir = -1; /* until machine_mounts_free() */
+    }
+    return true;
 }
 
 /* ---- the vault ------------------------------------------------------------------------ */
@@ -253,6 +310,7 @@ bool machine_mounts_open(struct machine_mounts *m, const struct tool_call *c,
 {
     bool ok = true;
     struct err none = {0};
+    m->call = c;
     for (size_t i = 0; ok && i < m->count; i++)
         ok = m->all[i].tree.files ? open_tree(&m->all[i], c, in, e)
              : str_is(m->all[i].of, TOOL_VAULT)
@@ -267,7 +325,11 @@ bool machine_mounts_stay(struct machine_mounts *m, const struct tool_call *c,
                          struct vm *in, struct err *e)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (m->all[i].tree.files || str_is(m->all[i].of, TOOL_VAULT))
+        if (m->all[i].tells)
+            return err_set(e, ERR_INVALID,
+                           "mounts: apply is of a command (vm.exec); vm.apply writes the "
+                           "changes of an overlay that stays");
+        else if (m->all[i].tree.files || str_is(m->all[i].of, TOOL_VAULT))
             return err_set(e, ERR_INVALID,
                            "%s mounted by a command (vm.exec), not by vm.start",
                            m->all[i].tree.files ? "files are" : "the vault is");
@@ -349,11 +411,31 @@ bool machine_mounts_may(const struct tool_call *c, struct vm *in, struct err *e)
                "nothing ran");
 }
 
+/* All of one folder or none; others are others. */
+static bool apply_one(struct machine_mounts *m, struct machine_mount *one,
+                      struct vfs *tree, struct err *e)
+{
+    struct err why = {0};
+    struct machine_apply a = {.call = m->call,
+                              .folder = one->folder,
+                              .mount = one->of,
+                              .at = one->at,
+                              .tree = tree,
+                              .tree_at = AT,
+                              .dry = !one->applies};
+    struct json_writer w = json_writer(&m->applied);
+    if (m->applied.n)
+        buf_char(&m->applied, ',');
+    return machine_apply_tree(&a, &w, &why) || e->code || err_pass(e, &why);
+}
+
 bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,
                           struct err *e)
 {
-    if (keep)
+    if (keep) {
         buf_init(&m->told.text, MACHINE_TOLD_MAX);
+        buf_init(&m->applied, MACHINE_APPLIED_MAX);
+    }
     for (size_t i = m->count; i-- > 0;) {
         struct machine_mount *one = &m->all[i];
         scoped(vfs_free) struct vfs *tree = one->mounted ? vm_unmount(in, one->at) : NULL;
@@ -364,8 +446,15 @@ bool machine_mounts_close(struct machine_mounts *m, struct vm *in, bool keep,
             machine_tree_tell(&one->tree, tree, one->at, &m->told);
         else if (tree && keep && str_is(one->of, TOOL_VAULT))
             tool_vault_take(&m->vault, tree);
+        else if (tree && keep && one->tells)
+            (void)apply_one(m, one, tree, e);
     }
-    return !m->has_vault || !keep || tool_vault_keep(&m->vault, e);
+    if (!m->has_vault || !keep)
+        return !e->code;
+    struct err why = {0}; /* each folder is written for itself */
+    return tool_vault_keep(&m->vault, &why) ? !e->code
+           : e->code                        ? false
+                                            : err_pass(e, &why);
 }
 
 void machine_mounts_put(const struct machine_mounts *m, struct json_writer *w)
@@ -379,13 +468,18 @@ void machine_mounts_put(const struct machine_mounts *m, struct json_writer *w)
         buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&m->told.text)));
         json_pair_raw(w, "files", buf_view(&list));
     }
+    if (m->applied.n) {
+        scoped_buf struct buf list = buf_of(MACHINE_APPLIED_MAX + 2);
+        buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&m->applied)));
+        json_pair_raw(w, "applied", buf_view(&list));
+    }
     if (m->told.left_out)
         json_pair_int(w, "filesLeftOut", (int64_t)m->told.left_out);
 }
 
 size_t machine_mounts_size(const struct machine_mounts *m)
 {
-    return m->vault.kept.n + m->told.text.n;
+    return m->vault.kept.n + m->told.text.n + m->applied.n;
 }
 
 uint64_t machine_mounts_given(const struct machine_mounts *m)
@@ -400,4 +494,70 @@ void machine_mounts_free(struct machine_mounts *m)
 {
     tool_vault_close(&m->vault);
     buf_done(&m->told.text);
+    buf_done(&m->applied);
+    for (size_t i = 0; i < m->count; i++)
+        if (m->all[i].folder.dir > 0)
+            os_close(m->all[i].folder.dir);
+}
+
+/* ---- overlays that stay ---------------------------------------------------------------- */
+
+struct sought {
+    const char *place;
+    char *label;
+    size_t size;
+    bool found;
+};
+
+static bool seek(void *arg, const char *place, const char *label, bool writable)
+{
+    struct sought *s = arg;
+    if (strcmp(place, s->place))
+        return true;
+    s->found = label[1] == 'o' && writable &&
+               snprintf(s->label, s->size, "%s", label) < (int)s->size;
+    return false;
+}
+
+bool machine_overlay_find(const struct tool_call *c, struct vm *in, const char *place,
+                          bool applies, struct machine_overlay *out, struct err *e)
+{
+    struct folder found = {0};
+    struct vfs_mount how;
+    struct sought s = {place, out->label, sizeof out->label, false};
+    (void)vm_each_mount(in, seek, &s);
+    if (!s.found)
+        return err_set(e, ERR_NOT_FOUND,
+                       "no overlay stays at '%.100s' of the machine; vm.start mounts one "
+                       "with mode: 'overlay'",
+                       place);
+    struct machine_mount m = {.of = {out->label + 3, strcspn(out->label + 3, "\n")}};
+    if (!machine_mounts_may(c, in, e) || !find_folder(c, &m, &found, e) ||
+        !mount_open(c->actions, c->place, &found.mount, &how, e))
+        return false;
+    out->folder = writeback_of(&how);
+    if (!applies || may_apply(&found, &how, e))
+        return true;
+    os_close(how.dir);
+    return false;
+}
+
+bool machine_overlay_mount(struct vm *in, const char *place,
+                           const struct machine_overlay *o, struct vfs *tree,
+                           struct err *e)
+{
+    scoped(vfs_free) struct vfs *new = tree ? tree : vfs_new(&quota);
+    struct vm_mount what = {
+        .tree = new, .at = AT, .place = place, .writable = true, .label = o->label};
+    struct vfs_mount how = {.at = AT,
+                            .dir = o->folder.dir,
+                            .writable = true,
+                            .overlay = true,
+                            .dots = o->folder.dots,
+                            .links = o->folder.links,
+                            .owner_only = o->folder.owner_only};
+    if ((!tree && !vfs_mount(new, &how, e)) || !vm_mount(in, &what, e))
+        return false;
+    (void)take(new);
+    return true;
 }

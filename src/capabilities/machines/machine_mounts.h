@@ -4,6 +4,7 @@
 #include "machines/machine_tree.h"
 #include "programs/tool_vault.h"
 #include "vm/mounts.h"
+#include "writeback/writeback.h"
 
 #define MACHINE_MOUNTS_MAX 16u /* of a command */
 
@@ -15,10 +16,14 @@ struct machine_mounts {
         const char *at; /* in the machine */
         enum machine_mount_mode { MOUNT_USUAL, MOUNT_RO, MOUNT_RW, MOUNT_OVERLAY } mode;
         bool mounted;
+        bool tells, applies;     /* what changed in the overlay is told, and is written */
+        struct writeback folder; /* of such a one */
     } all[MACHINE_MOUNTS_MAX];
     struct tool_vault vault;
     bool has_vault;
     struct machine_told told; /* files of trees */
+    struct buf applied;       /* of overlays: objects and commas */
+    const struct tool_call *call;
 };
 
 /* Reads the option `mounts`: a list of paths, of {mount, at, mode}, and of {files, at, mode}. false and
@@ -48,4 +53,16 @@ size_t machine_mounts_size(const struct machine_mounts *m);
 void machine_mounts_put(const struct machine_mounts *m, struct json_writer *w);
 uint64_t machine_mounts_given(
     const struct machine_mounts *m); /* bytes of files in memory */
+/* An overlay that stays in the machine at this place: what of it the policy gives now. false and *e:
+ * ERR_NOT_FOUND, ERR_DENIED (not for `tells` alone). The folder is open then. */
+struct machine_overlay {
+    char label[4200];
+    struct writeback folder;
+};
+bool machine_overlay_find(const struct tool_call *c, struct vm *in, const char *place,
+                          bool applies, struct machine_overlay *out, struct err *e);
+/* A new one in its place, with nothing changed; or `tree` again. */
+bool machine_overlay_mount(struct vm *in, const char *place,
+                           const struct machine_overlay *o, struct vfs *tree,
+                           struct err *e);
 void machine_mounts_free(struct machine_mounts *m);

@@ -51,8 +51,9 @@ struct terminals *machines_terminals(struct actions *a)
 
 /* The calls that have counters. */
 static const char *const counted[] = {
-    "vm.exec", "vm.start", "vm.stop",     "vm.expose",  "vm.read",      "vm.write",
-    "vm.ls",   "vm.fork",  "vm.snapshot", "vm.restore", "vm.snapshots", "tools.run"};
+    "vm.exec",      "vm.start", "vm.stop",  "vm.expose",   "vm.read",
+    "vm.write",     "vm.ls",    "vm.fork",  "vm.snapshot", "vm.restore",
+    "vm.snapshots", "vm.apply", "tools.run"};
 static const char *const protocols[] = {"tcp", "udp", "icmp"};
 
 bool machines_installed(struct actions *a)

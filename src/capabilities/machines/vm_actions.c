@@ -4,6 +4,7 @@
 #include "machines/internal.h"
 #include "machines/machine_copies.h"
 #include "machines/machine_files.h"
+#include "machines/machine_written.h"
 #include "machines/machines.api.h"
 #include "machines/machines.h"
 #include "results/results.h"
@@ -46,6 +47,14 @@ static bool action_vm_expose(const struct action_call *c, struct answer *out,
     struct tool_call call = tool_call_of(c);
     struct json_writer w = json_writer(&out->json);
     return machines_expose(&call, c->arguments, &w, e);
+}
+
+static bool action_vm_apply(const struct action_call *c, struct answer *out,
+                            struct err *e)
+{
+    struct tool_call call = tool_call_of(c);
+    struct json_writer w = json_writer(&out->json);
+    return machines_apply(&call, c->arguments, &w, e);
 }
 
 static bool action_vm_list(const struct action_call *c, struct answer *out, struct err *e)
@@ -107,6 +116,13 @@ static const struct action_row rows[] = {
            VM_EXPOSE_SCHEMAS, .destructive = true),
      .run = action_vm_expose, .checked = vm_checked, .seldom = true, .needs = "vm.expose",
      .scope = SCOPE_EVALUATE},
+    {SHOWN(.name = "vm_apply", .title = "Write the changes of an overlay",
+           .description =
+               "Write all that changed in an overlay of your Linux machine (mounts of "
+               "vm_start with mode overlay) to its folder, all or none; dryRun lists it.",
+           VM_APPLY_SCHEMAS, .destructive = true),
+     .run = action_vm_apply, .checked = vm_checked, .seldom = true, .needs = "vm.apply",
+     .scope = SCOPE_EVALUATE},
     {SHOWN(.name = "vm_list", .title = "List Linux machines",
            .description = "Your Linux machines: state, size, resources used.",
            VM_LIST_SCHEMAS, .read_only = true, .idempotent = true),
@@ -143,7 +159,7 @@ const struct capability machines_capability = {
     .doctor = check_machine,
     .meant = machine_meant,
     .part = &part,
-    .records = RECORDS(&machines_record),
+    .records = RECORDS(&machines_record, &machine_written_record),
     .use = machine_use_listed,
     .tool_runner = &machine_tool_runner,
     .policies = POLICIES(&machines_policy)};

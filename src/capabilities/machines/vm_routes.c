@@ -61,19 +61,36 @@ static bool route_stop_machine(struct route_call *c, struct err *e)
     return arguments && answer_action(c, "vm_stop", arguments, e);
 }
 
-static bool route_expose(struct route_call *c, struct err *e)
+static void put_members(const struct json *body, struct json_writer *w)
+{
+    struct json_iter it = json_iter(body);
+    while (json_next(&it)) {
+        json_key_str(w, it.key);
+        json_put(w, it.value);
+    }
+}
+
+/* The body, and the machine of the path. */
+static const struct json *machine_arguments(struct route_call *c, struct err *e)
 {
     scoped_buf struct buf text = buf_of(BUF_PAGE);
     struct json_writer w = json_writer(&text);
-    struct json_iter it = json_iter(c->body);
     json_open_object(&w);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    put_members(c->body, &w);
     put_machine_of(c, &w);
     json_close(&w);
-    const struct json *arguments = json_read(buf_view(&text), c->arena, e);
+    return json_read(buf_view(&text), c->arena, e);
+}
+
+static bool route_apply(struct route_call *c, struct err *e)
+{
+    const struct json *arguments = machine_arguments(c, e);
+    return arguments && answer_action(c, "vm_apply", arguments, e);
+}
+
+static bool route_expose(struct route_call *c, struct err *e)
+{
+    const struct json *arguments = machine_arguments(c, e);
     if (!arguments || !answer_action(c, "vm_expose", arguments, e))
         return false;
     char path[100];
@@ -141,15 +158,6 @@ static bool route_type(struct route_call *c, struct err *e)
 }
 
 /* ---- copies ------------------------------------------------------------------------- */
-
-static void put_members(const struct json *body, struct json_writer *w)
-{
-    struct json_iter it = json_iter(body);
-    while (json_next(&it)) {
-        json_key_str(w, it.key);
-        json_put(w, it.value);
-    }
-}
 
 /* Answers by an action that starts a machine; `name`: of a snapshot, or nothing. */
 static bool start_copy(struct route_call *c, const char *action, const char *name,
@@ -287,6 +295,13 @@ static const struct route rows[] = {
            "answer, until the machine ends. The policy, or a person, has to allow it."),
      .run = route_expose, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .status = 201,
      .body = "PortOptions", .answer = "ExposedPort", .parameters = MACHINE_PARAMETERS},
+    {ROUTE("POST", MACHINES "/{machine}/apply"), .operation = "applyOverlay",
+     .summary = "Writes what changed in an overlay of a Linux machine to its folder",
+     TELLS("All of it or nothing; with dryRun it is only listed. 409: something was "
+           "changed on the host since the machine saw it."),
+     .run = route_apply, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .body = "ApplyOptions", .answer = "AppliedChanges",
+     .parameters = MACHINE_PARAMETERS},
     {ROUTE("POST", MACHINES "/{machine}/terminals/{terminal}"),
      .operation = "typeInTerminal",
      .summary = "Types into the terminal of a command that runs, or changes its size",

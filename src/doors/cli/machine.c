@@ -31,6 +31,8 @@ size_t machine_rows(struct machine_words *w, bool timeout,
                      "its second port is reached at the first one of this computer"),
         OPTION_VALUE("--mount", w->mounts, "HOST:/GUEST[:ro]...",
                      "it sees this folder of this computer there"),
+        OPTION_VALUE("--changes", &w->changes, "WHAT",
+                     "of overlays: show, keep (cloche vm changes), or apply"),
         OPTION_VALUE("--from", &w->from, "NAME",
                      "it begins with this snapshot; image: with none"),
         OPTION_VALUE("--save", &w->save, "NAME",
@@ -64,6 +66,8 @@ static bool read_numbers(struct machine_words *w, struct err *e)
         return err_set(e, ERR_INVALID,
                        "--keep goes with neither --mount nor --save: a machine that is "
                        "kept has no mounts that stay, and is saved in any case");
+    if (w->changes && !machine_changes_word(w->changes, e))
+        return false;
     for (size_t i = 0; w->env[i]; i++)
         if (!strchr(w->env[i], '=') || w->env[i][0] == '=')
             return err_set(e, ERR_INVALID, "--env is '%.100s'; NAME=VALUE is accepted",
@@ -216,6 +220,8 @@ static const struct subcommand rows[] = {
     {"exec", "[OPTIONS] -- COMMAND [WORDS...]", "run a command in a Linux machine",
      machine_exec},
     {"shell", "[OPTIONS]", "a terminal in one", machine_shell},
+    {"changes", "[ID] [--remove]", "the kept changes of overlays", machine_changes},
+    {"apply", "ID [--dry-run]", "write kept changes to their folder", machine_apply},
     {"ports", "[--json]", "the machines of your servers, and their exposed ports",
      ports_command_list},
     {"expose", "MACHINE PORT [HOSTPORT]", "expose a port of one to this computer",

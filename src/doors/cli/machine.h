@@ -27,14 +27,14 @@ struct machine_words {
     const char *allow[OPTION_REPEAT + 1];
     const char *publish[OPTION_REPEAT + 1];
     const char *mounts[OPTION_REPEAT + 1];
-    const char *cwd, *ram, *disk, *timeout, *from, *save, *keep;
+    const char *cwd, *ram, *disk, *timeout, *from, *save, *keep, *changes;
     bool help, network;
     struct vm_options options;
     uint64_t timeout_ns;
     struct buf command; /* for bash; empty: none was given */
 };
 /* The rows of the options; `timeout` where a command may have one. */
-#define MACHINE_ROWS 13u
+#define MACHINE_ROWS 14u
 size_t machine_rows(struct machine_words *w, bool timeout,
                     struct option_row out[static MACHINE_ROWS]);
 /* Reads the words: behind "--" they are one command's words, as they are; without it one
@@ -66,8 +66,16 @@ bool machine_publish(struct vm *m, const char *const *publish, struct err *e);
 
 /* ---- what it sees of this computer (machine_mount.c) --------------------------------- */
 
+#define MACHINE_MOUNT_AT "/mount" /* of a mount's tree, which has nothing else */
 /* Mounts the folders of --mount. false and *e: ERR_INVALID, or as vm_mount(). */
 bool machine_mount(struct vm *m, const char *const *mounts, struct err *e);
+
+/* What becomes of the changes of overlays, as --changes says, once the command has ended with `exit`:
+ * then the machine sees none of its mounts any more. The exit code. (machine_changes.c) */
+int machine_changes_end(struct vm *m, const struct machine_words *w, int exit);
+bool machine_changes_word(const char *word, struct err *e);
+int machine_changes(int argc, char **argv);
+int machine_apply(int argc, char **argv);
 
 /* The first that was refused (machine_refused.c). */
 struct machine_refusal {

@@ -84,7 +84,9 @@ int machine_exec(int argc, char **argv)
     struct machine_box box = {0};
     w.options.cancel = typing_cancel(typing);
     exit = machine_box_open(&box, &w, &e)
-               ? machine_box_save(&box, &w, exec_run(&w, typing, &box))
+               ? machine_box_save(
+                     &box, &w,
+                     machine_changes_end(box.machine, &w, exec_run(&w, typing, &box)))
                : exec_fail(typing, &e);
     typing_end(take(typing));
     machine_box_close(&box);

@@ -4,8 +4,7 @@
 #include "os/os.h"
 #include "vfs/vfs.h"
 #include "vm/mounts.h"
-
-#define AT "/mount" /* of the tree, which has nothing else */
+#include "writeback/writeback.h"
 
 /* Large enough for a person's own work; a machine that fills the disk is a person's, too. */
 static const struct vfs_quota quota = {.bytes = (uint64_t)1 << 30,
@@ -18,10 +17,11 @@ static bool mount_one(struct vm *m, const char *text, struct err *e)
     struct vm_mount_words w;
     if (!vm_mount_read(text, &w, e))
         return false;
+    writeback_complete();
     scoped_fd int dir = os_dir_open(w.host, e);
     if (dir < 0)
         return err_wrap(e, "--mount %.100s", text);
-    struct vfs_mount how = {.at = AT,
+    struct vfs_mount how = {.at = MACHINE_MOUNT_AT,
                             .dir = dir,
                             .writable = !w.read_only,
                             .dots = true,
@@ -29,7 +29,7 @@ static bool mount_one(struct vm *m, const char *text, struct err *e)
                             .overlay = w.overlay};
     scoped(vfs_free) struct vfs *tree = vfs_new(&quota);
     struct vm_mount what = {
-        .tree = tree, .at = AT, .place = w.place, .writable = how.writable};
+        .tree = tree, .at = MACHINE_MOUNT_AT, .place = w.place, .writable = how.writable};
     if (!vfs_mount(tree, &how, e) || !vm_mount(m, &what, e))
         return err_wrap(e, "--mount %.100s", text);
     (void)take(tree);

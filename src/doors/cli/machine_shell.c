@@ -131,9 +131,12 @@ int machine_shell(int argc, char **argv)
     if (typing)
         w.options.cancel = typing_cancel(typing);
     if (typing)
-        exit = machine_box_open(&box, &w, &e)
-                   ? machine_box_save(&box, &w, shell_run(&w, typing, &box, &e))
-                   : typing_failed(typing);
+        exit =
+            machine_box_open(&box, &w, &e)
+                ? machine_box_save(&box, &w,
+                                   machine_changes_end(box.machine, &w,
+                                                       shell_run(&w, typing, &box, &e)))
+                : typing_failed(typing);
     if (e.code)
         fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e.msg)));
     typing_end(take(typing));

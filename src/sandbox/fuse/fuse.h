@@ -46,6 +46,11 @@ bool fuse_add(struct fuse *f, struct vfs *tree, const char *at, bool alone,
  * caller's again. NULL: there is no such mount. */
 struct vfs *fuse_remove(struct fuse *f, uint32_t number);
 
+/* Calls `look` with the tree of a mount and the folder `at` of it; no request is performed meanwhile.
+ * false: there is no such mount. */
+bool fuse_look(struct fuse *f, uint32_t number,
+               void (*look)(void *arg, struct vfs *tree, const char *at), void *arg);
+
 /* Performs one request. The bytes of the reply, which are in `reply`; 0: there is none.
  * `room` is that of the machine's buffers: if less than a reply's head, nothing is done. */
 size_t fuse_request(struct fuse *f, struct str request, char *reply, size_t room);

@@ -331,12 +331,29 @@ bool fuse_add(struct fuse *f, struct vfs *tree, const char *at, bool alone,
     return ok;
 }
 
-struct vfs *fuse_remove(struct fuse *f, uint32_t number)
+static struct mount *mount_of(struct fuse *f, uint32_t number)
 {
-    pthread_mutex_lock(&f->lock);
     struct mount *m = f->mounts;
     while (m && (m->number != number || !m->tree))
         m = m->next;
+    return m;
+}
+
+bool fuse_look(struct fuse *f, uint32_t number,
+               void (*look)(void *arg, struct vfs *tree, const char *at), void *arg)
+{
+    pthread_mutex_lock(&f->lock);
+    struct mount *m = mount_of(f, number);
+    if (m)
+        look(arg, m->tree, m->at);
+    pthread_mutex_unlock(&f->lock);
+    return m != NULL;
+}
+
+struct vfs *fuse_remove(struct fuse *f, uint32_t number)
+{
+    pthread_mutex_lock(&f->lock);
+    struct mount *m = mount_of(f, number);
     struct vfs *tree = m ? mount_end(f, m) : NULL;
     pthread_mutex_unlock(&f->lock);
     return tree;

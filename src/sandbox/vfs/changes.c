@@ -100,14 +100,17 @@ static struct str changes_join(struct changes *c, struct str folder, struct str 
 
 /* ---- removed entries ---------------------------------------------------- */
 
-static int remove_entry(struct finding *f, struct str name, const struct vfs_stat *was)
+static int remove_entry(struct finding *f, struct str name, const struct vfs_stat *was,
+                        bool unseen)
 {
     struct str path = changes_join(f->to, f->now.old, name);
     if (!path.at)
         return EOVERFLOW;
-    int failed = changes_put(
-        f->to, &(struct vfs_change){
-                   .what = VFS_REMOVED, .type = was->type, .path = path, .before = *was});
+    int failed = changes_put(f->to, &(struct vfs_change){.what = VFS_REMOVED,
+                                                         .type = was->type,
+                                                         .path = path,
+                                                         .unseen = unseen,
+                                                         .before = *was});
     if (!failed && was->type == VFS_FOLDER)
         failed = later(f->to, &(struct task){.old = path});
     return failed;
@@ -128,7 +131,7 @@ static int look_and_remove(void *arg, struct str name, const struct vfs_stat *st
     scoped_fd int fd = host_open(f->of, path.at, O_PATH);
     if (fd < 0 || fstat(fd, &now) != 0 || !host_stat(f->of, &now, &was))
         return 0; /* somebody else was first */
-    return remove_entry(f, name, &was);
+    return remove_entry(f, name, &was, true);
 }
 
 /* All that the host has in a folder that is gone. */
@@ -150,7 +153,8 @@ static int finding_report(struct finding *f, enum vfs_changed what, struct node 
                            .type = n->type,
                            .path = path,
                            .bytes = {n->bytes, n->size},
-                           .modified_ns = n->modified_ns};
+                           .modified_ns = n->modified_ns,
+                           .mode = n->mode};
     if (before)
         x.before = *before;
     return changes_put(f->to, &x);
@@ -186,7 +190,7 @@ static int compare_entry(struct finding *f, struct node *n, struct str name,
         return finding_report(f, VFS_CHANGED, n, path, &was->before);
     if (in_place && n->type == VFS_LINK)
         return 0; /* its times */
-    int failed = was ? remove_entry(f, name, &was->before) : 0;
+    int failed = was ? remove_entry(f, name, &was->before, false) : 0;
     return failed ? failed : make_entry(f, n, path);
 }
 
@@ -202,7 +206,7 @@ static int compare_all(struct finding *f)
     for (size_t i = 0; !failed && i < folder->lower->count; i++) {
         const struct covered *x = &folder->lower->covered[i];
         if (!node_child(folder, str_of(x->name)))
-            failed = remove_entry(f, str_of(x->name), &x->before);
+            failed = remove_entry(f, str_of(x->name), &x->before, false);
     }
     return failed;
 }
@@ -299,4 +303,10 @@ int vfs_changes(struct vfs *v, const char *at, const struct vfs_change **out,
     *count = c->there_count;
     v->changes = take(c);
     return 0;
+}
+
+int64_t vfs_overlay_since(struct vfs *v, const char *at)
+{
+    const struct node *top = overlay_at(v, at);
+    return top ? top->home->since_ns : 0;
 }

@@ -87,6 +87,7 @@ struct mounted {
     struct node *point;
     int dir;
     uint32_t number;
+    int64_t since_ns;
     bool writable, dots, write_only, owner_only, links;
 };
 

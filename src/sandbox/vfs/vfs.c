@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -106,11 +107,14 @@ static struct mounted *add_mounted(struct vfs *v, const struct vfs_mount *m,
         err_set(e, ERR_IO, "cannot mount at \"%.200s\": %m", m->at);
         return NULL;
     }
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
     struct mounted *new = mem_new(sizeof *new);
     *new = (struct mounted){.next = v->mounts,
                             .point = point,
                             .dir = dir,
                             .number = ++v->mount_count,
+                            .since_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
                             .writable = m->writable,
                             .owner_only = m->owner_only,
                             .write_only = m->write_only,

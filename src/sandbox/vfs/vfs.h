@@ -200,9 +200,11 @@ enum vfs_changed { VFS_MADE, VFS_CHANGED, VFS_REMOVED };
 struct vfs_change {
     enum vfs_changed what;
     enum vfs_type type;
-    struct str path;  /* from the mount to it: "folder/file" */
+    struct str path;  /* from the mount to it: "folder/file"; a NUL follows */
     struct str bytes; /* a file's contents, made or changed; a made link's target */
     int64_t modified_ns;
+    uint32_t mode; /* permissions, made or changed */
+    bool unseen;   /* it went with its folder: `before` is as of vfs_changes() */
     /* The host's, as it was when the guest first changed or removed it. Who performs the
      * changes compares it (or the time of the run with its changed_ns) with what is there
      * by then. Zeros for what was made. */
@@ -213,11 +215,15 @@ struct vfs_change {
  * changed ones, folders before what is in them. A file that became a folder is both; what
  * was moved is removed here and made there; one that was only touched is changed. Names
  * that are not shown stay, so a removed folder may turn out not to be empty.
- * *out is borrowed until the next call or vfs_free(), as all in it. Nothing may be done in
- * the tree afterwards but to look and to free it. ENOENT: no overlay there. ENOSPC: what
+ * *out is borrowed until the next call, the tree's next change or vfs_free(), as all in it. Files
+ * that are open stay so. ENOENT: no overlay there. ENOSPC: what
  * was moved does not fit below the quota. EOVERFLOW: over 65,536 changes. */
 int vfs_changes(struct vfs *v, const char *at, const struct vfs_change **out,
                 size_t *count);
+
+/* When the overlay at `at` was mounted, by the clock that files' times are taken from; 0: there is
+ * none. */
+int64_t vfs_overlay_since(struct vfs *v, const char *at);
 
 /* ---- whole files -------------------------------------------------------- */
 

@@ -38,9 +38,11 @@ bool vm_mount_read(const char *text, struct vm_mount_words *w, struct err *e)
 {
     *w = (struct vm_mount_words){0};
     bool fits = (size_t)snprintf(w->host, sizeof w->host, "%s", text) < sizeof w->host;
+    w->apply = cut_word(w->host, "apply");
     w->links = cut_word(w->host, "links");
     if (!cut_word(w->host, "rw") && !(w->read_only = cut_word(w->host, "ro")))
         w->overlay = cut_word(w->host, "overlay");
+    fits = fits && (!w->apply || w->overlay);
     /* The last part that begins with a slash: a host's folder may have a colon. */
     char *colon = strrchr(w->host, ':');
     if (fits && colon && colon != w->host && colon[1] == '/' &&
@@ -50,7 +52,7 @@ bool vm_mount_read(const char *text, struct vm_mount_words *w, struct err *e)
     }
     return err_set(e, ERR_INVALID,
                    "--mount is '%.200s'; HOST:/guest, such as .:/work, with ':ro', "
-                   "':overlay' or ':links' at its end, is accepted",
+                   "':overlay', ':overlay:apply' or ':links' at its end, is accepted",
                    text);
 }
 
@@ -228,6 +230,16 @@ struct vfs *vm_unmount(struct vm *m, const char *place)
     }
     pthread_mutex_unlock(&m->lock);
     return number ? fuse_remove(m->files, number) : NULL;
+}
+
+bool vm_look(struct vm *m, const char *place,
+             void (*look)(void *arg, struct vfs *tree, const char *at), void *arg)
+{
+    pthread_mutex_lock(&m->lock);
+    const struct vm_mounted_at *x = mounted_at(m, place);
+    uint32_t number = x && !x->leaving ? x->number : 0;
+    pthread_mutex_unlock(&m->lock);
+    return number && fuse_look(m->files, number, look, arg);
 }
 
 bool vm_each_mount(struct vm *m,

@@ -13,10 +13,11 @@ struct vfs;
 #define VM_MOUNTS_MAX 64u        /* of a machine, at a time */
 #define VM_MOUNT_PLACE_MAX 1024u /* bytes of a place */
 
-/* A mount as a person writes it: HOST:/GUEST[:ro|:rw|:overlay][:links]. */
+/* A mount as a person writes it: HOST:/GUEST[:ro|:rw|:overlay][:links][:apply]. */
 struct vm_mount_words {
     char host[4096], place[VM_MOUNT_PLACE_MAX];
     bool read_only, overlay, links;
+    bool apply; /* what changes in the overlay may be written to the folder */
 };
 /* false and ERR_INVALID, which begins with the option's name. */
 bool vm_mount_read(const char *text, struct vm_mount_words *out, struct err *e);
@@ -39,6 +40,10 @@ bool vm_mount(struct vm *m, const struct vm_mount *what, struct err *e);
 /* What is done there afterwards fails in the machine. The tree is the caller's again, also
  * that of a machine that has ended. NULL: nothing is mounted there. */
 struct vfs *vm_unmount(struct vm *m, const char *place);
+/* Calls `look` with the tree that is mounted there, whose folder is `at`, while the machine asks
+ * nothing of it. `look` must not call this room. false: nothing is mounted there. */
+bool vm_look(struct vm *m, const char *place,
+             void (*look)(void *arg, struct vfs *tree, const char *at), void *arg);
 /* Calls `each` for each mount that has a label, in the order in which they came, until it answers
  * false, which is then the answer. It must not call this room. */
 bool vm_each_mount(struct vm *m,
