@@ -96,12 +96,12 @@ static bool make_folder(const struct steps *s, const char *path, struct err *e)
     scoped_fd int in = open_parent(s->dir, path, &name, e);
     if (in < 0)
         return false;
-    if (mkdirat(in, name, 0700) == 0 ||
-        (errno == EEXIST && fstatat(in, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISDIR(st.st_mode)))
+    if (mkdirat(in, name, 0700) == 0)
         return true;
-    return errno == EEXIST ? differs(path, e)
-                           : err_set(e, ERR_IO, "cannot make %.200s: %m", path);
+    if (errno != EEXIST)
+        return err_set(e, ERR_IO, "cannot make %.200s: %m", path);
+    return (fstatat(in, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) ||
+           differs(path, e);
 }
 
 bool step_make(const struct steps *s, size_t i, struct err *e)
