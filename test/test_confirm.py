@@ -47,7 +47,7 @@ def answer_to(question, action, **content):
 
 
 def last_record(vault):
-    lines = [line for file in sorted((vault / ".cloche" / "audit").glob("*"))
+    lines = [line for file in sorted((vault / ".cloche" / "audit").glob("*.jsonl"))
              for line in file.read_text().splitlines()]
     return json.loads(lines[-1])
 

@@ -95,6 +95,7 @@ void pager_end(void)
         (void)dup2(null, STDOUT_FILENO); /* which closes the pipe */
         (void)close(null);
     }
+    clearerr(stdout); /* what a person did not want to read is not lost */
     while (waitpid(reader, NULL, 0) < 0 && errno == EINTR)
         continue;
     reader = 0;
