@@ -126,5 +126,6 @@ def test_a_port_of_a_machine_is_opened_and_closed(server, browser):
     browser.click(".machine aside", "Expose")
     shown = browser.see(".machine aside", "port 8000")
     assert re.search(r"http://127\.\d+\.\d+\.\d+:\d+", shown)
+    browser.see(".machine aside button[type=submit][disabled]", "Expose")  # the field is empty again: it has been done
     browser.click(".machine aside [aria-label=Ports]", "Close")
     browser.see(".machine aside", "No port of this machine is exposed.")
