@@ -83,8 +83,15 @@ export function MachineView() {
     }
   };
   useEffect(() => {
-    void look();
-    const timer = setInterval(() => { if (!document.hidden) void look(); }, LOOK_MS);
+    let busy = false; // a slow server is not asked again meanwhile: the page's other requests would wait behind
+    const lookOnce = async () => {
+      if (busy) return;
+      busy = true;
+      await look();
+      busy = false;
+    };
+    void lookOnce();
+    const timer = setInterval(() => { if (!document.hidden) void lookOnce(); }, LOOK_MS);
     return () => clearInterval(timer);
   }, []);
   const act = async (what: () => Promise<unknown>, said?: string) => {
