@@ -9,107 +9,11 @@
 #include "evaluating/language.h"
 #include "evaluating/report.h"
 
-#define CONTEXT_DEPTH 6u   /* of a value's type */
-#define CONTEXT_CHOICES 8u /* kinds of elements in one array type */
-#define CONTEXT_TYPE_MAX ((size_t)64 << 10)
-
 /* ---- declarations of one evaluation ------------------------------------------ */
-
-static bool key_is_identifier(struct str name)
-{
-    bool ok = name.n > 0 && !char_is_digit(name.at[0]);
-    for (size_t i = 0; ok && i < name.n; i++) {
-        char c = name.at[i];
-        ok = char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || (c & 0x80);
-    }
-    return ok;
-}
-
-static void value_put_type(const struct json *v, unsigned depth, struct buf *out);
-
-/* "(string | number)[]": each kind once; any[] for many kinds. */
-static void put_array(const struct json *v, unsigned depth, struct buf *out)
-{
-    struct buf kinds[CONTEXT_CHOICES];
-    size_t count = 0, i;
-    bool many = false;
-    struct json_iter it = json_iter(v);
-    while (!many && json_next(&it)) {
-        struct buf one;
-        buf_init(&one, CONTEXT_TYPE_MAX);
-        value_put_type(it.value, depth + 1, &one);
-        for (i = 0; i < count && !str_eq(buf_view(&kinds[i]), buf_view(&one)); i++)
-            ;
-        many = one.failed || i == CONTEXT_CHOICES;
-        if (i == count && !many)
-            kinds[count++] = one;
-        else
-            buf_done(&one);
-    }
-    buf_cstr(out, many || !count ? "any" : "(");
-    for (i = 0; i < count; i++) {
-        if (!many) {
-            buf_cstr(out, i ? " | " : "");
-            buf_str(out, buf_view(&kinds[i]));
-        }
-        buf_done(&kinds[i]);
-    }
-    buf_cstr(out, many || !count ? "[]" : ")[]");
-}
-
-static void value_put_object(const struct json *v, unsigned depth, struct buf *out)
-{
-    struct json_writer w = json_writer(out);
-    struct json_iter it = json_iter(v);
-    bool any = false;
-    buf_char(out, '{');
-    while (json_next(&it)) {
-        buf_cstr(out, any ? ", " : "");
-        json_put_str(&w, it.key);
-        w = json_writer(out);
-        buf_cstr(out, ": ");
-        value_put_type(it.value, depth + 1, out);
-        any = true;
-    }
-    buf_char(out, '}');
-}
-
-/* The type of a value, not the value itself, which may be secret and would make every
- * question a new one. */
-static void value_put_type(const struct json *v, unsigned depth, struct buf *out)
-{
-    static const char *const names[] = {[JSON_ABSENT] = "any",
-                                        [JSON_NULL] = "null",
-                                        [JSON_BOOL] = "boolean",
-                                        [JSON_NUMBER] = "number",
-                                        [JSON_STRING] = "string"};
-    enum json_type t = json_type(v);
-    if (depth > CONTEXT_DEPTH)
-        buf_cstr(out, "any");
-    else if (t == JSON_ARRAY)
-        put_array(v, depth, out);
-    else if (t == JSON_OBJECT)
-        value_put_object(v, depth, out);
-    else
-        buf_cstr(out, names[t]);
-}
-
-static void put_context(const struct json *context, struct buf *out)
-{
-    struct json_iter it = json_iter(context);
-    while (json_next(&it)) {
-        scoped_buf struct buf type;
-        buf_init(&type, CONTEXT_TYPE_MAX);
-        value_put_type(it.value, 0, &type);
-        if (key_is_identifier(it.key))
-            buf_printf(out, "declare let %.*s: %s;\n", STR_ARGS(it.key),
-                       type.failed ? "any" : buf_cz(&type));
-    }
-}
 
 static void put_own(const struct action_call *c, bool session, struct buf *out)
 {
-    put_context(json_get(c->arguments, "context"), out);
+    context_put_types(json_get(c->arguments, "context"), false, out);
     if (session)
         buf_cstr(out, "declare let state: any;\n");
     if (capability_custom())
@@ -126,7 +30,7 @@ const struct checker_answer *checking_code(const struct action_call *c, struct e
     bool session = json_get(c->arguments, "session") != NULL;
     bool python = language_is_python(c);
     if (python)
-        python_put_stubs(json_get(c->arguments, "context"), &own);
+        context_put_types(json_get(c->arguments, "context"), true, &own);
     else
         put_own(c, session, &own);
     if (!checker || !buf_check(&own, "the context's types", e))

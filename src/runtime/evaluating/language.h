@@ -22,8 +22,9 @@ struct lint_findings;
 bool python_check(const struct action_call *c, struct str code,
                   struct lint_findings *found, struct err *e);
 struct json;
-/* Appends stubs of `context`'s values for the type checker, a line each. (stubs.c) */
-void python_put_stubs(const struct json *context, struct buf *out);
+/* Appends a declaration of each of `context`'s values, a line each, as TypeScript's checker or
+ * Python's reads it: of types, not of the values, which may be secret. (context.c) */
+void context_put_types(const struct json *context, bool is_python, struct buf *out);
 bool language_is_typescript(const struct action_call *c);
 /* Transpiles the call's TypeScript `source`. NULL and *e as typescript_transpile(). The
  * caller drops it. */
