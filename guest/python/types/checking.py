@@ -17,6 +17,7 @@ from mypy.options import Options
 from mypy.server.update import FineGrainedBuildManager
 
 from .files import Files
+from .names import camel, snake
 
 CODE, OWN, API = "__main__", "cloche_own", "cloche"
 CODE_PATH, OWN_PATH, API_PATH = "/code/__main__.py", "/code/cloche_own.pyi", "/code/cloche.pyi"
@@ -74,8 +75,7 @@ class Forms(ast.NodeTransformer):
 
     @staticmethod
     def call(name, arguments, node):
-        called = ast.copy_location(ast.Call(ast.copy_location(ast.Name(name, ast.Load()), node), arguments, []), node)
-        return called
+        return ast.copy_location(ast.Call(ast.copy_location(ast.Name(name, ast.Load()), node), arguments, []), node)
 
     def visit_Return(self, node):
         self.generic_visit(node)
@@ -183,15 +183,6 @@ def put(code, own):
     files.put(CODE_PATH, (head(code, {name for name, _ in lines}) + code).encode(errors="surrogatepass"))
 
 
-def snake(name):
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda m: f"_{m[1].lower()}", name)
-
-
-def camel(name):
-    first, *more = name.split("_")
-    return first + "".join(word.capitalize() for word in more)
-
-
 def api(stubs):
     """The API's stubs as they are checked: an attribute that a result does not have is a mistake, where
     cloche.pyi, for editors, allows any; and the names of JavaScript are there as well."""
@@ -239,7 +230,7 @@ def update():
     if manager.blocking_error and manager.blocking_error[0] != CODE:
         raise ValueError("the stubs of the question cannot be read")
     found = m.errors.error_info_map.get(CODE_PATH, [])
-    return m.errors.render_messages(m.errors.sort_messages(m.errors.remove_duplicates(found) if hasattr(m.errors, "remove_duplicates") else found))
+    return m.errors.render_messages(m.errors.remove_duplicates(m.errors.sort_messages(found)))
 
 
 # Code of agents has hardly a type, and mypy asks for some.
@@ -289,7 +280,7 @@ def check(question):
     return {"diagnostics": found, **({"dropped": dropped} if dropped else {})}
 
 
-WARM = ['''
+WARM = [r'''
 import asyncio, json, re
 from dataclasses import dataclass, asdict
 @dataclass
@@ -299,7 +290,7 @@ class Task:
     words: list[str] | None = None
 tasks: list[Task] = []
 for note in notes.list(type="task", limit=10):
-    found = re.match(r"- \\\\[( |x)\\\\] (.*)", note.title)
+    found = re.match(r"- \[( |x)\] (.*)", note.title)
     if found:
         tasks.append(Task(found[2], found[1] == "x"))
 def count(of: list[Task]) -> dict[bool, int]:

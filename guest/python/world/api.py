@@ -10,7 +10,7 @@ import difflib
 import json
 
 from . import calls, values
-from .values import camel, snake
+from .names import camel, snake
 
 
 class Parameter:

@@ -7,7 +7,7 @@ import symtable
 
 from . import api, library
 from .calls import FILE
-from .values import snake
+from .names import snake
 
 OWN = {"__name__", "__file__", "__builtins__", "__doc__", "__annotations__", "context", "__class__", "__debug__"}
 

@@ -7,7 +7,7 @@ import string
 
 from . import calls, output
 from .api import Function, ModuleLike
-from .values import camel
+from .names import camel
 
 
 def is_bytes(value):

@@ -3,7 +3,7 @@ import keyword
 import re
 
 from . import api
-from .values import camel, snake
+from .names import camel, snake
 
 PLAIN = {"string": "str", "number": "float", "boolean": "bool", "null": "None", "void": "None", "undefined": "None",
          "any": "Any", "unknown": "Any", "object": "dict[str, Any]", "Uint8Array": "bytes", "ArrayBuffer": "bytes",

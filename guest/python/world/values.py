@@ -13,16 +13,9 @@ import re
 import types
 import uuid
 
+from .names import camel, snake
+
 DEEP = 200  # levels of a result that are followed
-
-
-def snake(name):
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)).lower()
-
-
-def camel(name):
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 class Record(dict):
