@@ -2,7 +2,7 @@
 the API, baked. It is the Python guest's program with this package in the place of world/.
 
 A question is the JSON of checker_check() (src/sandbox/checker): {code, own, remembers}, where `own`
-are stubs of what this code finds besides. The answer is {diagnostics, dropped?}, or {limit: "stack"}.
+are stubs of what this code finds besides. The answer is {diagnostics, dropped?}, or the error "stack".
 """
 import gc
 import json
@@ -19,9 +19,9 @@ def evaluate(source, context, features, flags, most):
     try:
         answer = checking.check(json.loads(source))
     except RecursionError:
-        answer = {"limit": "stack"}
+        return 1, b"", b"stack", None, False
     except BaseException:  # mypy's own failure, which is told as such
-        return 1, b"", b"{}", None, False
+        return 1, b"", b"", None, False
     text = json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
     return 0, text, None, None, len(text) > most
 

@@ -25,19 +25,24 @@ struct checker {
 
 /* ---- the guest -------------------------------------------------------------- */
 
-static bool checker_send(struct guest_world *w, struct str question, struct buf *out,
-                         struct err *e)
+bool checker_take(struct guest_world *w, uint32_t at, uint32_t size, struct buf *out,
+                  struct err *e)
 {
-    struct checker_told told;
     struct str text = {0};
     struct err none = {0};
-    if (!guest_ask(w, question, "check", NULL, 0, &told, sizeof told, e))
-        return false;
-    if (!told.size || !guest_text(guest_world(w), told.at, told.size, &text, &none))
+    if (!size || !guest_text(guest_world(w), at, size, &text, &none))
         return err_set(e, ERR_GUEST, "the checker did not answer");
     return buf_str(out, text) ||
            err_set(e, ERR_OUTPUT, "what the checker says is more than %zu bytes",
                    out->ceiling);
+}
+
+static bool checker_send(struct guest_world *w, struct str question, struct buf *out,
+                         struct err *e)
+{
+    struct checker_told told;
+    return guest_ask(w, question, "check", NULL, 0, &told, sizeof told, e) &&
+           checker_take(w, told.at, told.size, out, e);
 }
 
 /* A first world reads the declarations. */

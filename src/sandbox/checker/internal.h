@@ -15,6 +15,9 @@ bool answer_has_shapes(const struct checker_answer *a);
 
 extern const struct guest_kind checker_python;
 struct guest_world;
+/* Appends the text that a guest answered. (checker.c) */
+bool checker_take(struct guest_world *w, uint32_t at, uint32_t size, struct buf *out,
+                  struct err *e);
 /* Asks mypy, and appends what it says. */
 bool checker_ask_python(struct guest_world *w, struct str question, struct buf *out,
                         struct err *e);

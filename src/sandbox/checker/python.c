@@ -3,9 +3,6 @@
 #include "abi/abi.h"
 #include "checker/internal.h"
 #include "guest/guest.h"
-#include "json/json.h"
-
-#define READING_MEMORY ((size_t)16 << 20)
 
 static bool import_nothing(struct world *w, uint64_t *cells, struct err *e)
 {
@@ -47,12 +44,13 @@ const struct guest_kind checker_python = {
               .timeout = "checking its types",
               .failed = "its types cannot be checked"}};
 
-/* The guest ran out of its own stack. */
-static bool is_too_deep(struct str answer)
+/* It ends by itself where it ran out of its stack: the error is that word. */
+static bool is_too_deep(struct guest_world *w, const struct script_answer *a)
 {
+    struct str text = {0};
     struct err none = {0};
-    scoped(arena_free) struct arena *arena = arena_new(READING_MEMORY);
-    return str_is(json_str(json_get(json_read(answer, arena, &none), "limit")), "stack");
+    return guest_text(guest_world(w), a->error_at, a->error_size, &text, &none) &&
+           str_is(text, "stack");
 }
 
 bool checker_ask_python(struct guest_world *w, struct str question, struct buf *out,
@@ -61,20 +59,15 @@ bool checker_ask_python(struct guest_world *w, struct str question, struct buf *
     struct script_head head = {
         .abi = SCRIPT_ABI, .code_size = (uint32_t)question.n, .result_max = ANSWER_BYTES};
     struct script_answer answer;
-    struct str text = {0};
-    struct err none = {0};
     scoped_buf struct buf all = buf_of(sizeof head + question.n);
     buf_str(&all, (struct str){(const char *)&head, sizeof head});
     buf_str(&all, question);
     uint64_t size = all.n;
     if (!guest_ask(w, buf_view(&all), "start", &size, 1, &answer, sizeof answer, e))
         return false;
-    if (answer.status != SCRIPT_DONE || answer.failed || answer.result_cut ||
-        !guest_text(guest_world(w), answer.result_at, answer.result_size, &text, &none))
-        return err_set(e, ERR_GUEST, "its types cannot be checked: the checker failed");
-    if (text.n < BUF_LINE && is_too_deep(text))
+    if (answer.failed && is_too_deep(w, &answer))
         return err_set(e, ERR_STACK, "%s", too_deep);
-    return buf_str(out, text) ||
-           err_set(e, ERR_OUTPUT, "what the checker says is more than %zu bytes",
-                   out->ceiling);
+    if (answer.status != SCRIPT_DONE || answer.failed || answer.result_cut)
+        return err_set(e, ERR_GUEST, "its types cannot be checked: the checker failed");
+    return checker_take(w, answer.result_at, answer.result_size, out, e);
 }
