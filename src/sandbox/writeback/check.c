@@ -136,32 +136,19 @@ static struct str parent_of(struct str path)
     return (struct str){path.at, slash ? (size_t)(slash - path.at) : 0};
 }
 
-/* The folder that it is in, open; -1: it is none any more. */
-static int open_parent(const struct check *k, const char *path)
-{
-    struct err none = {0};
-    char folder[VFS_PATH_MAX] = ".";
-    struct str parent = parent_of(str_of(path));
-    if (parent.n) {
-        memcpy(folder, parent.at, parent.n);
-        folder[parent.n] = '\0';
-    }
-    return os_open_beneath(k->of->dir, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0,
-                           &none);
-}
-
 static void check_one(struct check *k, const struct vfs_change *c)
 {
     char path[VFS_PATH_MAX];
+    const char *name;
+    struct err none = {0};
     struct stat st;
     memcpy(path, c->path.at, c->path.n);
     path[c->path.n] = '\0';
     if (has(&k->folders, parent_of(c->path)))
         return; /* in a folder that is not there yet */
-    scoped_fd int folder = open_parent(k, path);
-    const char *slash = strrchr(path, '/');
-    bool there = folder >= 0 &&
-                 fstatat(folder, slash ? slash + 1 : path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    scoped_fd int folder =
+        open_parent(k->of->dir, path, &name, &none); /* or it is none any more */
+    bool there = folder >= 0 && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     bool fine = folder >= 0;
     if (c->what == VFS_MADE)
         fine = fine && (!there || has(&k->gone, c->path));

@@ -33,6 +33,9 @@ void record_done(struct record *r);
 /* "0123456789abcdef.steps": has the name that ending, behind an id? */
 bool record_is(const char *name, const char *ending);
 
+/* A new id of changes: 16 random hexadecimal digits. */
+void record_id(char id[static WRITEBACK_ID]);
+
 /* ---- check.c ----------------------------------------------------------------- */
 
 /* Beneath the folder, and nothing of ".cloche"? */
@@ -48,6 +51,8 @@ struct steps {
     size_t count;
     bool owner_only;
 };
+/* The folder beneath `dir` that a path is in, open, *name the path's last part; -1 and *e. */
+int open_parent(int dir, const char *path, const char **name, struct err *e);
 /* false and *e: it is as if it had not been tried. */
 bool step_make(const struct steps *s, size_t i, struct err *e);
 bool step_undo(const struct steps *s, size_t i, struct err *e);

@@ -1,5 +1,4 @@
 /* Changes that a person looks at, and writes, later. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "writeback/internal.h"
@@ -22,11 +21,9 @@ bool writeback_keep(const struct writeback *w, const char *host, const char *pla
                     char id[static WRITEBACK_ID], struct err *e)
 {
     char name[BUF_NAME];
-    uint64_t random;
     scoped_buf struct buf bytes = buf_of(WRITEBACK_KEPT_MAX);
     scoped_fd int records = records_folder(e);
-    os_random(&random, sizeof random);
-    (void)snprintf(id, WRITEBACK_ID, "%016" PRIx64, random);
+    record_id(id);
     return records >= 0 && kept_name(id, name, e) &&
            record_put(w, host, place, NULL, &bytes, e) &&
            os_write_file(records, name, buf_view(&bytes), OS_CREATE, 0600, NULL, e);

@@ -41,6 +41,13 @@ bool record_is(const char *name, const char *ending)
     return digits == WRITEBACK_ID - 1 && !strcmp(name + digits, ending);
 }
 
+void record_id(char id[static WRITEBACK_ID])
+{
+    unsigned char random[(WRITEBACK_ID - 1) / 2];
+    os_random(random, sizeof random);
+    hex_write(random, sizeof random, id);
+}
+
 /* ---- writing ---------------------------------------------------------------------- */
 
 static struct row row_of(const struct vfs_change *c, uint64_t staged, bool contents)

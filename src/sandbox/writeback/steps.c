@@ -18,8 +18,7 @@ void step_slot(const struct steps *s, size_t i, char out[static SLOT_MAX])
     (void)snprintf(out, SLOT_MAX, STAGE "/changes-%s/%zu", s->id, i);
 }
 
-/* The folder that a name is in, open, *name its last part; -1 and *e. */
-static int open_parent(int dir, const char *path, const char **name, struct err *e)
+int open_parent(int dir, const char *path, const char **name, struct err *e)
 {
     char folder[VFS_PATH_MAX] = ".";
     const char *slash = strrchr(path, '/');

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,9 +84,8 @@ static void stages_sweep(int dir)
 
 static uint32_t mode_of(const struct writeback *w, const struct vfs_change *c)
 {
-    if (c->what == VFS_CHANGED)
-        return w->owner_only ? c->mode & (0700 | c->before.mode) : c->mode;
-    return w->owner_only ? c->mode & 0700 : c->mode;
+    uint32_t others = c->what == VFS_CHANGED ? c->before.mode : 0;
+    return w->owner_only ? c->mode & (0700 | others) : c->mode;
 }
 
 /* Its contents and mode, under its number. */
@@ -220,9 +218,7 @@ static bool record_begin(const struct writeback *w, const struct steps *s, int r
 static bool write_all(const struct writeback *w, int records, struct err *e)
 {
     char id[WRITEBACK_ID];
-    uint64_t random;
-    os_random(&random, sizeof random);
-    (void)snprintf(id, sizeof id, "%016" PRIx64, random);
+    record_id(id);
     scoped(free) uint64_t *inodes = mem_new((w->count + 1) * sizeof *inodes);
     const struct steps s = {.dir = w->dir,
                             .id = id,
