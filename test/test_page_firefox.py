@@ -5,6 +5,7 @@ import pytest
 
 import needs
 import test_page
+import test_page_late
 import test_page_machine
 import test_page_story
 import test_page_views
@@ -38,6 +39,7 @@ def take(module, mark=lambda test: test):
 
 
 take(test_page)
+take(test_page_late)
 take(test_page_views)
 take(test_page_machine, mark=test_page_machine.pytestmark)
 take(test_page_story, mark=test_page_story.pytestmark)

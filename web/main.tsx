@@ -7,6 +7,7 @@ import { keepFocus } from "./core/focus";
 import { startListening, stopListening } from "./core/events";
 import { go } from "./core/router";
 import { startNotify } from "./core/notify";
+import { holdWhilePressed } from "./core/press";
 import { startStore } from "./core/store";
 import { t } from "./core/texts";
 import { Login } from "./shell/login";
@@ -49,4 +50,5 @@ function Page() {
   return state.value === "in" ? <Shell /> : <Login said={said.value} />;
 }
 
+holdWhilePressed();
 render(<Page />, document.getElementById("page")!);

@@ -1,6 +1,7 @@
 // A note's text as it is read: its links lead to notes of the page, its embeds hold the notes that they name.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getLinks, getNote, noteHref, type Link } from "../../core/notes";
+import { afterPress } from "../../core/press";
 import { t } from "../../core/texts";
 
 const DEPTH = 3; // embeds within embeds
@@ -44,10 +45,10 @@ async function fillEmbeds(box: HTMLElement, vault: string, out: readonly Link[],
       inner.className = "embed-body";
       inner.append(render(note.markdown));
       linkUp(inner, links.out);
-      one.replaceChildren(head, inner);
+      afterPress(() => one.replaceChildren(head, inner));
       await fillEmbeds(inner, vault, links.out, [...within, id], render, goesOn);
     } catch {
-      one.replaceChildren(head);
+      afterPress(() => one.replaceChildren(head));
     }
   }
 }
