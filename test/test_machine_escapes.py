@@ -31,7 +31,7 @@ def each(names, make):
 
 def tcp(address, port, family=socket.AF_INET, say=b"D"):
     with socket.socket(family, socket.SOCK_STREAM) as s:
-        s.settimeout(100)
+        s.settimeout(10)
         s.connect((address, port))
         s.sendall(say)
         return s.recv(100)

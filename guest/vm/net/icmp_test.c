@@ -52,6 +52,30 @@ static void only_the_gateway_answers_an_echo(void **state)
     }
 }
 
+/* A multicast address gets no answer (RFC 1122, 3.2.2); a reserved one is refused. */
+static void what_is_not_allowed_is_told_unless_it_is_multicast(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t to;
+        bool told;
+    } cases[] = {{0x08080808, true},  {0xdfffffff, true},    {0xe0000001, false},
+                 {0xefffffff, false}, {0xf0000001, true},    {UINT32_MAX - 1, true},
+                 {UINT32_MAX, false}, {LAN_V4 | 0xff, false}};
+    set_up();
+    host.answer = VM_NET_DENIED;
+    for (uint32_t i = 0; i < LENGTH(cases); i++) {
+        uint32_t n;
+        struct ip to = ip_v4(cases[i].to);
+        send_echo(&to, 64);
+        uint8_t *f = received(&n);
+        assert_int_equal(f != NULL, cases[i].told);
+        if (f)
+            assert_int_equal(be16(f + 34), 0x030d);
+        nothing_comes();
+    }
+}
+
 static void an_echo_of_another_goes_by_the_host(void **state)
 {
     (void)state;
@@ -337,6 +361,7 @@ int main(void)
         cmocka_unit_test(fragments_of_ipv6_that_overlap_are_refused),
         cmocka_unit_test(what_is_too_long_for_the_machine_is_sent_shorter),
         cmocka_unit_test(a_segment_that_is_too_long_is_sent_again),
+        cmocka_unit_test(what_is_not_allowed_is_told_unless_it_is_multicast),
         cmocka_unit_test(an_echo_of_another_goes_by_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

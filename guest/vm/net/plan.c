@@ -66,8 +66,11 @@ bool plan_is_machine(const struct ip *a)
     return here && !plan_is_ours(a);
 }
 
+/* 240.0.0.0/4 but its last address is reserved, not multicast: who asks for it is refused. */
 bool plan_is_many(const struct ip *a)
 {
-    return ip_is_v4(a) ? ip_to_v4(a) >= 0xe0000000u || ip_to_v4(a) == (LAN_V4 | 0xffu)
-                       : a->at[0] == 0xff;
+    if (!ip_is_v4(a))
+        return a->at[0] == 0xff;
+    uint32_t v4 = ip_to_v4(a);
+    return v4 >> 28 == 0xe || v4 == UINT32_MAX || v4 == (LAN_V4 | 0xffu);
 }
