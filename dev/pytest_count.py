@@ -1,11 +1,15 @@
 """A pytest plugin for ./check: writes "PASSED FAILED SKIPPED" to build/pytest.count, and
 prints each reason for a skip with the number of tests that it concerns. A skip that is not a
-fact of this computer (test/needs.py) counts as a failure.
+fact of this computer (test/needs.py) counts as a failure. The files that take longest begin
+first, so that no worker still has one to run when the others are done (with xdist's
+--no-loadscope-reorder); the seconds of the 30 longest files are printed at the end.
 """
 from collections import Counter
 from pathlib import Path
 
 SYSTEM = "this system: "
+# Those of more than half a minute on two cores, the longest first; the list that a run prints.
+LONGEST = ()
 
 
 def reason(report):
@@ -23,6 +27,12 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"{n} {word}: {why}")
     failed = seen["failed"] + seen["error"] + sum(unfounded.values())
     skipped = sum(reasons.values()) - sum(unfounded.values())
+    seconds = Counter()
+    for report in sum(terminalreporter.stats.values(), []):
+        if hasattr(report, "duration"):
+            seconds[report.nodeid.split("::")[0]] += report.duration
+    terminalreporter.write_line("the longest files, in seconds: " + ", ".join(
+        f"{Path(name).stem} {s:.0f}" for name, s in seconds.most_common(30)))
     Path("build/pytest.count").write_text(f"{seen['passed']} {failed} {skipped}\n")
 
 
@@ -32,3 +42,8 @@ def pytest_sessionfinish(session, exitstatus):
     if reporter and exitstatus == 0 and any(
             not reason(r).startswith(SYSTEM) for r in reporter.stats.get("skipped", [])):
         session.exitstatus = 1
+
+
+def pytest_collection_modifyitems(items):
+    places = {f"test/{name}.py": n for n, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.location[0], len(places)))

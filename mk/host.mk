@@ -17,7 +17,9 @@ CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
 # libwasmtime is found beside the program that runs, wherever build/ was moved.
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
 WASMTIME_IN := $$ORIGIN/lib $$ORIGIN/../lib $$ORIGIN/../lib/cloche
-LDFLAGS := -Lbuild/lib -Wl,-rpath,'$(subst $(subst ,, ),:,$(WASMTIME_IN))' $(LDFLAGS_$(MODE))
+# Each unit test is a program: in the MODEs that tests are built in, mold links them in a third of the time.
+MOLD := $(and $(filter-out release,$(MODE)),$(shell command -v mold),-fuse-ld=mold)
+LDFLAGS := $(MOLD) -Lbuild/lib -Wl,-rpath,'$(subst $(subst ,, ),:,$(WASMTIME_IN))' $(LDFLAGS_$(MODE))
 LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
 # What users run loads its libraries when it calls them (src/ground/lazy), where dev/lazy knows how.
 LAZY := $(and $(filter release,$(MODE)),$(filter x86_64,$(shell uname -m)))

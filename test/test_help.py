@@ -76,7 +76,7 @@ def test_the_examples_run(stdio):
     absent, or there already, may stop one. No person is there to be asked about a tool."""
     policy = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche" / "policy.json"
     policy.parent.mkdir(parents=True, exist_ok=True)
-    policy.write_text('{"tools": {"default": "always"}}')
+    policy.write_text('{"tools": {"default": "always", "askSeconds": 1}}')
     everything = structured(stdio.ask(call("describe_api", {}, id=1)))["namespaces"]
     said = {}
     # Those that go to another vault come last.
