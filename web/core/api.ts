@@ -64,7 +64,7 @@ export const query = (given: Record<string, string | number | undefined>): strin
   return text ? `?${text}` : "";
 };
 
-export const getToday = (vault: string): Promise<Today> => request("GET", `/today${query({ vault })}`);
+export const getToday = (vault: string, signal?: AbortSignal): Promise<Today> => request("GET", `/today${query({ vault })}`, undefined, signal);
 export const getApprovals = async (): Promise<Approval[]> =>
   (await request<{ approvals: Approval[] }>("GET", "/approvals")).approvals;
 export type Filter = Partial<Record<"caller" | "action" | "result" | "note" | "q" | "since" | "until" | "event", string>>;

@@ -24,16 +24,16 @@ export const restoreSnapshot = (name: string): Promise<Machine> => request("POST
 export const removeSnapshot = (name: string): Promise<unknown> => request("DELETE", `/vm/snapshots/${encodeURIComponent(name)}`);
 export const exposePort = (machine: string, port: number): Promise<Port> => request("POST", of(machine, "/ports"), { port });
 export const closePort = (machine: string, port: number): Promise<unknown> => request("DELETE", of(machine, `/ports/${port}`));
-export const getFolder = (machine: string, path: string, after = ""): Promise<Folder> =>
-  request("GET", of(machine, `/files?limit=500&path=${encodeURIComponent(path)}${after && `&after=${encodeURIComponent(after)}`}`));
+export const getFolder = (machine: string, path: string, signal?: AbortSignal): Promise<Folder> =>
+  request("GET", of(machine, `/files?limit=500&path=${encodeURIComponent(path)}`), undefined, signal);
 
 async function refused(answer: Response): Promise<Refusal> {
   const said: unknown = await answer.json().catch(() => null);
   return new Refusal(answer.status, wordsOfAnswer(said, answer.status), said);
 }
 
-export async function readFile(machine: string, path: string): Promise<Blob> {
-  const answer = await fetch(file(machine, path), { headers: { "X-Cloche-Key": keyOf() }, cache: "no-store" });
+export async function readFile(machine: string, path: string, signal?: AbortSignal): Promise<Blob> {
+  const answer = await fetch(file(machine, path), { headers: { "X-Cloche-Key": keyOf() }, cache: "no-store", signal });
   if (!answer.ok) throw await refused(answer);
   return answer.blob();
 }

@@ -14,7 +14,7 @@ export interface Edit { key: string; value?: unknown }
 export interface PolicyChange { key: string; before: unknown; after: unknown; vaultBefore?: unknown; vaultAfter?: unknown; wider: boolean }
 export interface Tried { made: boolean; ok: boolean; wider: boolean; text: string; changes?: PolicyChange[]; problems: Problem[] }
 
-export const getPolicy = (vault: string): Promise<PolicyAnswer> => request("GET", `/policy${query({ vault })}`);
+export const getPolicy = (vault: string, signal?: AbortSignal): Promise<PolicyAnswer> => request("GET", `/policy${query({ vault })}`, undefined, signal);
 /** What the edits would come to; nothing is written. */
 export const tryPolicy = (vault: string, edits: Edit[], signal?: AbortSignal): Promise<Tried> => request("POST", "/policy", { edits, ...(vault && { vault }) }, signal);
 /** Writes them. What gives agents more rights is answered by a Confirmation the first time; null: done. */

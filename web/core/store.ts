@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { getApprovals, getToday, Refusal } from "./api";
 import { hear } from "./events";
+import { newest } from "./newest";
 import { t } from "./texts";
 import type { Approval, Today } from "./types";
 
@@ -13,7 +14,9 @@ export const waiting = computed(() => approvals.value?.length ?? today.value?.wa
 
 export const wordsOf = (e: unknown): string => (e instanceof Refusal ? e.message : t.unreachable);
 
+const day = newest();
 export function chooseVault(id: string): void {
+  day.turn();
   localStorage.setItem("vault", id);
   vault.value = id;
   today.value = null;
@@ -40,18 +43,16 @@ function once(fn: () => Promise<void>): () => Promise<void> {
   return start;
 }
 
-export const lookToday = once(async () => {
-  try {
-    today.value = await getToday(vault.value);
-    trouble.value = "";
-  } catch (e) {
-    if (e instanceof Refusal && e.status === 404 && vault.value) { // a vault that is there no more
-      localStorage.removeItem("vault");
-      vault.value = "";
-    }
-    trouble.value = wordsOf(e);
+export const lookToday = once(() => day.ask((signal) => getToday(vault.value, signal), (now) => {
+  today.value = now;
+  trouble.value = "";
+}, (e) => {
+  if (e instanceof Refusal && e.status === 404 && vault.value) { // a vault that is there no more
+    localStorage.removeItem("vault");
+    vault.value = "";
   }
-});
+  trouble.value = wordsOf(e);
+}));
 export const lookApprovals = once(async () => {
   try {
     approvals.value = await getApprovals();

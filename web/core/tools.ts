@@ -26,7 +26,7 @@ export interface Ran {
 
 export const ZIP_MAX = 50 << 20; // bytes
 
-export const getTools = (vault: string): Promise<Tools> => request("GET", `/tools${query({ vault })}`);
+export const getTools = (vault: string, signal?: AbortSignal): Promise<Tools> => request("GET", `/tools${query({ vault })}`, undefined, signal);
 /** What widens rights is answered by a Confirmation the first time. */
 export const permitTool = (tool: string, permission: string, vault: string, confirm?: string): Promise<Confirmation | null> =>
   twice("/permit", { tool, permission, ...(vault && { vault }) }, confirm);

@@ -1,6 +1,7 @@
 // An editor of code: a text area until the real one has been loaded, which takes its text over.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { writing } from "../core/focus";
+import { useNewest } from "../core/newest";
 import { checkCode, getDeclared, type Mark } from "../core/code";
 import type { Editor as Made } from "./codemirror";
 
@@ -35,18 +36,18 @@ export function CodeEditor({ from, text, label, vault, language, context, onChan
   useEffect(() => made.current?.set(from.text), [from]);
   useEffect(() => { if (marks) made.current?.mark(marks); }, [marks, ready]);
   const isChecked = Boolean(marks);
+  const newest = useNewest([text, language, vault, context]);
   useEffect(() => { // nothing that is typed waits for this
     if (isChecked) return;
-    const mine = new AbortController();
     const timer = setTimeout(() => {
       if (!text.trim() || !vault) { made.current?.mark([]); onMarks([]); return; }
-      checkCode(vault, text, language, context, mine.signal).then((found) => {
+      void newest((signal) => checkCode(vault, text, language, context, signal), (found) => {
         const marks = [...found.findings, ...(found.types ?? [])].filter((m) => m.line);
         made.current?.mark(marks);
         onMarks(marks);
-      }, () => {});
+      });
     }, CALM_MS);
-    return () => { clearTimeout(timer); mine.abort(); };
+    return () => clearTimeout(timer);
   }, [text, language, vault, context, ready, isChecked]);
   return (
     <div class="editor">

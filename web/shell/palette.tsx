@@ -1,6 +1,7 @@
 // Finds places, actions, notes, functions, tools, vaults and recent deeds by a few letters.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useDialog } from "../core/focus";
+import { useNewest } from "../core/newest";
 import { go } from "../core/router";
 import { chooseVault, today } from "../core/store";
 import { t } from "../core/texts";
@@ -36,7 +37,7 @@ async function lookIn(vault: string, wanted: string, signal: AbortSignal): Promi
   const [notes, functions, tools] = await Promise.all([import("../core/notes"), import("../core/functions"), import("../core/tools")]);
   const [hits, named, all] = await Promise.all([
     notes.searchNotes(vault, wanted, signal).catch(() => []), functions.listFunctions(vault, { query: wanted, limit: OF_A_KIND }, signal).catch(() => []),
-    tools.getTools(vault).then((a) => a.tools, () => []),
+    tools.getTools(vault, signal).then((a) => a.tools, () => []),
   ]);
   const fits = all.filter((tool) => `${tool.name} ${tool.description}`.toLowerCase().includes(wanted.toLowerCase()));
   return [
@@ -51,13 +52,12 @@ const NONE: Found[] = [];
 function useVault(words: string): Found[] {
   const [found, setFound] = useState({ of: "", rows: NONE });
   const wanted = words.trim();
+  const newest = useNewest([wanted]);
   useEffect(() => {
     const vault = today.value?.vault;
     if (!wanted || !vault) return;
-    const mine = new AbortController();
-    const look = () => lookIn(vault, wanted, mine.signal).then((rows) => { if (!mine.signal.aborted) setFound({ of: wanted, rows }); }, () => {});
-    const timer = setTimeout(() => void look(), CALM_MS);
-    return () => { clearTimeout(timer); mine.abort(); };
+    const timer = setTimeout(() => void newest((signal) => lookIn(vault, wanted, signal), (rows) => setFound({ of: wanted, rows })), CALM_MS);
+    return () => clearTimeout(timer);
   }, [wanted]);
   return found.of === wanted ? found.rows : NONE;
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getActivity, getVerified, type Filter } from "../../core/api";
 import { hear } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { go, place } from "../../core/router";
 import { today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -43,28 +44,22 @@ function useRecords(vault: string, words: Words) {
   const [failed, setFailed] = useState("");
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   const next = useRef("");
-  const reading = useRef<AbortController | null>(null);
+  const reading = useRef<object | null>(null);
   const search = searchOf(words);
+  const newest = useNewest([vault, search]);
   const read = async (before: string) => {
     if (before && reading.current) return;
-    reading.current?.abort();
-    const mine = new AbortController();
-    reading.current = mine;
-    try {
-      const page = await getActivity(vault, filterOf(words), before, 200, mine.signal);
-      if (mine.signal.aborted) return;
+    const mine = (reading.current = {});
+    await newest((signal) => getActivity(vault, filterOf(words), before, 200, signal), (page) => {
       next.current = page.next;
       setRecords((was) => (before ? [...(was ?? []), ...page.records] : page.records).slice(0, KEPT));
       setFailed(page.odd ?? "");
-    } catch (e) {
-      if (!mine.signal.aborted) setFailed(wordsOf(e));
-    }
+    }, (e) => setFailed(wordsOf(e)));
     if (reading.current === mine) reading.current = null;
   };
   useEffect(() => {
     setRecords(null);
     void read("");
-    return () => { reading.current?.abort(); reading.current = null; };
   }, [vault, search]);
   useEffect(() => {
     let timer = 0;
@@ -109,11 +104,12 @@ function Row({ r, chosen, fresh, at }: { r: Rec; chosen: boolean; fresh: boolean
 function Verify({ vault }: { vault: string }) {
   const [state, setState] = useState<"" | "checking" | Verified>("");
   const [failed, setFailed] = useState("");
-  useEffect(() => setState(""), [vault]);
+  const newest = useNewest([vault]);
+  useEffect(() => { setState(""); setFailed(""); }, [vault]);
   const check = () => {
     setState("checking");
     setFailed("");
-    getVerified(vault).then(setState, (e) => { setState(""); setFailed(wordsOf(e)); });
+    void newest(() => getVerified(vault), setState, (e) => { setState(""); setFailed(wordsOf(e)); });
   };
   if (failed) return <span class="verified ill" role="status">{spell(failed)}</span>;
   if (typeof state === "object") {

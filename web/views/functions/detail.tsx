@@ -1,6 +1,7 @@
 // One function: what it takes and does, trying it, how it is used, and what it was before.
 import { useEffect, useState } from "preact/hooks";
 import { duplicate, forgetAll, exportFunctions, getFunction, getStats, getVersions, rollback, type Stats, type Told, type Version } from "../../core/functions";
+import { useNewest } from "../../core/newest";
 import { go } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -18,7 +19,8 @@ const PARTS = ["try", "use", "versions", "code"] as const;
 function Use({ vault, name, version }: { vault: string; name: string; version: number }) {
   const [stats, setStats] = useState<Stats | null>(null);
   const [failed, setFailed] = useState("");
-  const look = () => void getStats(vault, name).then((s) => { setStats(s); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const newest = useNewest([vault, name]);
+  const look = () => void newest(() => getStats(vault, name), (s) => { setStats(s); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, [vault, name, version]);
   if (failed) return <Failure text={failed} retry={look} />;
   if (!stats) return <Skeleton lines={5} />;
@@ -49,14 +51,14 @@ function Past({ vault, name, now, version, done }: { vault: string; name: string
   const [from, setFrom] = useState(0);
   const [both, setBoth] = useState<{ before: Told; after: Told } | null>(null);
   const [refused, setRefused] = useState("");
-  const look = () => void getVersions(vault, name).then((v) => { setList(v.versions); setFrom((was) => was || (v.versions.find((x) => x.version < now)?.version ?? 0)); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const newest = useNewest([vault, name]);
+  const look = () => void newest(() => getVersions(vault, name), (v) => { setList(v.versions); setFrom((was) => was || (v.versions.find((x) => x.version < now)?.version ?? 0)); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, [vault, name, version]);
+  const newestPair = useNewest([from, vault, name]);
   useEffect(() => {
     setRefused("");
     if (!from) { setBoth(null); return; }
-    let over = false;
-    Promise.all([getFunction(vault, name, from), getFunction(vault, name)]).then(([before, after]) => { if (!over) setBoth({ before, after }); }, (e) => setFailed(wordsOf(e)));
-    return () => { over = true; };
+    void newestPair(() => Promise.all([getFunction(vault, name, from), getFunction(vault, name)]), ([before, after]) => setBoth({ before, after }), (e) => setFailed(wordsOf(e)));
   }, [from, vault, name, version]);
   const back = async (to: number, force: boolean, undo = true): Promise<void> => {
     try {
@@ -92,7 +94,8 @@ export function Detail({ vault, name, version, done }: { vault: string; name: st
   const [failed, setFailed] = useState("");
   const [part, setPart] = useState<(typeof PARTS)[number]>("try");
   const [sharing, setSharing] = useState(false);
-  const look = () => void getFunction(vault, name).then((x) => { setTold(x); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const newest = useNewest([vault, name]);
+  const look = () => void newest(() => getFunction(vault, name), (x) => { setTold(x); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, [vault, name, version]);
   if (failed) return <Failure text={failed} retry={look} />;
   if (!told) return <Skeleton />;

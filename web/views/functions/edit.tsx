@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Mark } from "../../core/code";
 import { getFunction, getTemplate, isRefused, listTemplates, tryCreate, tryUpdate, validate, type Definition, type Finding, type Parameter, type Refused, type Template } from "../../core/functions";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { go } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -79,20 +80,21 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   const [note, setNote] = useState("");
   const [dirty, setDirty] = useState(false);
   const begin = (f: Definition) => { const d = draftOf(f); setDraft(d); setFrom({ text: d.code }); };
+  const newest = useNewest([vault, name, template]);
   const look = () => {
     setFailed("");
-    if (template) getTemplate(vault, template).then((x) => begin(("function" in x ? x.function : x) as Definition), (e) => setFailed(wordsOf(e)));
-    else if (!isNew) getFunction(vault, name).then((x) => { begin(x.function); setVersion(x.function.metadata.version ?? 0); }, (e) => setFailed(wordsOf(e)));
+    if (template) void newest(() => getTemplate(vault, template), (x) => begin(("function" in x ? x.function : x) as Definition), (e) => setFailed(wordsOf(e)));
+    else if (!isNew) void newest(() => getFunction(vault, name), (x) => { begin(x.function); setVersion(x.function.metadata.version ?? 0); }, (e) => setFailed(wordsOf(e)));
   };
   useEffect(() => { if (vault) look(); }, [vault, name, template]);
   useEffect(() => { if (isNew && vault) listTemplates(vault).then(setTemplates, () => {}); }, [vault]);
   const definition = useMemo(() => (draft ? definitionOf(draft) : null), [draft]);
+  const newestCheck = useNewest([definition, vault]);
   useEffect(() => {
     if (!definition || !vault || (!dirty && isNew)) return;
-    const mine = new AbortController();
     setChecking(true);
-    const timer = setTimeout(() => validate(vault, definition, mine.signal).then((v) => { setFound(v); setChecking(false); }, () => { if (!mine.signal.aborted) setChecking(false); }), CALM_MS);
-    return () => { clearTimeout(timer); mine.abort(); };
+    const timer = setTimeout(() => void newestCheck((signal) => validate(vault, definition, signal), (v) => { setFound(v); setChecking(false); }, () => setChecking(false)), CALM_MS);
+    return () => clearTimeout(timer);
   }, [definition, vault, dirty]);
   const others = (f: Finding) => !(f.code === "taken" || (!isNew && f.field === "name" && draft?.name === name && /there already/.test(f.message)));
   const errors = (found?.errors ?? []).filter(others);

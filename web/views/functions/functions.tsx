@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { exportFunctions, forgetAll, listFunctions, type FunctionRow } from "../../core/functions";
 import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { go, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -56,24 +57,24 @@ export function FunctionsView() {
   const [version, setVersion] = useState(0);
   const search = useRef<HTMLInputElement>(null);
   /** At first those that fit a screen, so that all of many are not waited for. */
-  const look = async (signal?: AbortSignal) => {
+  const newest = useNewest([vault, asked]);
+  const look = () => {
     if (!vault) return;
     const { tag, by, usage, sort, up } = asked;
-    const ask = (limit: number) => listFunctions(vault, { query: asked.words || undefined, tags: tag || undefined, createdBy: by || undefined, sort, order: up ? "asc" : "desc", limit, ...ofUsage(usage) }, signal);
-    try {
-      const first = rows ? null : await ask(FIRST);
-      if (first) setRows(first);
-      const list = first && first.length < FIRST ? first : await ask(MOST);
+    const ask = (limit: number, signal: AbortSignal) => listFunctions(vault, { query: asked.words || undefined, tags: tag || undefined, createdBy: by || undefined, sort, order: up ? "asc" : "desc", limit, ...ofUsage(usage) }, signal);
+    void newest(async (signal) => {
+      const first = rows ? null : await ask(FIRST, signal);
+      if (first && !signal.aborted) setRows((was) => was ?? first);
+      return first && first.length < FIRST ? first : ask(MOST, signal);
+    }, (list) => {
       setRows(list);
       if (JSON.stringify({ ...asked, sort: "name", up: true }) === JSON.stringify(START)) setAll(list);
       setFailed("");
-    } catch (e) {
-      if (!signal?.aborted) setFailed(wordsOf(e));
-    }
+    }, (e) => setFailed(wordsOf(e)));
   };
   useEffect(() => { const timer = setTimeout(() => setAsked((was) => (was.words === words ? was : { ...was, words })), TYPING_MS); return () => clearTimeout(timer); }, [words]);
-  useEffect(() => { const mine = new AbortController(); void look(mine.signal); return () => mine.abort(); }, [vault, asked, version]);
-  useEffect(() => setMarked(new Set()), [vault]);
+  useEffect(() => { setRows(null); setAll([]); setMarked(new Set()); }, [vault]);
+  useEffect(look, [vault, asked, version]);
   const again = () => setVersion((n) => n + 1);
   useEffect(() => hearAgain(again), []);
   useEffect(() => hear("record", ({ record }) => { if (record.functions_changed || record.functions) again(); }), []);
@@ -110,7 +111,7 @@ export function FunctionsView() {
             <button type="button" aria-label={asked.up ? t.functions.up : t.functions.down} title={asked.up ? t.functions.up : t.functions.down} onClick={() => setAsked({ ...asked, up: !asked.up })}>{asked.up ? "↑" : "↓"}</button></span>
         </div>
         {picked.length > 0 && <div class="fn-picked" role="status"><span>{t.functions.picked(picked.length)}</span><button type="button" onClick={removePicked}>{t.functions.remove}</button><button type="button" class="ghost" onClick={() => setMarked(new Set())}>{t.functions.unmark}</button></div>}
-        {failed && <Failure text={failed} retry={() => look()} />}
+        {failed && <Failure text={failed} retry={look} />}
         {!rows && !failed && (vault ? <Skeleton lines={8} /> : <Empty icon="functions" title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>)}
         {empty && (filtered ? <Empty icon="search" title={t.functions.noMatch}><button type="button" onClick={() => { setWords(""); setAsked(START); }}>{t.functions.clear}</button></Empty>
           : <Empty icon="functions" title={t.functions.none}><p class="quiet">{t.functions.noneHint}</p><a class="button primary" href="/functions?new">{t.functions.make}</a></Empty>)}

@@ -1,6 +1,7 @@
 // Functions of a file: looked through first, and taken over all or none.
 import { useRef, useState } from "preact/hooks";
 import { forgetAll, isRefused, tryImport, type Finding, type Imported } from "../../core/functions";
+import { useNewest } from "../../core/newest";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Strange } from "../../parts/parts";
@@ -12,15 +13,11 @@ export function Import({ vault, close, done }: { vault: string; close: () => voi
   const [looked, setLooked] = useState<Looked | null>(null);
   const [over, setOver] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  const look = async (file: unknown, name: string, how: string) => {
-    try {
-      const said = await tryImport(vault, file, how, true);
-      if (isRefused(said)) setLooked({ file, name, rows: said.refused.functions ?? [], error: said.refused.error ?? said.refused.detail ?? "", errors: said.refused.errors ?? [] });
-      else setLooked({ file, name, rows: said.functions ?? [], error: "", errors: [] });
-    } catch (e) {
-      setLooked({ file, name, rows: [], error: wordsOf(e), errors: [] });
-    }
-  };
+  const newest = useNewest([vault]);
+  const look = (file: unknown, name: string, how: string) => newest(() => tryImport(vault, file, how, true), (said) => {
+    if (isRefused(said)) setLooked({ file, name, rows: said.refused.functions ?? [], error: said.refused.error ?? said.refused.detail ?? "", errors: said.refused.errors ?? [] });
+    else setLooked({ file, name, rows: said.functions ?? [], error: "", errors: [] });
+  }, (e) => setLooked({ file, name, rows: [], error: wordsOf(e), errors: [] }));
   const read = async (file: File | undefined) => {
     if (!file) return;
     try {

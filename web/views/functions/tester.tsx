@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { choicesOf, getStats, readArgument, trial, tryUpdate, isRefused, type Definition, type Parameter, type Run, type Trial, type Trialled } from "../../core/functions";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { duration } from "../../core/time";
@@ -19,8 +20,9 @@ const PAGE = "page"; // its caller, as it is recorded
 /** Trials that were recorded, less those of this visit, which are listed with what was typed. */
 function useRecorded(vault: string, name: string): Run[] {
   const [runs, setRuns] = useState<Run[]>([]);
+  const newest = useNewest([vault, name]);
   useEffect(() => {
-    if (name) void getStats(vault, name).then((s) => setRuns((s.runs ?? []).filter((r) => r.trial && (r.caller !== PAGE || Date.parse(whenRun(r)) < performance.timeOrigin))), () => {});
+    if (name) void newest(() => getStats(vault, name), (s) => setRuns((s.runs ?? []).filter((r) => r.trial && (r.caller !== PAGE || Date.parse(whenRun(r)) < performance.timeOrigin))));
   }, [vault, name]);
   return runs;
 }

@@ -1,6 +1,7 @@
 // The files of a machine: its folders, a file as text, and files that come and go.
 import { useEffect, useState } from "preact/hooks";
 import { type Folder, getFolder, readFile, writeFile } from "../../core/machines";
+import { useNewest } from "../../core/newest";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { bytes } from "../../core/time";
@@ -35,18 +36,17 @@ export function Files({ machine }: { machine: string }) {
   const [folder, setFolder] = useState<Folder | null>(null);
   const [failed, setFailed] = useState("");
   const [shown, setShown] = useState<{ name: string; text: string } | null>(null);
-  const look = () => getFolder(machine, path).then((it) => { setFolder(it); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const newest = useNewest([path, machine]);
+  const look = () => newest((signal) => getFolder(machine, path, signal), (it) => { setFolder(it); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(() => { setFolder(null); setShown(null); void look(); }, [path, machine]);
-  const open = async (name: string) => {
-    try {
-      const blob = await readFile(machine, inside(path, name));
-      const text = await textOf(blob);
-      if (text === null) save(blob, name);
-      else setShown({ name, text });
-    } catch (e) {
-      toast(wordsOf(e), undefined, "bad");
-    }
-  };
+  const newestFile = useNewest([path, machine]);
+  const open = (name: string) => newestFile(async (signal) => {
+    const blob = await readFile(machine, inside(path, name), signal);
+    return { blob, text: await textOf(blob) };
+  }, ({ blob, text }) => {
+    if (text === null) save(blob, name);
+    else setShown({ name, text });
+  }, (e) => toast(wordsOf(e), undefined, "bad"));
   const put = async (files: FileList | null) => {
     for (const one of files ?? []) {
       try {

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import {
   closePort, exposePort, forkMachine, getMachines, getSnapshots, type Machine, removeSnapshot, restoreSnapshot, saveMachine, type Snapshot, startMachine, stopMachine,
 } from "../../core/machines";
+import { useNewest } from "../../core/newest";
 import { go, place } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -72,16 +73,12 @@ export function MachineView() {
   const [failed, setFailed] = useState("");
   const [sure, setSure] = useState(false);
   const [adding, setAdding] = useState(false);
-  const look = async () => {
-    try {
-      const [all, kept] = await Promise.all([getMachines(), getSnapshots()]);
-      setMachines(all);
-      setSaved(kept);
-      setFailed("");
-    } catch (e) {
-      setFailed(wordsOf(e));
-    }
-  };
+  const newest = useNewest([]);
+  const look = () => newest(() => Promise.all([getMachines(), getSnapshots()]), ([all, kept]) => {
+    setMachines(all);
+    setSaved(kept);
+    setFailed("");
+  }, (e) => setFailed(wordsOf(e)));
   useEffect(() => {
     let busy = false; // a slow server is not asked again meanwhile: the page's other requests would wait behind
     const lookOnce = async () => {

@@ -1,6 +1,7 @@
 // The notes as a graph of their links, drawn on a canvas. The layout is made in steps of a few milliseconds, so that
 // nothing else on the page waits for it.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useNewest } from "../../core/newest";
 import { getGraph, noteHref, type Graph as Found } from "../../core/notes";
 import { go } from "../../core/router";
 import { wordsOf } from "../../core/store";
@@ -88,7 +89,8 @@ export function Graph({ vault, changes, words }: { vault: string; changes: numbe
   const hover = useRef(-1);
   const [name, setName] = useState("");
   const paint = useRef(() => {});
-  const look = () => void getGraph(vault).then((g) => { setFound(g); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const newest = useNewest([vault]);
+  const look = () => void newest(() => getGraph(vault), (g) => { setFound(g); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, [vault, changes]);
   useEffect(() => {
     const box = canvas.current;

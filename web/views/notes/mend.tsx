@@ -1,17 +1,19 @@
 // Links that lead nowhere, with what repairs them, and notes that were deleted.
 import { useEffect, useState } from "preact/hooks";
 import { undoCall } from "../../core/deeds";
+import { useNewest } from "../../core/newest";
 import { alike, getBroken, getNote, getTrash, lastChange, noteHref, relink, restoreTrashed, saveNote, type Link, type NoteRow, type Trashed } from "../../core/notes";
 import { go } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Empty, Failure, Icon, Skeleton, Strange, Time } from "../../parts/parts";
 
-function useRows<T>(get: () => Promise<T[]>, when: readonly unknown[]): { rows: T[] | null; failed: string; look: () => void } {
+function useRows<T>(get: (vault: string) => Promise<T[]>, vault: string, changes: number): { rows: T[] | null; failed: string; look: () => void } {
   const [rows, setRows] = useState<T[] | null>(null);
   const [failed, setFailed] = useState("");
-  const look = () => void get().then((all) => { setRows(all); setFailed(""); }, (e) => setFailed(wordsOf(e)));
-  useEffect(look, when as unknown[]);
+  const newest = useNewest([vault]);
+  const look = () => void newest(() => get(vault), (all) => { setRows(all); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  useEffect(look, [vault, changes]);
   return { rows, failed, look };
 }
 
@@ -32,7 +34,7 @@ async function repair(vault: string, link: Link, to: string): Promise<void> {
 }
 
 export function Broken({ vault, all, changes }: { vault: string; all: readonly NoteRow[]; changes: number }) {
-  const { rows, failed, look } = useRows(() => getBroken(vault), [vault, changes]);
+  const { rows, failed, look } = useRows(getBroken, vault, changes);
   if (failed) return <Failure text={failed} retry={look} />;
   if (!rows) return <Skeleton />;
   if (!rows.length) return <Empty icon="check" title={t.notesView.noBroken} />;
@@ -53,7 +55,7 @@ export function Broken({ vault, all, changes }: { vault: string; all: readonly N
 }
 
 export function Trash({ vault, changes }: { vault: string; changes: number }) {
-  const { rows, failed, look } = useRows(() => getTrash(vault), [vault, changes]);
+  const { rows, failed, look } = useRows(getTrash, vault, changes);
   const restore = (one: Trashed) => void restoreTrashed(vault, one.backup_path).then((note) => { toast(t.notesView.isBack(note.id ?? one.id)); go(noteHref(note.id ?? one.id)); }, (e) => toast(wordsOf(e), undefined, "bad"));
   if (failed) return <Failure text={failed} retry={look} />;
   if (!rows) return <Skeleton />;

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../../core/api";
 import { undoCall } from "../../core/deeds";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { deleteNote, getLinks, getNote, lastChange, noteHref, patchNote, saveNote, type Link, type Note } from "../../core/notes";
 import { go, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
@@ -161,7 +162,8 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   const { query } = place.value;
   const editing = query.has("edit");
   const past = query.has("past");
-  const look = () => void Promise.all([getNote(vault, id), getLinks(vault, id)]).then(([now, found]) => {
+  const newest = useNewest([vault, id]);
+  const look = () => void newest(() => Promise.all([getNote(vault, id), getLinks(vault, id)]), ([now, found]) => {
     setNote((was) => (was?.content_hash === now.content_hash ? was : now));
     setLinks(found);
     setFailed("");

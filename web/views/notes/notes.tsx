@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hear } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { createNote, getNotes, keepNotes, keptNotes, noteHref, searchNotes, type Hit, type NoteRow } from "../../core/notes";
 import { go, place } from "../../core/router";
 import { today, trouble, wordsOf } from "../../core/store";
@@ -35,8 +36,9 @@ function useChanges(vault: string): number {
 function useNotes(vault: string, changes: number): { all: NoteRow[] | null; failed: string; look: () => void } {
   const [all, setAll] = useState<NoteRow[] | null>(keptNotes(vault));
   const [failed, setFailed] = useState("");
+  const newest = useNewest([vault]);
   const look = () => {
-    if (vault) void getNotes(vault).then((rows) => { keepNotes(vault, rows); setAll(rows); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+    if (vault) void newest((signal) => getNotes(vault, signal), (rows) => { keepNotes(vault, rows); setAll(rows); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   };
   useEffect(() => setAll(keptNotes(vault)), [vault]);
   useEffect(look, [vault, changes]);
@@ -46,11 +48,11 @@ function useNotes(vault: string, changes: number): { all: NoteRow[] | null; fail
 /** Titles at once, texts a moment later. */
 function useFound(vault: string, all: NoteRow[] | null, words: string): (NoteRow | Hit)[] | null {
   const [hits, setHits] = useState<{ of: string; rows: Hit[] }>({ of: "", rows: [] });
+  const newest = useNewest([vault, words]);
   useEffect(() => {
     if (!words.trim()) return;
-    const mine = new AbortController();
-    const timer = setTimeout(() => void searchNotes(vault, words, mine.signal).then((rows) => setHits({ of: words, rows }), () => {}), CALM_MS);
-    return () => { clearTimeout(timer); mine.abort(); };
+    const timer = setTimeout(() => void newest((signal) => searchNotes(vault, words, signal), (rows) => setHits({ of: words, rows })), CALM_MS);
+    return () => clearTimeout(timer);
   }, [vault, words]);
   return useMemo(() => {
     const wanted = words.trim().toLowerCase();

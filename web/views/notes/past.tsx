@@ -1,6 +1,7 @@
 // What a note was: a slider over its revisions, each with what it changed, and the way back.
 import { useEffect, useState } from "preact/hooks";
 import { undoCall } from "../../core/deeds";
+import { useNewest } from "../../core/newest";
 import { getHistory, getOld, lastChange, restoreRevision, type Note, type Revision } from "../../core/notes";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -13,14 +14,14 @@ export function Past({ vault, id, now, close }: { vault: string; id: string; now
   const [pair, setPair] = useState<{ of: number; before: string; after: string } | null>(null);
   const [failed, setFailed] = useState("");
   const fail = (e: unknown) => setFailed(wordsOf(e));
-  useEffect(() => void getHistory(vault, id).then((all) => { setRows(all.reverse()); setAt(all.length - 1); }, fail), [vault, id, now?.content_hash]);
+  const newest = useNewest([vault, id]);
+  useEffect(() => void newest(() => getHistory(vault, id), (all) => { setRows(all.reverse()); setAt(all.length - 1); }, fail), [vault, id, now?.content_hash]);
   const one = rows?.[at];
+  const newestPair = useNewest([one]);
   useEffect(() => {
     if (!one) return;
-    let on = true;
     const textOf = (row?: Revision) => (!row || row.action === "delete" ? Promise.resolve("") : getOld(vault, id, row.revision).then((old) => old.markdown ?? ""));
-    Promise.all([textOf(rows![at - 1]), textOf(one)]).then(([before, after]) => { if (on) setPair({ of: one.revision, before, after }); }, fail);
-    return () => { on = false; };
+    void newestPair(() => Promise.all([textOf(rows![at - 1]), textOf(one)]), ([before, after]) => setPair({ of: one.revision, before, after }), fail);
   }, [one]);
   const restore = async () => {
     const since = new Date().toISOString();

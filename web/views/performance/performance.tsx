@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { getStats } from "../../core/functions";
 import { hear } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { getTrends, type Slow, type Trend, type Trends } from "../../core/trends";
 import { go, place } from "../../core/router";
 import { today, wordsOf } from "../../core/store";
@@ -50,7 +51,8 @@ function Table({ title, rows, kind, chosen, onPick }: TableProps) {
 interface Metric { value: number | null; formula?: string; [more: string]: unknown }
 function Metrics({ vault }: { vault: string }) {
   const [all, setAll] = useState<Record<string, Metric> | null>(null);
-  useEffect(() => { getStats(vault).then((s) => setAll((s.metrics ?? {}) as Record<string, Metric>), () => setAll({})); }, [vault]);
+  const newest = useNewest([vault]);
+  useEffect(() => void newest(() => getStats(vault), (s) => setAll((s.metrics ?? {}) as Record<string, Metric>), () => setAll({})), [vault]);
   if (!all || !Object.keys(all).length) return null;
   return (
     <section class="card metrics"><h2>{t.performance.metrics}</h2><dl>{Object.entries(all).map(([name, m]) => (
@@ -73,10 +75,11 @@ export function PerformanceView() {
     if (!now.get("name")) { now.delete("kind"); now.delete("name"); }
     go(`/performance?${now.toString()}`, "replace");
   };
-  const look = (signal?: AbortSignal) => {
-    if (vault) getTrends(vault, range, kind, name, signal).then((x) => { setTold(x); setFailed(""); }, (e) => { if (!signal?.aborted) setFailed(wordsOf(e)); });
+  const newest = useNewest([vault, range, kind, name]);
+  const look = () => {
+    if (vault) void newest((signal) => getTrends(vault, range, kind, name, signal), (x) => { setTold(x); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   };
-  useEffect(() => { const mine = new AbortController(); look(mine.signal); return () => mine.abort(); }, [vault, range, kind, name, version]);
+  useEffect(look, [vault, range, kind, name, version]);
   useEffect(() => {
     let timer = 0;
     const stop = hear("record", ({ record }) => { if (record.event === "call" && record.caller !== "page" && !timer) timer = window.setTimeout(() => { timer = 0; setVersion((n) => n + 1); }, CALM_MS); });
@@ -90,7 +93,7 @@ export function PerformanceView() {
         <div class="choices" role="group" aria-label={t.performance.range}>{RANGES.map((r) => <button type="button" key={r} class={r === range ? "chosen" : ""} aria-pressed={r === range} onClick={() => pick({ range: r })}>{t.performance.ranges[r]}</button>)}</div>
         {name && <button type="button" class="only" onClick={() => pick({ name: "" })}>{t.performance.only} <Strange text={kind === "caller" ? whoIs(name.split("\t")[0], name.split("\t")[1] ? { name: name.split("\t")[1] } : null).name : name} /><Icon name="close" size={14} /></button>}
       </header>
-      {failed && <Failure text={failed} retry={() => look()} />}
+      {failed && <Failure text={failed} retry={look} />}
       {!x && !failed && (vault ? <Skeleton lines={8} /> : <Empty icon="performance" title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>)}
       {x && !x.total.calls && !name && <Empty icon="performance" title={t.performance.none(t.performance.ranges[range])}><p class="quiet">{t.performance.noneHint}</p><a class="button" href="/connect">{t.places.connect}</a></Empty>}
       {x && (x.total.calls > 0 || name) && <>

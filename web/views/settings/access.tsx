@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { getMay, getTokens, type Answered, type May, type Token } from "../../core/rights";
 import { today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -32,22 +33,23 @@ export function AccessView() {
   const [tokens, setTokens] = useState<Token[]>([]);
   const [failed, setFailed] = useState("");
   const search = useRef<HTMLInputElement>(null);
-  const look = (signal?: AbortSignal) => {
+  const newest = useNewest([vault, caller, level]);
+  const look = () => {
     if (!vault) return;
     const token = caller.startsWith("token ") ? caller.slice(6) : "";
-    getMay({ vault, way: caller === "stdio" ? "stdio" : "http", level, token }, signal).then((m) => { setMay(m); setFailed(""); }, (e) => { if (!signal?.aborted) setFailed(wordsOf(e)); });
+    void newest((signal) => getMay({ vault, way: caller === "stdio" ? "stdio" : "http", level, token }, signal), (m) => { setMay(m); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   };
   useEffect(() => { getTokens().then((all) => setTokens(all.filter((x) => !x.revoked)), () => {}); }, []);
-  useEffect(() => { const mine = new AbortController(); look(mine.signal); return () => mine.abort(); }, [vault, caller, level]);
-  useEffect(() => hear("settings", () => look()), [vault, caller, level]);
-  useEffect(() => hearAgain(() => look()), [vault, caller, level]);
+  useEffect(look, [vault, caller, level]);
+  useEffect(() => hear("settings", look), [vault, caller, level]);
+  useEffect(() => hearAgain(look), [vault, caller, level]);
   useKeys({ "/": () => search.current?.focus() });
   const found = useMemo(() => {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
     return (may?.answers ?? []).filter((a) => (!only || a.may === only) && wanted.every((w) => `${a.call} ${a.what}`.toLowerCase().includes(w)));
   }, [may, words, only]);
   const count = (which: string) => (may?.answers ?? []).filter((a) => a.may === which).length;
-  if (failed) return <Failure text={failed} retry={() => look()} />;
+  if (failed) return <Failure text={failed} retry={look} />;
   if (!vault) return <Empty icon="shield" title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>;
   return (
     <div class="access">

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { hear } from "../../core/events";
 import { listFunctions } from "../../core/functions";
+import { useNewest } from "../../core/newest";
 import { today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Failure, Icon, Skeleton } from "../../parts/parts";
@@ -10,7 +11,8 @@ export function AdvancedView() {
   const vault = today.value?.vault ?? "";
   const [count, setCount] = useState<number | null>(null);
   const [failed, setFailed] = useState("");
-  const look = () => { if (vault) listFunctions(vault, {}).then((all) => { setCount(all.length); setFailed(""); }, (e) => setFailed(wordsOf(e))); };
+  const newest = useNewest([vault]);
+  const look = () => { if (vault) void newest((signal) => listFunctions(vault, {}, signal), (all) => { setCount(all.length); setFailed(""); }, (e) => setFailed(wordsOf(e))); };
   useEffect(() => { look(); return hear("hello", look); }, [vault]);
   if (failed) return <Failure text={failed} retry={look} />;
   if (vault && count === null) return <Skeleton lines={4} />;

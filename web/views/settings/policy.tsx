@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { changePolicy, getPolicy, kindOf, schemaOf, tryPolicy, type Edit, type KeyValue, type PolicyAnswer, type Problem, type Schema, type Tried } from "../../core/rights";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -154,9 +155,12 @@ export function PolicyView() {
   const [busy, setBusy] = useState(false);
   const [asked, setAsked] = useState<Confirmation | null>(null);
   const search = useRef<HTMLInputElement>(null);
+  const newest = useNewest([scope]);
+  const newestFile = useNewest([scope]);
+  const newestTrial = useNewest([scope, edits]);
   const look = () => {
-    getPolicy(scope).then((p) => { setPolicy(p); setFailed(""); }, (e) => setFailed(wordsOf(e)));
-    tryPolicy(scope, []).then((p) => setBefore(p.text), () => setBefore(""));
+    void newest((signal) => getPolicy(scope, signal), (p) => { setPolicy(p); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+    void newestFile((signal) => tryPolicy(scope, [], signal), (p) => setBefore(p.text), () => setBefore(""));
   };
   useEffect(() => { setEdits([]); setBad({}); setAsked(null); look(); }, [scope]);
   useEffect(() => hear("settings", look), [scope]);
@@ -164,9 +168,8 @@ export function PolicyView() {
   useEffect(() => {
     setAsked(null);
     if (!edits.length) { setTried(null); return; }
-    const mine = new AbortController();
-    const timer = setTimeout(() => tryPolicy(scope, edits, mine.signal).then(setTried, (e) => { if (!mine.signal.aborted) toast(wordsOf(e), undefined, "bad"); }), CALM_MS);
-    return () => { clearTimeout(timer); mine.abort(); };
+    const timer = setTimeout(() => void newestTrial((signal) => tryPolicy(scope, edits, signal), setTried, (e) => toast(wordsOf(e), undefined, "bad")), CALM_MS);
+    return () => clearTimeout(timer);
   }, [edits, scope]);
   useKeys({ "/": () => search.current?.focus(), Escape: () => setAsked(null) });
   const edit = (key: string, now: Edit | null) => setEdits((all) => { const rest = all.filter((e) => e.key !== key); return now ? [...rest, now] : rest; });

@@ -1,6 +1,7 @@
 // Tokens, by which programs come in over HTTP: each is shown once, and revoked at once.
 import { useEffect, useState } from "preact/hooks";
 import { hear, hearAgain } from "../../core/events";
+import { useNewest } from "../../core/newest";
 import { createToken, getTokens, revokeToken, type Token, type TokenWish } from "../../core/rights";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -74,7 +75,8 @@ export function TokensView() {
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState<{ name: string; text: string } | null>(null);
   const [all, setAll] = useState(false);
-  const look = () => void getTokens().then((list) => { setTokens(list); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const newest = useNewest([]);
+  const look = () => void newest(getTokens, (list) => { setTokens(list); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, []);
   useEffect(() => hearAgain(look), []);
   useEffect(() => hear("record", ({ record }) => { if (record.event.startsWith("token")) look(); }), []);

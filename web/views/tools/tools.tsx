@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hear } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useNewest } from "../../core/newest";
 import { go, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -116,7 +117,8 @@ function Row({ tool, chosen }: { tool: Tool; chosen: boolean }) {
 function useTools(vault: string): { all: Tools | null; failed: string; look: () => void } {
   const [all, setAll] = useState<Tools | null>(null);
   const [failed, setFailed] = useState("");
-  const look = () => void getTools(vault).then((told) => { setAll(told); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const newest = useNewest([vault]);
+  const look = () => void newest((signal) => getTools(vault, signal), (told) => { setAll(told); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(() => {
     look();
     const off = [hear("settings", look), hear("hello", look)];
