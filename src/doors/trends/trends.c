@@ -10,8 +10,9 @@
 #define BUCKETS 40u /* of durations: below 1 ms, and then each 1.37 times the last */
 #define FACTOR 1.37
 #define MAC_MAX 80u
-#define TOP 100u    /* names of a kind that are told */
-#define SLOWEST 20u /* calls */
+#define TOP 100u     /* names of a kind that are told */
+#define SLOWEST 20u  /* calls */
+#define SLOW_KEPT 6u /* slow calls of a minute or an hour */
 #define FIRST_MACS 256u
 #define NAME_BYTES 220u
 
@@ -20,6 +21,12 @@ struct slow {
     int64_t time_ms, host_calls, asked;
     uint16_t action, caller;
     char mac[MAC_MAX];
+};
+
+/* The slowest calls of a cell, the slowest first. */
+struct slows {
+    size_t count;
+    struct slow at[SLOW_KEPT];
 };
 
 struct cell {
@@ -31,7 +38,7 @@ struct cell {
     uint16_t durations[BUCKETS]; /* never more than they can hold */
     double ms;
     uint64_t memory;
-    struct slow *slow; /* of TREND_ALL: the slowest call; or NULL */
+    struct slows *slow; /* of TREND_ALL; or NULL */
 };
 
 struct trends {
@@ -119,7 +126,30 @@ static void add_saturating(uint16_t *to, uint16_t n)
     *to = (uint16_t)(*to > UINT16_MAX - n ? UINT16_MAX : *to + n);
 }
 
-static void cell_join(struct cell *to, struct cell *from)
+/* Puts it where it belongs among `n`, the slowest first, of which at most `most` stay;
+ * answers how many there are then. */
+static size_t slow_insert(struct slow *all, size_t n, size_t most, const struct slow *one)
+{
+    size_t at = n;
+    while (at && all[at - 1].ms < one->ms)
+        at--;
+    if (at == most)
+        return n;
+    n = n < most ? n + 1 : n;
+    memmove(&all[at + 1], &all[at], (n - at - 1) * sizeof *all);
+    all[at] = *one;
+    return n;
+}
+
+static void cell_add_slow(struct cell *c, const struct slow *one)
+{
+    if (!c->slow)
+        c->slow = mem_new(sizeof *c->slow);
+    c->slow->count = slow_insert(c->slow->at, c->slow->count, SLOW_KEPT, one);
+}
+
+/* `from->slow` stays its own. */
+static void cell_join(struct cell *to, const struct cell *from)
 {
     to->calls += from->calls;
     to->failed += from->failed;
@@ -128,10 +158,8 @@ static void cell_join(struct cell *to, struct cell *from)
     to->memory = to->memory > from->memory ? to->memory : from->memory;
     for (size_t i = 0; i < BUCKETS; i++)
         add_saturating(&to->durations[i], from->durations[i]);
-    if (from->slow && (!to->slow || to->slow->ms < from->slow->ms)) {
-        free(to->slow);
-        to->slow = take(from->slow);
-    }
+    for (size_t i = 0; from->slow && i < from->slow->count; i++)
+        cell_add_slow(to, &from->slow->at[i]);
 }
 
 /* Joins minutes that are old to their hours, and drops hours of before `oldest_ms`. */
@@ -240,19 +268,18 @@ static void keep_slowest(struct trends *t, int64_t time_ms, int64_t now_ms, doub
                          uint16_t action, uint16_t caller, const struct json *r)
 {
     struct cell *c = cell_at(t, time_ms, now_ms, TREND_ALL, 0);
-    if (!c || (c->slow && c->slow->ms >= ms))
+    if (!c)
         return;
-    if (!c->slow)
-        c->slow = mem_new(sizeof *c->slow);
-    *c->slow = (struct slow){.ms = ms,
-                             .cpu_ms = json_number(json_get(r, "cpu_ms"), 0),
-                             .host_calls = json_int(json_get(r, "host_calls"), 0),
-                             .asked = json_int(json_get(r, "asked"), 0),
-                             .time_ms = time_ms,
-                             .action = action,
-                             .caller = caller};
+    struct slow one = {.ms = ms,
+                       .cpu_ms = json_number(json_get(r, "cpu_ms"), 0),
+                       .host_calls = json_int(json_get(r, "host_calls"), 0),
+                       .asked = json_int(json_get(r, "asked"), 0),
+                       .time_ms = time_ms,
+                       .action = action,
+                       .caller = caller};
     struct str mac = str_cut(json_str(json_get(r, "mac")), MAC_MAX - 1);
-    memcpy(c->slow->mac, mac.at, mac.n);
+    memcpy(one.mac, mac.at, mac.n);
+    cell_add_slow(c, &one);
 }
 
 void trends_add(struct trends *t, const struct json *r, int64_t now_ms)
@@ -429,37 +456,29 @@ static void put_kind(const struct trends *t, const struct trend_range *r,
     json_close(w);
 }
 
-static int compare_slow(const void *a, const void *b)
-{
-    const struct slow *x = *(struct slow *const *)a, *y = *(struct slow *const *)b;
-    return x->ms < y->ms ? 1 : x->ms > y->ms ? -1 : 0;
-}
-
 static void put_slowest(const struct trends *t, const struct trend_range *r,
                         struct json_writer *w)
 {
-    struct slow *all[SLOWEST + 1];
+    struct slow all[SLOWEST];
     size_t n = 0;
     for (size_t i = 0; i < 2 * TRENDS_CELLS; i++) {
         const struct cell *c = &t->cells[i];
-        if (!in_range(c, r) || !c->slow || c->slow->time_ms < r->from_ms)
-            continue;
-        all[n++] = c->slow;
-        qsort(all, n, sizeof *all, compare_slow);
-        n = n > SLOWEST ? SLOWEST : n;
+        for (size_t k = 0; in_range(c, r) && c->slow && k < c->slow->count; k++)
+            if (c->slow->at[k].time_ms >= r->from_ms)
+                n = slow_insert(all, n, SLOWEST, &c->slow->at[k]);
     }
     json_key(w, "slowest");
     json_open_array(w);
     for (size_t i = 0; i < n; i++) {
         json_open_object(w);
-        json_pair_cstr(w, "mac", all[i]->mac);
-        json_pair_time(w, "time", all[i]->time_ms);
-        json_pair_cstr(w, "action", t->names[all[i]->action]);
-        put_who(t, "caller", all[i]->caller, w);
-        json_pair_number(w, "ms", all[i]->ms);
-        json_pair_number(w, "cpu_ms", all[i]->cpu_ms);
-        json_pair_int(w, "host_calls", all[i]->host_calls);
-        json_pair_int(w, "asked", all[i]->asked);
+        json_pair_cstr(w, "mac", all[i].mac);
+        json_pair_time(w, "time", all[i].time_ms);
+        json_pair_cstr(w, "action", t->names[all[i].action]);
+        put_who(t, "caller", all[i].caller, w);
+        json_pair_number(w, "ms", all[i].ms);
+        json_pair_number(w, "cpu_ms", all[i].cpu_ms);
+        json_pair_int(w, "host_calls", all[i].host_calls);
+        json_pair_int(w, "asked", all[i].asked);
         json_close(w);
     }
     json_close(w);

@@ -1,9 +1,10 @@
 /* trends/trends.h - how calls went over time: a ring of aggregates of one trail's records.
  *
  * Counts, failures and durations, by action, caller, method and kind of error: a cell a minute
- * for the last 26 hours, and one an hour for the last 32 days. It is made of the trail's
- * records, so it has the calls of all processes and is written nowhere; what a trail has no
- * longer, it never knew. Memory is bounded (TRENDS_CELLS): with more, the oldest hours go.
+ * for the last 26 hours, and one an hour for the last 32 days, each with its six slowest
+ * calls. It is made of the trail's records, so it has the calls of all processes and is
+ * written nowhere; what a trail has no longer, it never knew. Memory is bounded
+ * (TRENDS_CELLS): with more, the oldest hours go.
  *
  * Threads: one object belongs to one thread at a time.
  */
@@ -12,7 +13,7 @@
 #include "base/base.h"
 #include "json/json.h"
 
-#define TRENDS_CELLS 32768u     /* about 150 bytes each */
+#define TRENDS_CELLS 32768u     /* about 150 bytes each, with slow calls 1 KB */
 #define TRENDS_NAMES 1000u      /* different ones; further ones count as "other" */
 #define TRENDS_DAYS 32u         /* how far it reaches back */
 #define TRENDS_RECORDS 2000000u /* that are read of a trail at first */

@@ -134,6 +134,43 @@ static void durations_are_told_to_a_sixth(void **state)
     }
 }
 
+static const char *slowest(const struct json *x, size_t at)
+{
+    return json_cstr(json_get(item(json_get(x, "slowest"), at), "action"));
+}
+
+static void a_burst_does_not_hide_what_was_slow_beside_it(void **state)
+{
+    (void)state;
+    call(NOW - 30 * HOUR, "earlier", "success", 300, "");
+    for (int i = 0; i < 5; i++)
+        call(NOW - 5 * MINUTE, "burst", "success", 900 + i, "");
+    call(NOW - 5 * MINUTE, "beside", "success", 700, "");
+    call(NOW - 5 * MINUTE, "seventh", "success", 600, "");
+    call(NOW - 4 * MINUTE, "later", "success", 650, "");
+    const struct json *x = told(NOW - 31 * 24 * HOUR, 12 * HOUR, TREND_ALL, "");
+    static const char *const names[] = {"burst", "burst",  "burst", "burst",
+                                        "burst", "beside", "later", "earlier"};
+    assert_int_equal(json_length(json_get(x, "slowest")), LENGTH(names));
+    for (size_t i = 0; i < LENGTH(names); i++)
+        assert_string_equal(slowest(x, i), names[i]);
+    assert_int_equal(number(item(json_get(x, "slowest"), 0), "ms"), 904);
+}
+
+static void slow_calls_stay_when_their_minutes_become_an_hour(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "c%d", i);
+        call(NOW - 27 * HOUR + i * MINUTE, name, "success", 100 + i, "");
+    }
+    const struct json *x = told(NOW - 7 * 24 * HOUR, HOUR, TREND_ALL, "");
+    assert_int_equal(json_length(json_get(x, "slowest")), 6);
+    assert_string_equal(slowest(x, 0), "c8");
+    assert_string_equal(slowest(x, 5), "c3");
+}
+
 static void old_minutes_become_hours_and_the_oldest_go(void **state)
 {
     (void)state;
@@ -193,6 +230,8 @@ int main(void)
         test(calls_are_counted_by_what_they_were),
         test(points_can_be_of_one_name),
         test(durations_are_told_to_a_sixth),
+        test(a_burst_does_not_hide_what_was_slow_beside_it),
+        test(slow_calls_stay_when_their_minutes_become_an_hour),
         test(old_minutes_become_hours_and_the_oldest_go),
         test(memory_is_bounded_whatever_comes),
         test(what_is_no_call_is_not_counted),
