@@ -158,6 +158,18 @@ def test_the_code_is_kept_only_where_the_policy_says_so(run, vault):
     assert missing.returncode == 1 and "no record" in missing.stderr
 
 
+def test_a_record_is_shown_with_its_host_calls_in_time(run, vault):
+    code = "const all = await notes.list(); try { await notes.update({identifier: 'nowhere', content: 'x', contentHash: 'x'}); } catch {} return all.length"
+    assert run("eval", "--vault", vault, "-e", code).returncode == 0
+    show = ["audit", "show", calls(run, "--vault", vault)[-1]["mac"][:12], "--vault", vault]
+    told = json.loads(run(*show, "--json").stdout)["timeline"]["calls"]
+    assert [(c["call"], c.get("outcome")) for c in told] == [("notes.list", None), ("notes.update", "NotFound")]
+    lines = run(*show).stdout.splitlines()[-2:]
+    assert [line.split()[4:] for line in lines] == [["notes.list"], ["notes.update", "NotFound"]]
+    at = [float(line.split()[0]) for line in lines]
+    assert at == [c["at"] for c in told] and at == sorted(at)
+
+
 def test_wrong_arguments_do_not_look_like_another_policy(run, vault, stdio):
     for id, arguments in enumerate(({"identifier": "nowhere"}, {}, {"identifier": "nowhere"})):
         stdio.ask(call("get_note", arguments, id=id))

@@ -12,6 +12,7 @@
 #include "guard/guard.h"
 #include "os/os.h"
 #include "reconcile/reconcile.h"
+#include "record/record.h"
 #include "json/json.h"
 
 #define LIMIT_USUAL 20
@@ -349,7 +350,8 @@ static bool is_only(struct wanted *w, struct err *e)
                    w->count > MACS_NAMED ? " ..." : "");
 }
 
-static void show_json(struct str line, const struct buf *code)
+static void show_json(struct str line, const struct buf *code,
+                      const struct json *timeline)
 {
     scoped_buf struct buf text = buf_of(8 * TEXT_MAX);
     struct json_writer w = json_writer(&text);
@@ -357,6 +359,8 @@ static void show_json(struct str line, const struct buf *code)
     json_pair_raw(&w, "record", line);
     if (code)
         json_pair_str(&w, "code", buf_view(code));
+    if (timeline)
+        json_pair(&w, "timeline", timeline);
     json_close(&w);
     cli_put_line(buf_view(&text));
 }
@@ -378,7 +382,30 @@ static void print_lines(struct str text)
     }
 }
 
-static void show_readable(const struct json *record, struct buf *code)
+/* Its host calls by their start: that, the time that each took, and its outcome unless it succeeded. */
+static void show_timeline(const struct json *timeline)
+{
+    struct json_iter it = json_iter(json_get(timeline, "calls"));
+    int64_t left = json_int(json_get(timeline, "left"), 0);
+    printf("\n%13s %13s\n", "at", "took");
+    while (json_next(&it)) {
+        const struct json *outcome = json_get(it.value, "outcome");
+        printf("%10.3f ms %10.3f ms  ", json_number(json_get(it.value, "at"), 0),
+               json_number(json_get(it.value, "ms"), 0));
+        print_text(json_str(json_get(it.value, "call")));
+        if (outcome) {
+            fputs("  ", stdout);
+            print_text(json_str(outcome));
+        }
+        fputc('\n', stdout);
+    }
+    if (left)
+        printf("and %lld shorter one%s, %.3f ms together\n", (long long)left,
+               str_plural(left), json_number(json_get(timeline, "leftMs"), 0));
+}
+
+static void show_readable(const struct json *record, struct buf *code,
+                          const struct json *timeline)
 {
     struct json_iter it = json_iter(record);
     while (json_next(&it)) {
@@ -390,10 +417,25 @@ static void show_readable(const struct json *record, struct buf *code)
         print_text(buf_view(&text));
         fputc('\n', stdout);
     }
+    if (json_length(json_get(timeline, "calls")))
+        show_timeline(timeline);
     if (code) {
         fputc('\n', stdout);
         print_lines(buf_view(code));
     }
+}
+
+/* NULL: they are not kept (any more). */
+static const struct json *timeline_of(struct trail *trail, const struct json *record,
+                                      struct arena *a)
+{
+    struct err none = {0};
+    scoped_buf struct buf text = buf_of(TEXT_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    account_tell_steps(trail, record, a, &w);
+    json_close(&w);
+    return json_get(json_read(buf_view(&text), a, &none), "timeline");
 }
 
 static bool audit_show(void *command, struct err *e)
@@ -410,10 +452,11 @@ static bool audit_show(void *command, struct err *e)
     const struct json *r = ok ? json_read(buf_view(&w.line), a, e) : NULL;
     const struct json *hash = json_get(r, "code");
     bool kept = hash && trail_kept(c->trail, json_cstr(hash), &code, &not_kept);
+    const struct json *timeline = r ? timeline_of(c->trail, r, a) : NULL;
     if (ok && c->json)
-        show_json(buf_view(&w.line), kept ? &code : NULL);
+        show_json(buf_view(&w.line), kept ? &code : NULL, timeline);
     else if (ok)
-        show_readable(r, kept ? &code : NULL);
+        show_readable(r, kept ? &code : NULL, timeline);
     buf_done(&w.line);
     buf_done(&w.macs);
     return ok;

@@ -4,6 +4,7 @@
 #include "desk/internal.h"
 #include "notes/notes.h"
 #include "reconcile/reconcile.h"
+#include "record/record.h"
 
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 500
@@ -201,51 +202,6 @@ static void call_put_code(struct ward *ward, struct str hash, struct json_writer
         json_pair_str(w, "code", buf_view(&code));
 }
 
-/* A host call as a trace has it. What lies in a vault may be anything. */
-static void put_step(const struct json *names, const struct json *step,
-                     struct json_writer *w)
-{
-    const struct json *name = json_at(names, (size_t)json_int(json_at(step, 0), -1));
-    if (!json_is(name, JSON_STRING))
-        return;
-    json_open_object(w);
-    json_pair(w, "call", name);
-    json_pair_number(w, "at", (double)json_int(json_at(step, 1), 0) / 1e3);
-    json_pair_number(w, "ms", (double)json_int(json_at(step, 2), 0) / 1e3);
-    if (json_is(json_at(step, 3), JSON_STRING))
-        json_pair(w, "outcome", json_at(step, 3));
-    json_close(w);
-}
-
-/* The host calls in time, while they are kept: {"calls": [...], "left"?, "leftMs"?}. */
-static void call_put_steps(struct ward *ward, const struct json *record, struct arena *a,
-                           struct json_writer *w)
-{
-    struct err none = {0};
-    scoped_buf struct buf text = buf_of(TRAIL_BESIDE_MAX);
-    bool kept =
-        trail_beside(ward_trail(ward), (uint64_t)json_int(json_get(record, "n"), 0),
-                     json_str(json_get(record, "mac")), &text, &none);
-    const struct json *said = kept ? json_read(buf_view(&text), a, &none) : NULL;
-    const struct json *steps = json_get(said, "steps");
-    int64_t left = json_int(json_get(said, "left"), 0);
-    if (!json_is(steps, JSON_ARRAY))
-        return;
-    json_key(w, "timeline");
-    json_open_object(w);
-    json_key(w, "calls");
-    json_open_array(w);
-    for (size_t i = 0; i < json_length(steps); i++)
-        put_step(json_get(said, "names"), json_at(steps, i), w);
-    json_close(w);
-    if (left > 0) {
-        json_pair_int(w, "left", left);
-        json_pair_number(w, "leftMs",
-                         (double)json_int(json_get(said, "left_us"), 0) / 1e3);
-    }
-    json_close(w);
-}
-
 bool tell_call(struct desk *d, struct http_request *rq, struct http_response *rs,
                struct err *e)
 {
@@ -268,7 +224,7 @@ bool tell_call(struct desk *d, struct http_request *rq, struct http_response *rs
     json_pair_str(&w, "vault", id);
     json_pair(&w, "record", f.record);
     call_put_code(ward, json_str(json_get(f.record, "code")), &w);
-    call_put_steps(ward, f.record, a, &w);
+    account_tell_steps(ward_trail(ward), f.record, a, &w);
     if (call.n && ward_path(ward) && !call_put_changes(ward, call, &w, a, e))
         return false;
     json_close(&w);

@@ -127,6 +127,11 @@ void account_decision(struct account_part *p, bool allowed);
 void account_script(struct account *a, const struct script_outcome *o);
 /* An outcome in records: "success", "Timeout". */
 const char *account_word(enum err_code outcome);
+/* Of a record that was read from its trail: the pair "timeline" of the open object, {calls: [{call,
+ * at, ms, outcome?}], left?, leftMs?}: its host calls by their start, in ms from the
+ * beginning of the call; `left`: those that were left out. Nothing where none are kept. */
+void account_tell_steps(struct trail *trail, const struct json *record, struct arena *a,
+                        struct json_writer *w);
 /* Writes the records; on return they survive the end of this process and, if something
  * was changed, a power failure. */
 void account_end(struct account *a);

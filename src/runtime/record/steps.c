@@ -133,3 +133,48 @@ void account_write_steps(struct account_part *p, struct buf *out)
         put_steps(s, out);
     }
 }
+
+/* ---- reading ----------------------------------------------------------------- */
+
+/* A host call as a trace has it. What lies in a vault may be anything. */
+static void tell_step(const struct json *names, const struct json *step,
+                      struct json_writer *w)
+{
+    const struct json *name = json_at(names, (size_t)json_int(json_at(step, 0), -1));
+    if (!json_is(name, JSON_STRING))
+        return;
+    json_open_object(w);
+    json_pair(w, "call", name);
+    json_pair_number(w, "at", (double)json_int(json_at(step, 1), 0) / 1e3);
+    json_pair_number(w, "ms", (double)json_int(json_at(step, 2), 0) / 1e3);
+    if (json_is(json_at(step, 3), JSON_STRING))
+        json_pair(w, "outcome", json_at(step, 3));
+    json_close(w);
+}
+
+void account_tell_steps(struct trail *trail, const struct json *record, struct arena *a,
+                        struct json_writer *w)
+{
+    struct err none = {0};
+    scoped_buf struct buf text = buf_of(TRAIL_BESIDE_MAX);
+    bool kept = trail_beside(trail, (uint64_t)json_int(json_get(record, "n"), 0),
+                             json_str(json_get(record, "mac")), &text, &none);
+    const struct json *said = kept ? json_read(buf_view(&text), a, &none) : NULL;
+    const struct json *steps = json_get(said, "steps");
+    int64_t left = json_int(json_get(said, "left"), 0);
+    if (!json_is(steps, JSON_ARRAY))
+        return;
+    json_key(w, "timeline");
+    json_open_object(w);
+    json_key(w, "calls");
+    json_open_array(w);
+    for (size_t i = 0; i < json_length(steps); i++)
+        tell_step(json_get(said, "names"), json_at(steps, i), w);
+    json_close(w);
+    if (left > 0) {
+        json_pair_int(w, "left", left);
+        json_pair_number(w, "leftMs",
+                         (double)json_int(json_get(said, "left_us"), 0) / 1e3);
+    }
+    json_close(w);
+}
