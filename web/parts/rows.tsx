@@ -1,4 +1,5 @@
-// A long list of rows of one height, of which only those in sight are in the document.
+// A long list of rows of one height, of which only those in sight are in the document: at first just these, and after the
+// first picture some more on either side.
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -13,23 +14,27 @@ const STEP = 6; // scrolled by fewer rows, nothing is made anew
 
 export function Rows<T>({ items, height, id, row, label, selected = -1, onEnd, version, plain = false }: RowsProps<T>) {
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ from: 0, to: 60 });
+  const [view, setView] = useState(() => ({ from: 0, to: Math.ceil(innerHeight / height) }));
+  const beyond = useRef(0);
   const made = useRef({ version, height, rows: new Map<T, VNode>() });
   if (made.current.version !== version || made.current.height !== height) made.current = { version, height, rows: new Map() };
   const look = () => {
     const b = box.current;
     if (!b) return;
-    const from = Math.max(0, Math.floor(b.scrollTop / height / STEP) * STEP - BEYOND);
-    const to = from + Math.ceil(b.clientHeight / height) + STEP + 2 * BEYOND;
+    const from = Math.max(0, Math.floor(b.scrollTop / height / STEP) * STEP - beyond.current);
+    const to = from + Math.ceil(b.clientHeight / height) + STEP + 2 * beyond.current;
     setView((was) => (was.from === from && was.to === to ? was : { from, to }));
-    if (onEnd && to >= items.length) onEnd();
+    if (onEnd && beyond.current && to >= items.length) onEnd();
   };
-  useLayoutEffect(look, [items.length, height]);
-  useEffect(() => {
-    const watch = new ResizeObserver(look);
-    if (box.current) watch.observe(box.current);
+  const looks = useRef(look);
+  looks.current = look;
+  useLayoutEffect(() => { if (beyond.current || box.current!.scrollTop) look(); }, [items.length, height]);
+  useEffect(() => { // it has been drawn
+    beyond.current = BEYOND;
+    const watch = new ResizeObserver(() => looks.current()); // tells of its size at once
+    watch.observe(box.current!);
     return () => watch.disconnect();
-  });
+  }, []);
   useEffect(() => {
     const b = box.current;
     if (!b || selected < 0) return;

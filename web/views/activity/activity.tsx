@@ -17,6 +17,8 @@ import { CallView } from "./call";
 const HEIGHT = 40;
 const NARROW = 56;
 const KEPT = 20_000; // rows in memory
+const FIRST = 50; // records that are read before more than a screen is asked for
+const PAGE = 200;
 
 const NAMES = ["q", "caller", "result", "within", "note", "event"] as const;
 type Words = Partial<Record<(typeof NAMES)[number], string>>;
@@ -45,21 +47,25 @@ function useRecords(vault: string, words: Words) {
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   const next = useRef("");
   const reading = useRef<object | null>(null);
+  const shown = useRef(false);
   const search = searchOf(words);
   const newest = useNewest([vault, search]);
-  const read = async (before: string) => {
+  const read = (before: string) => {
     if (before && reading.current) return;
     const mine = (reading.current = {});
-    await newest((signal) => getActivity(vault, filterOf(words), before, 200, signal), (page) => {
+    const done = () => { if (reading.current === mine) reading.current = null; };
+    void newest((signal) => getActivity(vault, filterOf(words), before, before || shown.current ? PAGE : FIRST, signal), (page) => {
+      done();
       next.current = page.next;
+      shown.current = true;
       setRecords((was) => (before ? [...(was ?? []), ...page.records] : page.records).slice(0, KEPT));
       setFailed(page.odd ?? "");
-    }, (e) => setFailed(wordsOf(e)));
-    if (reading.current === mine) reading.current = null;
+    }, (e) => { done(); setFailed(wordsOf(e)); });
   };
   useEffect(() => {
     setRecords(null);
-    void read("");
+    shown.current = false;
+    read("");
   }, [vault, search]);
   useEffect(() => {
     let timer = 0;
@@ -68,7 +74,7 @@ function useRecords(vault: string, words: Words) {
       if (of !== vault && !(vault === "own" && of === "")) return;
       if (record.caller === "page" && record.action?.startsWith("GET ") && !search) return; // this page, looking
       if (search) { // whether it fits is the server's to say
-        if (!timer) timer = window.setTimeout(() => { timer = 0; void read(""); }, 300);
+        if (!timer) timer = window.setTimeout(() => { timer = 0; read(""); }, 300);
         return;
       }
       batch.push(record);
@@ -80,10 +86,10 @@ function useRecords(vault: string, words: Words) {
         setRecords((was) => was && [...came.reverse().filter((r) => !was.slice(0, 50).some((o) => o.mac === r.mac)), ...was].slice(0, KEPT));
       }, 60);
     });
-    const again = hear("hello", () => void read(""));
+    const again = hear("hello", () => read(""));
     return () => { off(); again(); clearTimeout(timer); };
   }, [vault, search]);
-  return { records, failed, fresh, retry: () => void read(""), more: () => { if (next.current) void read(next.current); } };
+  return { records, failed, fresh, retry: () => read(""), more: () => { if (next.current) read(next.current); } };
 }
 
 function Row({ r, chosen, fresh, at }: { r: Rec; chosen: boolean; fresh: boolean; at: string }) {
