@@ -10,6 +10,7 @@ import { Empty, Failure, Icon, Skeleton, spell, Strange } from "../../parts/part
 import { Rows } from "../../parts/rows";
 
 const HEIGHT = 52;
+const BORDERS = 2; // of the card around them
 const MARK = { yes: "check", asks: "review", no: "close" };
 
 function Line({ a }: { a: Answered }) {
@@ -68,7 +69,7 @@ export function AccessView() {
           {["", "yes", "asks", "no"].map((which) => <button key={which} type="button" class={only === which ? "chosen" : ""} aria-pressed={only === which} onClick={() => setOnly(which)}>{which ? t.settings.may[which] : t.settings.every} <span class="quiet">{which ? count(which) : may.answers!.length}</span></button>)}
           <span class="quiet effective">{t.settings.effective(may.level ?? "")}{may.readOnly && ` · ${t.settings.readOnly}`}</span>
         </div>
-        {found.length ? <div class="card may-list"><Rows plain items={found} height={HEIGHT} id={(a) => a.call} row={(a) => <Line a={a} />} label={t.settings.answers} version={found} /></div>
+        {found.length ? <div class="card may-list" style={{ height: `${found.length * HEIGHT + BORDERS}px` }}><Rows plain items={found} height={HEIGHT} id={(a) => a.call} row={(a) => <Line a={a} />} label={t.settings.answers} version={found} /></div>
           : <Empty icon="search" title={t.settings.noMatch}><button type="button" onClick={() => { setWords(""); setOnly(""); }}>{t.settings.showAll}</button></Empty>}
       </>}
     </div>
