@@ -1,9 +1,9 @@
 // Drives Debian's chromium or Firefox for test_page.py: one line in, {code}, whose `page` is Playwright's;
-// one line out, {answer} or {error}. Usage: node browser.mjs PLAYWRIGHT chromium|firefox PROGRAM FOLDER
+// one line out, {answer} or {error}. Usage: node browser.mjs PLAYWRIGHT chromium|firefox PROGRAM FOLDER [PREFERENCES of Firefox, as JSON]
 import { createInterface } from "node:readline";
 import { createRequire } from "node:module";
 
-const [playwright, which, program, folder] = process.argv.slice(2);
+const [playwright, which, program, folder, preferences = "{}"] = process.argv.slice(2);
 const launcher = createRequire(import.meta.url)(playwright)[which];
 const CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
@@ -11,7 +11,7 @@ const context = await launcher.launchPersistentContext(folder, {
   executablePath: program,
   headless: true,
   viewport: { width: 1100, height: 800 },
-  ...(which === "firefox" ? { channel: "moz-firefox" } : { args: CHROMIUM }),
+  ...(which === "firefox" ? { channel: "moz-firefox", firefoxUserPrefs: JSON.parse(preferences) } : { args: CHROMIUM }),
 });
 context.setDefaultTimeout(60000);
 const page = context.pages()[0] ?? (await context.newPage());

@@ -36,11 +36,12 @@ def test_the_pages_script_has_the_types_it_says():
 class Browser:
     """Chromium or Firefox, with one page; whatever is run there is told to it in Playwright's words."""
 
-    def __init__(self, place, which="chromium"):
+    def __init__(self, place, which="chromium", preferences=None):
         self.shots, self.which = place, which
         self.process = subprocess.Popen(
             [NODE, ROOT / "test/browser.mjs", PACKAGES / "playwright-core", which,
-             CHROMIUM if which == "chromium" else self._firefox(place), place / which],
+             CHROMIUM if which == "chromium" else self._firefox(place), place / which,
+             json.dumps(preferences or {})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env=os.environ | {"HOME": str(place)})
         self._answer()

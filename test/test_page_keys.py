@@ -104,18 +104,23 @@ def test_no_view_is_wider_than_a_narrow_screen(lived_in, browser):
         assert wide == [], (view, wide)
 
 
+def assert_still(browser, view):
+    """With a dialog over it."""
+    browser.do("await page.evaluate(() => document.activeElement?.blur()); await page.keyboard.press('?'); await page.locator('[role=dialog]').waitFor()")
+    moving = browser.do("""return page.evaluate(() => {
+      const long = (text) => text.split(', ').some((one) => parseFloat(one) * (one.endsWith('ms') ? 1 : 1000) > 10);
+      return [...document.getAnimations().map((a) => String(a.animationName ?? a.transitionProperty)),
+        ...[...document.querySelectorAll('*')].filter((e) => { const s = getComputedStyle(e); return (s.animationName !== 'none' && long(s.animationDuration)) || long(s.transitionDuration) || s.scrollBehavior === 'smooth'; })
+          .map((e) => `${e.tagName}.${e.className}`)]; })""")
+    assert moving == [], (view, moving)
+
+
 def test_nothing_moves_where_that_is_not_wanted(lived_in, browser):
     if browser.which != "chromium":
-        pytest.skip("the driver of Firefox takes no such wish")
+        pytest.skip("in Firefox by test_page_firefox_dark.py: a running one takes no such wish")
     browser.do("await page.emulateMedia({reducedMotion: 'reduce'})")
     for view in each_view(browser, lived_in):
-        browser.do("await page.evaluate(() => document.activeElement?.blur()); await page.keyboard.press('?'); await page.locator('[role=dialog]').waitFor()")
-        moving = browser.do("""return page.evaluate(() => {
-          const long = (text) => text.split(', ').some((one) => parseFloat(one) * (one.endsWith('ms') ? 1 : 1000) > 10);
-          return [...document.getAnimations().map((a) => String(a.animationName ?? a.transitionProperty)),
-            ...[...document.querySelectorAll('*')].filter((e) => { const s = getComputedStyle(e); return (s.animationName !== 'none' && long(s.animationDuration)) || long(s.transitionDuration) || s.scrollBehavior === 'smooth'; })
-              .map((e) => `${e.tagName}.${e.className}`)]; })""")
-        assert moving == [], (view, moving)
+        assert_still(browser, view)
     browser.do("await page.emulateMedia({reducedMotion: null})")
 
 
