@@ -61,6 +61,17 @@ function Metrics({ vault }: { vault: string }) {
   );
 }
 
+function Slowest({ all }: { all: Slow[] }) {
+  const [most, setMost] = useState(8);
+  return (
+    <section class="card slowest"><h2>{t.performance.slowest}</h2><ul>{all.slice(0, most).map((s) => (
+      <li key={s.mac}><a href={`/activity/${s.mac}`}><strong>{duration(s.ms)}</strong><span><Strange text={s.action} /> <span class="quiet">{t.performance.by} <WhoMark caller={s.caller} client={s.client ? { name: s.client } : null} plain /></span><span class="why">{why(s)}</span></span><Time time={s.time} /></a></li>
+    ))}</ul>
+      {all.length > most && <button type="button" class="ghost" onClick={() => setMost(all.length)}>{t.run.more(all.length - most)}</button>}
+    </section>
+  );
+}
+
 export function PerformanceView() {
   const vault = today.value?.vault ?? "";
   const query = place.value.query;
@@ -109,9 +120,7 @@ export function PerformanceView() {
             { name: "p50", at: x.points.map((p) => p.at), value: x.points.map((p) => p.p50 ?? null) }, { name: "p95", at: x.points.map((p) => p.at), value: x.points.map((p) => p.p95 ?? null) }]} /></section>
           {x.points.some((p) => p.memory) && <section class="card"><Lines label={t.performance.memory} from={x.from} to={x.to} step={x.step} unit={bytes} series={[{ name: t.performance.peak, at: x.points.map((p) => p.at), value: x.points.map((p) => p.memory || null) }]} /></section>}
         </div>
-        {x.slowest.length > 0 && !name && <section class="card slowest"><h2>{t.performance.slowest}</h2><ul>{x.slowest.slice(0, 8).map((s) => (
-          <li key={s.mac}><a href={`/activity/${s.mac}`}><strong>{duration(s.ms)}</strong><span><Strange text={s.action} /> <span class="quiet">{t.performance.by} <WhoMark caller={s.caller} client={s.client ? { name: s.client } : null} plain /></span><span class="why">{why(s)}</span></span><Time time={s.time} /></a></li>
-        ))}</ul></section>}
+        {x.slowest.length > 0 && !name && <Slowest all={x.slowest} />}
         <div class="tables">
           <Table title={t.performance.byTool} rows={x.actions} kind="action" chosen={kind === "action" ? name : ""} onPick={(n) => pick({ kind: "action", name: n })} />
           <Table title={t.performance.byAgent} rows={x.callers} kind="caller" chosen={kind === "caller" ? name : ""} onPick={(n) => pick({ kind: "caller", name: n })} />
