@@ -48,13 +48,15 @@ build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/
 	@rm -rf $(@D)/python/root
 # The same program with mypy in the place of our world, and stubs beside it.
 PYTHON_TYPES := build/guest/python/types
-build/guest/python-types.bare.wasm: build/guest/python.raw.wasm $(wildcard guest/python/types/*.py) guest/python/world/names.py docs/cloche.pyi guest/python/compile.py build/cloche-bake
+# Both worlds have these.
+PYTHON_SHARED := $(patsubst %,guest/python/world/%.py,names typescript)
+build/guest/python-types.bare.wasm: build/guest/python.raw.wasm $(wildcard guest/python/types/*.py) $(PYTHON_SHARED) docs/cloche.pyi guest/python/compile.py build/cloche-bake
 	@echo "  bake  build/guest/python-types"
 	@rm -rf $(PYTHON_TYPES) && mkdir -p $(PYTHON_TYPES)/source && cp -R $(PYTHON_PARTS)/library $(PYTHON_TYPES)/lib && \
 	    for wheel in $(DEPS)/python-types/*.whl; do python3 -m zipfile -e $$wheel $(PYTHON_TYPES)/source || exit 1; done && \
 	    rm -rf $(PYTHON_TYPES)/source/mypyc $(PYTHON_TYPES)/source/*.dist-info && \
 	    cp -R guest/python/types $(PYTHON_TYPES)/source/_cloche_world && \
-	    cp guest/python/world/names.py $(PYTHON_TYPES)/source/_cloche_world/ && \
+	    cp $(PYTHON_SHARED) $(PYTHON_TYPES)/source/_cloche_world/ && \
 	    PYTHONHOME=$(PYTHON_PARTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON_PARTS)/python -S guest/python/compile.py $(PYTHON_TYPES)/lib $(PYTHON_TYPES)/source && \
 	    cp -R $(PYTHON_TYPES)/source/mypy/typeshed $(PYTHON_TYPES)/lib/mypy/ && cp docs/cloche.pyi $(PYTHON_TYPES)/lib/
 	@build/cloche-bake --own --wasi --data $(PYTHON_TYPES) $< -o $(@D)/python-types && rm $(@D)/python-types.wasm

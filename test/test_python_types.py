@@ -162,7 +162,7 @@ async def main():
     return [note.title for note in await notes.list(limit=5)]
 """, """
 import bs4, yaml, networkx, requests
-print(fetch("https://example.org").json()["a"], custom_functions.anything(1), context.anything)
+print(fetch("https://example.org").json()["a"], context.anything)
 """, """
 total = 0
 for note in notes.list():
@@ -300,6 +300,108 @@ def test_a_function_is_checked_when_it_is_registered(agent):
     found = structured(agent.ask(call("validate_custom_function", {"language": "python", "code": code})))
     assert found["valid"]
     assert [(f["line"], f["code"]) for f in found["warnings"]] == [(3, "return-value")]
+
+
+# ---- custom functions ---------------------------------------------------------------------
+
+RAIN = """
+def rain_total(days: list[float], factor: float = 1.0, label: str | None = None) -> float:
+    \"\"\"Adds up.\"\"\"
+    return sum(days) * factor
+"""
+FUNCTIONS = [
+    {"language": "python", "code": RAIN},
+    {"name": "openTasks", "description": "Tasks of notes", "returnType": "Promise<{noteId: string, open: {text: string}[], by?: Record<string, number>}>",
+     "parameters": {"note": {"type": "Note"}, "tagNames": {"type": "string[]"}, "mode": {"type": "'all' | 'open'", "default": "all"}},
+     "code": "async function openTasks(note: Note, tagNames: string[], mode: 'all' | 'open' = 'all') {\n"
+             "  return {noteId: note.id, open: [] as {text: string}[]};\n}"},
+    {"name": "countAll", "description": "Counts", "returnType": "number",
+     "parameters": {"from": {"type": "string"}, "...more": {"type": "number[]"}},
+     "code": "function countAll(from: string, ...more: number[]): number { return more.length; }"},
+    {"name": "str", "description": "A name that Python has", "returnType": "string", "parameters": {"class_": {"type": "any"}},
+     "code": "function str(class_: any): string { return String(class_); }"},
+]
+
+
+@pytest.fixture(scope="module")
+def knowing(cloche, tmp_path_factory):
+    """An agent with functions in both languages."""
+    with Stdio([cloche, "mcp", "--vault", str(sample_vault(tmp_path_factory.mktemp("functions")))]) as client:
+        for one in FUNCTIONS:
+            made = structured(client.ask(call("register_custom_function", one)))
+            assert made.get("success") or made.get("function"), made
+        yield client
+
+
+@pytest.mark.parametrize("code", [
+    "custom_functions.rain_total([1, 2.5]) + 1",
+    "days = [1, 2]\nawait custom_functions.rain_total(days, factor=2, label='x')",
+    "custom_functions.rain_total(d.size for d in notes.list())\ncustom_functions.rain_total({1}, 2)\ncustom_functions.rain_total(range(3))",
+    "customFunctions['rain_total'](days=(1.0,))",
+    "n = notes.get('a')\nassert n\nt = await custom_functions.openTasks(n, ['a'])\n"
+    "return t.noteId.upper(), t.note_id.upper(), t['noteId'], [o.text.upper() for o in t.open], t.by and t.by.anything + 1",
+    "custom_functions.open_tasks({'id': 'a'}, tag_names=['a'], mode='open')",
+    "custom_functions.openTasks(note={'id': 'a'}, tagNames=notes.list()[0].tags)",
+    "range(custom_functions.count_all('a', 1, 2))\n['a'][custom_functions.countAll(from_='a')]",
+    "import asyncio\na, b = await asyncio.gather(custom_functions.rain_total([1]), custom_functions.countAll('a'))\nreturn a + b",
+    "name = 'rain_total'\ncustom_functions[name](1, 2, 3)\ngetattr(custom_functions, name)(1)\n"
+    "return [f.upper() for f in custom_functions if f in custom_functions]",
+    "custom_functions.str(1)",
+    "def custom_functions(n: int) -> int: return n\ncustom_functions(1)",
+])
+def test_right_calls_of_functions_have_no_findings(knowing, code):
+    assert types_only(knowing, code)["diagnostics"] == []
+
+
+@pytest.mark.parametrize("code, line, column, kind, message", [
+    ("custom_functions.rain_total([1], fator=2)", 1, 1, "call-arg", 'Unexpected keyword argument "fator" for "rain_total"'),
+    ("x = 1\ncustom_functions.rain_total('a')", 2, 29, "arg-type", 'Argument 1 to "rain_total"'),
+    ("custom_functions.rain_total(['a'])", 1, 30, "list-item", 'List item 0 has incompatible type "str"'),
+    ("custom_functions.rain_total([1], None)", 1, 34, "arg-type", 'incompatible type "None"; expected "float"'),
+    ("custom_functions.rain_total()", 1, 1, "call-arg", 'Missing positional argument "days"'),
+    ("custom_functions.rain_total([1], 2, 'a', 3)", 1, 1, "call-arg", "Too many arguments"),
+    ("customFunctions['rain_total'](3)", 1, 31, "arg-type", 'Argument 1 to "rain_total"'),
+    ("custom_functions.rain_total([1]).upper()", 1, 1, "attr-defined", 'has no attribute "upper"'),
+    ("custom_functions.open_tasks({}, 'a')", 1, 33, "arg-type", 'Argument 2 to "open_tasks"'),
+    ("custom_functions.openTasks({}, [], mode='none')", 1, 41, "arg-type", "'open'"),
+    ("t = custom_functions.open_tasks({}, [])\nt.opn", 2, 1, "attr-defined", 'no attribute "opn"; maybe "open"?'),
+    ("custom_functions.open_tasks({}, [])['open'].keys()\ncustom_functions.open_tasks({}, []).open.keys()", 2, 1, "attr-defined", "keys"),
+    ("custom_functions.count_all('a', 1, 'b')", 1, 36, "arg-type", 'incompatible type "str"; expected "float"'),
+    ("é = 1; custom_functions.nope(1)", 1, 8, "attr-defined", 'has no attribute "nope"'),
+])
+def test_wrong_calls_of_functions_are_found(knowing, code, line, column, kind, message):
+    found = types_only(knowing, code)["diagnostics"]
+    assert [(d["line"], d["column"], d["code"]) for d in found] == [(line, column, kind)]
+    assert message in found[0]["message"] and "\n" not in found[0]["message"]
+
+
+def test_a_function_that_changes_is_another_question(cloche, tmp_path):
+    with Stdio([cloche, "mcp", "--vault", str(sample_vault(tmp_path))]) as client:
+        assert told(client, "custom_functions.rain_total('a')") == [(1, "attr-defined")]
+        structured(client.ask(call("register_custom_function", FUNCTIONS[0])))
+        assert told(client, "custom_functions.rain_total('a')") == [(1, "arg-type")]
+        changed = {"name": "rain_total", "code": RAIN.replace("list[float]", "str"), "force": True}
+        structured(client.ask(call("update_custom_function", changed)))
+        assert told(client, "custom_functions.rain_total('a')") == []
+
+
+def test_a_function_that_calls_another_is_checked_against_it(knowing):
+    code = "def twice(days: list[float]) -> float:\n    \"\"\"Twice.\"\"\"\n    return custom_functions.rain_total(days, fctor=2)\n"
+    found = structured(knowing.ask(call("validate_custom_function", {"language": "python", "code": code})))
+    assert [(f["line"], f["code"]) for f in found["warnings"]] == [(3, "call-arg")]
+
+
+@pytest.mark.parametrize("kind", ["{" + "a: {" * 60 + "b: string" + "}" * 60 + "}", "any[]" + "[]" * 100, "(" * 30 + "any[]" + " | null)[]" * 30,
+                                  "{self: string, class: number}", "(a: string) => void", "Note", "'it\\'s' | 'x'"])
+def test_any_type_of_a_function_leaves_the_check_whole(agent, kind):
+    given = {"name": "f", "description": "It does.", "returnType": kind, "parameters": {"self": {"type": kind}, "aB": {"type": kind}},
+             "code": "function f(self: any, aB: any): any { return 1; }"}
+    made = structured(agent.ask(call("register_custom_function", given)))
+    assert made["success"], made
+    try:
+        assert told(agent, "x: int = 'a'\ncustom_functions.f") == [(1, "assignment")]
+    finally:
+        structured(agent.ask(call("delete_custom_function", {"name": "f"})))
 
 
 def test_the_command_line_shows_types(cloche, tmp_path):

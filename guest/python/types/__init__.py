@@ -1,8 +1,9 @@
 """The world of the type checker for Python: mypy, with what it knows of the standard library and of
 the API, baked. It is the Python guest's program with this package in the place of world/.
 
-A question is the JSON of checker_check() (src/sandbox/checker): {code, own, remembers}, where `own`
-are stubs of what this code finds besides. The answer is {diagnostics, dropped?}, or the error "stack".
+A question is the JSON of checker_check() (src/sandbox/checker): {code, own, functions?, remembers}, where `own`
+are stubs of what this code finds besides, and `functions` the custom functions that it may call. The
+answer is {diagnostics, dropped?}, or the error "stack".
 """
 import gc
 import json

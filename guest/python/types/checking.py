@@ -16,11 +16,13 @@ from mypy.modulefinder import BuildSource, FindModuleCache
 from mypy.options import Options
 from mypy.server.update import FineGrainedBuildManager
 
+from . import functions
 from .files import Files
 from .names import camel, snake
 
-CODE, OWN, API = "__main__", "cloche_own", "cloche"
-CODE_PATH, OWN_PATH, API_PATH = "/code/__main__.py", "/code/cloche_own.pyi", "/code/cloche.pyi"
+CODE, OWN, FUNCTIONS, API = "__main__", "cloche_own", "cloche_functions", "cloche"
+CODE_PATH, OWN_PATH, FUNCTIONS_PATH, API_PATH = (f"/code/{name}" for name in (
+    "__main__.py", "cloche_own.pyi", "cloche_functions.pyi", "cloche.pyi"))
 SHOWN_MAX = 100
 NOTES_MAX = 3 # lines that explain a finding
 
@@ -42,8 +44,12 @@ def _cloche_each_later(values: Iterable[T]) -> Iterable[Coroutine[Any, Any, T]]:
 def _cloche_dry(value: Any) -> Any: ...
 class _cloche_returned(BaseException):
     def __init__(self, value: Any = ...) -> None: ...
-__all__ = ["_cloche_awaited", "_cloche_later", "_cloche_each_later", "_cloche_dry", "_cloche_returned"]
 """
+def forms_stubs():
+    text = FORMS
+    names = [*re.findall(r"(?m)^def (_\w+)", text), "_cloche_returned"]
+    return f"{text}__all__ = {list(dict.fromkeys(names))}\n"
+
 
 # Modules that agents use: their stubs are read when the guest is baked.
 KNOWN = """abc array ast asyncio base64 bisect calendar cmath codecs collections collections.abc colorsys configparser
@@ -90,6 +96,15 @@ class Forms(ast.NodeTransformer):
             return node
         return self.call("_cloche_later", [node], node)
 
+    def visit_Subscript(self, node):
+        """custom_functions["name"] is custom_functions.name."""
+        self.generic_visit(node)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(node.value, ast.Name) and node.value.id in functions.SPACES and isinstance(key, str) and \
+                key.isidentifier() and not keyword.iskeyword(key):
+            return ast.copy_location(ast.Attribute(node.value, key, node.ctx), node)
+        return node
+
     def visit_Call(self, node):
         self.generic_visit(node)
         f = root = node.func
@@ -98,7 +113,7 @@ class Forms(ast.NodeTransformer):
         if isinstance(root, ast.Name) and root.id in api_names:
             for one in node.keywords:
                 one.arg = one.arg and snake(one.arg)
-            if any(one.arg == "dry_run" for one in node.keywords):
+            if root.id not in functions.SPACES and any(one.arg == "dry_run" for one in node.keywords):
                 return self.call("_cloche_dry", [node], node)
         if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == "asyncio" and f.attr in AWAITING:
             node.args = [self.later(one) if i == 0 or f.attr == "gather" else one for i, one in enumerate(node.args)]
@@ -142,7 +157,7 @@ def options():
 
 
 files = Files()
-api_names = set()
+api_names, api_classes = set(), set()
 manager = None
 
 
@@ -168,7 +183,8 @@ def head(code, own):
     and `await` at the top level are read (Forms). The code may use such a name for something else."""
     given, declared = bound_names(code)
     parts = [f"from {API}_forms import *", "from typing import Any as _cloche_any"]
-    for module, names in ((API, api_names), (OWN, own)):
+    spaces = set(functions.SPACES)
+    for module, names in ((API, api_names - spaces), (FUNCTIONS, spaces), (OWN, own)):
         left = names - given - declared
         if left:
             parts.append(f"from {module} import {', '.join(sorted(left))}")
@@ -176,11 +192,20 @@ def head(code, own):
     return "; ".join(parts) + "\n"
 
 
-def put(code, own):
+def put(code, own, known=None):
+    """Puts a question's modules, and returns those that are other than they were."""
     lines = [(line.partition(":")[0], line) for line in own.split("\n")]
     lines = [(name, line) for name, line in lines if name.isidentifier() and not keyword.iskeyword(name)]
-    files.put(OWN_PATH, "\n".join([f"from typing import Any\nfrom {API} import OpenRecord", *(line for _, line in lines), ""]).encode())
-    files.put(CODE_PATH, (head(code, {name for name, _ in lines}) + code).encode(errors="surrogatepass"))
+    stubs = "\n".join([f"from typing import Any\nfrom {API} import OpenRecord", *(line for _, line in lines), ""])
+    told = ((OWN, OWN_PATH, stubs), (FUNCTIONS, FUNCTIONS_PATH, functions.text_of(known, api_classes)),
+            (CODE, CODE_PATH, head(code, {name for name, _ in lines}) + code))
+    changed = []
+    for module, path, text in told:
+        text = text.encode(errors="surrogatepass")
+        if files.texts.get(path) != text:
+            files.put(path, text)
+            changed.append((module, path))
+    return changed
 
 
 def api(stubs):
@@ -211,22 +236,24 @@ def prepare(library):
     files.put(API_PATH, stubs.encode())
     api_names.update(re.findall(r"(?m)^([a-z]\w*): ", stubs), re.findall(r"(?m)^(?:async )?def ([a-z]\w*)\(", stubs),
                      re.findall(r"(?m)^class (\w+)\((?:Exception|HostCallError)\)", stubs))
-    files.put(f"/code/{API}_forms.pyi", FORMS.encode())
-    put("".join(f"import {name}\n" for name in KNOWN), "")
-    built = build([BuildSource(CODE_PATH, CODE, None), BuildSource(OWN_PATH, OWN, None)], options(), fscache=files)
+    files.put(f"/code/{API}_forms.pyi", forms_stubs().encode())
+    api_classes.update(re.findall(r"(?m)^class ([A-Z]\w*)\(", stubs), re.findall(r"(?m)^([A-Z]\w*) = ", stubs))
+    files.put(f"/code/{functions.SHAPES}.pyi", functions.shapes(api_classes).encode())
+    changed = put("".join(f"import {name}\n" for name in KNOWN), "")
+    built = build([BuildSource(path, module, None) for module, path in changed], options(), fscache=files)
     if built.errors:
         raise SystemExit("\n".join(built.errors))
     manager = FineGrainedBuildManager(built)
     for code in WARM:  # leaves caches as most questions find them
-        check({"code": code, "own": "x: int\n"})
+        check({"code": code, "own": "x: int\n", "functions": WARM_FUNCTIONS})
     check({"code": "", "own": ""})
 
 
-def update():
+def update(changed):
     m = manager.manager
     m.ast_cache.clear()
     m.errors.reset()
-    manager.update([(OWN, OWN_PATH), (CODE, CODE_PATH)], [])
+    manager.update(changed, [])
     if manager.blocking_error and manager.blocking_error[0] != CODE:
         raise ValueError("the stubs of the question cannot be read")
     found = m.errors.error_info_map.get(CODE_PATH, [])
@@ -244,6 +271,11 @@ def is_unasked(name, message, others, remembers):
     return name in UNASKED or follows or (remembers and name == "name-defined")
 
 
+def is_for_reader(finding, note):
+    """Does the note say more of the finding? Not of stubs that nobody sees (functions.py)."""
+    return "https:" not in note and finding.count("\n") < NOTES_MAX and "Array[" not in finding
+
+
 def characters(lines, line, column):
     """A column of the parser, in bytes from 0, in characters from 1."""
     text = lines[line - 1] if 0 < line <= len(lines) else ""
@@ -252,17 +284,16 @@ def characters(lines, line, column):
 
 def check(question):
     code = question["code"]
-    put(code, question.get("own", ""))
+    changed = put(code, question.get("own", ""), question.get("functions"))
     lines = re.split("\r\n|[\n\r]", code)
     found, dropped, of_line = [], 0, {}
-    told = update()
+    told = update(changed)
     for _, line, _, _, _, _, _, kind in told:
         of_line.setdefault(line - 1, set()).add(kind.code if kind else "misc")
     for _, line, column, end_line, end_column, severity, message, kind in told:
         line, end_line, name = max(1, line - 1), max(1, end_line - 1), kind.code if kind else "misc"
         if severity == "note" and not message.startswith("Revealed"):
-            if found and not dropped and found[-1]["line"] == line and "https:" not in message and \
-                    found[-1]["message"].count("\n") < NOTES_MAX:
+            if found and not dropped and found[-1]["line"] == line and is_for_reader(found[-1]["message"], message):
                 found[-1]["message"] += f"\n{message}"
             continue
         if is_unasked(name, message, of_line.get(line, ()), question.get("remembers")):
@@ -303,9 +334,12 @@ async def main():
     assert note
     one, two = await asyncio.gather(notes.get("a"), notes.get("b"))
     all = await asyncio.gather(*[notes.get(id) for id in ["a", "b"]])
-    return note.title.upper(), [asdict(t) for t in tasks]
+    rows = custom_functions.open_tasks(note.type, tags=["a"])
+    return note.title.upper(), [asdict(t) for t in tasks], [row.id for row in rows]
 with_errors: int = "text"
 note = notes.get("x")
 note.contnt
 return {"open": count(tasks), "text": json.dumps({str(k): v for k, v in count(tasks).items()})}
 ''', 'x: int = "a"', 'def f(a: str = 1) -> int:\n    return a\n', 'import tkinter\n']
+WARM_FUNCTIONS = [{"name": "openTasks", "parameters": [{"name": "type", "type": "string"}, {"name": "tags", "type": "string[]", "optional": True}],
+                   "returns": "Promise<{id: string, count: number}[]>"}]

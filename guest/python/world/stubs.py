@@ -4,11 +4,8 @@ import re
 
 from . import api
 from .names import camel, snake
+from .typescript import Spelling, fields
 
-PLAIN = {"string": "str", "number": "float", "boolean": "bool", "null": "None", "void": "None", "undefined": "None",
-         "any": "Any", "unknown": "Any", "object": "dict[str, Any]", "Uint8Array": "bytes", "ArrayBuffer": "bytes",
-         "Date": "datetime.datetime", "never": "NoReturn"}
-CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 HEAD = '''"""Stubs of the API that Python code has in an evaluation (docs/python.md).
 
 Made of the table of host calls by `make reference`; do not edit.
@@ -31,71 +28,12 @@ context: Record
 '''
 
 
-def split(text, mark):
-    """The parts between marks that are in no brackets or quotes."""
-    parts, depth, start, quote = [], 0, 0, None
-    for i, c in enumerate(text):
-        if quote:
-            quote = None if c == quote else quote
-        elif c in "'\"`":
-            quote = c
-        elif c in "([{<":
-            depth += 1
-        elif c in ")]}" or c == ">" and text[i - 1:i] != "=":
-            depth -= 1
-        elif c in mark and depth == 0:
-            parts.append(text[start:i])
-            start = i + 1
-    return [p.strip() for p in [*parts, text[start:]] if p.strip()]
-
-
-def named():
-    return {t["type"] for t in api.types}
-
-
 def type_of(text):
-    text = text.strip().rstrip(";")
-    parts = split(text, "|")
-    if len(parts) > 1:
-        made = list(dict.fromkeys(type_of(p) for p in parts))
-        return "Any" if "Any" in made else " | ".join(made)
-    if text in PLAIN:
-        return PLAIN[text]
-    if text.endswith("[]"):
-        return f"list[{type_of(text[:-2])}]"
-    generic = re.fullmatch(r"(\w+)<(.*)>", text, re.S)
-    if generic:
-        name, inside = generic.groups()
-        parts = split(inside, ",")
-        if name == "Promise":
-            return type_of(inside)
-        if name in ("Array", "ReadonlyArray"):
-            return f"list[{type_of(inside)}]"
-        if name == "Record":
-            return f"dict[str, {type_of(parts[-1])}]"
-        return "Any"
-    if text.startswith("(") and text.endswith(")"):
-        return type_of(text[1:-1])
-    if text.startswith("'") and text.endswith("'"):
-        return f"Literal[{text}]"
-    if text in ("true", "false"):
-        return f"Literal[{text.capitalize()}]"
-    if text.startswith("{"):
-        return "dict[str, Any]"
-    return text if text in named() else "Any"
+    return Spelling({t["type"] for t in api.types}).of(text)
 
 
 def members(definition):
-    inside = definition.strip()
-    if not (inside.startswith("{") and inside.endswith("}")):
-        return []
-    out = []
-    for part in split(inside[1:-1], ";,\n"):
-        found = re.fullmatch(r"(?:readonly )?([A-Za-z_]\w*)(\??):\s*(.*)", part, re.S)
-        if found:
-            name, optional, kind = found.groups()
-            out.append((name, type_of(kind) + (" | None" if optional else "")))
-    return out
+    return [(name, type_of(kind) + " | None" * optional) for name, optional, kind in fields(definition)]
 
 
 def parameters_of(overload, is_method):
@@ -135,12 +73,12 @@ def method(name, function, is_method, indent):
 def text():
     out = [HEAD]
     for t in api.types:
-        fields = members(t["definition"])
+        parts = members(t["definition"])
         if not t["definition"].strip().startswith("{"):
             out.append(f"{t['type']} = {type_of(t['definition'])}\n" if "\n" not in t["definition"] else f"{t['type']} = Any\n")
             continue
         out.append(f"class {t['type']}(Record):")
-        out += [f"    {name}: {kind}" for name, kind in fields if not name.isdigit() and not keyword.iskeyword(name)] or ["    ..."]
+        out += [f"    {name}: {kind}" for name, kind in parts if not name.isdigit() and not keyword.iskeyword(name)] or ["    ..."]
         out.append("")
     spaces = {}
     for function in api.rows:

@@ -32,25 +32,6 @@ static bool names_put(struct evaluation *v, struct json_writer *out, struct err 
     return true;
 }
 
-static void definition_put_parameter(const struct function_parameter *p,
-                                     struct json_writer *out)
-{
-    bool rest = str_starts(p->name, "...");
-    struct str name = rest ? (struct str){p->name.at + 3, p->name.n - 3} : p->name;
-    json_open_object(out);
-    json_pair_str(out, "name", name);
-    json_pair_str(out, "type", p->type);
-    if (p->optional)
-        json_pair_bool(out, "optional", true);
-    if (rest)
-        json_pair_bool(out, "rest", true);
-    if (p->fallback) {
-        json_key(out, "default");
-        json_put(out, p->fallback);
-    }
-    json_close(out);
-}
-
 /* Marks the shapes that are types of the API, whose values come from it: a type that
  * gains a member stays compatible. */
 static void put_open(struct str shapes, struct json_writer *out)
@@ -88,7 +69,7 @@ void function_put_parameters(struct evaluation *v, const struct function *fn,
     json_key(out, "parameters");
     json_open_array(out);
     for (size_t i = 0; i < fn->parameter_count; i++)
-        definition_put_parameter(&fn->parameters[i], out);
+        functioning_put_parameter(&fn->parameters[i], out);
     json_close(out);
     put_shapes(v, fn, out);
 }

@@ -14,6 +14,10 @@ struct later;
 /* Appends declarations of those custom functions that the code names; `all` may be NULL. */
 void checking_put_functions(const struct function_set *all, struct str code,
                             struct buf *out);
+/* The same for code in Python, as checker_question.functions has them: nothing where it
+ * names none. */
+void checking_define_functions(const struct function_set *all, struct str code,
+                               struct buf *out);
 /* The checker's answer on `fn`, one of `among` (NULL: the only one); its JSON includes
  * the shapes of the parameters. Cached: the next call takes less than a millisecond. NULL
  * and *e as checker_check(). */
@@ -33,7 +37,8 @@ void later_free(struct later *l); /* stops the check under way */
 /* Keeps a reference to `among`, which contains fn; does nothing if enough are queued. */
 void later_check(struct later *l, const struct function *fn,
                  const struct function_set *among);
-/* The same as findings. `own` declares what its code finds as customFunctions. Without a
+/* The same as findings. `own` declares, or for Python defines, what its code finds as
+ * customFunctions. Without a
  * checker: the warning TYPES_UNCHECKED. false and *e: the checker failed. */
 bool checking_find(const struct action_call *c, const struct function *fn, struct str own,
                    struct findings *out, struct err *e);

@@ -53,8 +53,10 @@ static bool meaning_is_plain(const struct meaning *m)
 /* Each by the name that the code uses. */
 static void put_meaning(const struct meaning *m, struct buf *out)
 {
+    bool python = m->fn->language == FUNCTION_PYTHON;
     if (meaning_is_plain(m)) {
-        checking_put_functions(m->among, m->fn->code, out);
+        (python ? checking_define_functions : checking_put_functions)(m->among,
+                                                                      m->fn->code, out);
         return;
     }
     size_t count = 0, most = m->uses->count + 1;
@@ -68,6 +70,10 @@ static void put_meaning(const struct meaning *m, struct buf *out)
         copies[count].name = m->uses->at[i].name;
         row[count] = &copies[count];
         count++;
+    }
+    if (python) {
+        functioning_define(row, count, CHECKER_OWN_BYTES / 2, out);
+        return;
     }
     if (count)
         functioning_declare(row, count, CHECKER_OWN_BYTES / 2, false, "customFunctions$",
@@ -84,8 +90,7 @@ static bool check_types(const struct action_call *c, const struct meaning *m,
 {
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
-    if (m->fn->language != FUNCTION_PYTHON)
-        put_meaning(m, &own);
+    put_meaning(m, &own);
     return buf_check(&own, "the declarations", e) &&
            checking_find(c, m->fn, buf_view(&own), out, e);
 }

@@ -427,6 +427,14 @@ void functions_declare(const struct action_call *c, struct buf *out)
     checking_put_functions(all, json_str(json_get(c->arguments, "code")), out);
 }
 
+void functions_define(const struct action_call *c, struct buf *out)
+{
+    struct err none = {0};
+    scoped_set const struct function_set *all =
+        functioning_now(c->actions, c->place, NULL, &none);
+    checking_define_functions(all, json_str(json_get(c->arguments, "code")), out);
+}
+
 void functions_end_code(struct evaluation *v, const struct script_outcome *o,
                         struct str code)
 {

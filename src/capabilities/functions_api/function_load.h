@@ -83,6 +83,7 @@ void functions_put_visit(const struct evaluation *v, const struct script_outcome
                          const struct script_visit *visit, struct json_writer *w);
 bool functions_put_key(const struct action_call *c, struct buf *out);
 void functions_declare(const struct action_call *c, struct buf *out);
+void functions_define(const struct action_call *c, struct buf *out);
 void functions_end_code(struct evaluation *v, const struct script_outcome *o,
                         struct str code);
 struct str functions_source(void *v, struct str file);

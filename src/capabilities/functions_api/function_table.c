@@ -185,6 +185,7 @@ static const struct action_group group = {rows, LENGTH(rows), .order = 90,
 
 static const struct custom_code custom = {.put_key = functions_put_key,
                                           .declare = functions_declare,
+                                          .define = functions_define,
                                           .source = functions_source,
                                           .origins = functions_origins,
                                           .source_name = functions_source_name,

@@ -424,3 +424,48 @@ void functioning_declarations(const struct function *const *all, size_t count,
 {
     functioning_declare(all, count, most, comments, "customFunctions", out);
 }
+
+void functioning_put_parameter(const struct function_parameter *p,
+                               struct json_writer *out)
+{
+    bool rest = str_starts(p->name, "...");
+    struct str name = rest ? (struct str){p->name.at + 3, p->name.n - 3} : p->name;
+    json_open_object(out);
+    json_pair_str(out, "name", name);
+    json_pair_str(out, "type", p->type);
+    if (p->optional)
+        json_pair_bool(out, "optional", true);
+    if (rest)
+        json_pair_bool(out, "rest", true);
+    if (p->fallback) {
+        json_key(out, "default");
+        json_put(out, p->fallback);
+    }
+    json_close(out);
+}
+
+static void put_definition(const struct function *fn, struct json_writer *w)
+{
+    json_open_object(w);
+    json_pair_str(w, "name", fn->name);
+    json_key(w, "parameters");
+    json_open_array(w);
+    for (size_t i = 0; i < fn->parameter_count; i++)
+        functioning_put_parameter(&fn->parameters[i], w);
+    json_close(w);
+    json_pair_str(w, "returns", fn->return_type);
+    json_close(w);
+}
+
+void functioning_define(const struct function *const *all, size_t count, size_t most,
+                        struct buf *out)
+{
+    scoped_buf struct buf json = buf_of(most);
+    struct json_writer w = json_writer(&json);
+    json_open_array(&w);
+    for (size_t i = 0; i < count && !json.failed; i++)
+        put_definition(all[i], &w);
+    json_close(&w);
+    if (!json.failed)
+        buf_str(out, buf_view(&json));
+}

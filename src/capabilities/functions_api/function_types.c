@@ -14,15 +14,23 @@ static bool is_word(char c)
     return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* The next name after "customFunctions."; empty for another access, which may mean any of
- * them. false: no further access. */
+/* The next name after "customFunctions." or "custom_functions."; empty for another access,
+ * which may mean any of them. false: no further access. */
 static bool next_named(struct str *code, struct str *name)
 {
-    const size_t head = sizeof NAMESPACE - 1;
-    const char *at = memmem(code->at, code->n, NAMESPACE, head);
+    static const char *const spaces[] = {NAMESPACE, "custom_functions"};
+    const char *at = NULL;
+    size_t head = 0, n = 0;
+    for (size_t k = 0; k < LENGTH(spaces); k++) {
+        const char *found = memmem(code->at, code->n, spaces[k], strlen(spaces[k]));
+        if (found && (!at || found < at)) {
+            at = found;
+            head = strlen(spaces[k]);
+        }
+    }
     if (!at)
         return false;
-    size_t i = (size_t)(at - code->at) + head, n = 0;
+    size_t i = (size_t)(at - code->at) + head;
     i += i < code->n && code->at[i] == '?';
     if (i < code->n && code->at[i] == '.')
         while (i + 1 + n < code->n && is_word(code->at[i + 1 + n]))
@@ -66,6 +74,17 @@ void checking_put_functions(const struct function_set *all, struct str code,
         functioning_declarations(row, count, CHECKER_OWN_BYTES / 2, false, out);
     else
         buf_cstr(out, "declare const " NAMESPACE ": {};\n");
+}
+
+void checking_define_functions(const struct function_set *all, struct str code,
+                               struct buf *out)
+{
+    struct str rest = code, name;
+    if (!all || !next_named(&rest, &name))
+        return;
+    scoped(free) const struct function **row =
+        mem_new((function_count(all) + 1) * sizeof *row);
+    functioning_define(row, select_named(all, code, row), CHECKER_OWN_BYTES / 2, out);
 }
 
 /* ---- one function ------------------------------------------------------------ */
@@ -116,7 +135,7 @@ static const struct checker_answer *checker_ask(struct actions *a,
     struct asking k;
     struct checker *checker = services_checker(a->services, e);
     const struct checker_question python = {
-        .code = fn->code, .python = true, .own = own, .cancel = cancel};
+        .code = fn->code, .python = true, .functions = own, .cancel = cancel};
     if (fn->language == FUNCTION_PYTHON)
         return checker ? checker_check(checker, &python, e) : NULL;
     begin_asking(&k, fn, own, cancel);
@@ -133,7 +152,8 @@ const struct checker_answer *checking_function(struct actions *a,
 {
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
-    checking_put_functions(among, fn->code, &own);
+    (fn->language == FUNCTION_PYTHON ? checking_define_functions
+                                     : checking_put_functions)(among, fn->code, &own);
     return buf_check(&own, "the declarations", e)
                ? checker_ask(a, fn, buf_view(&own), cancel, e)
                : NULL;

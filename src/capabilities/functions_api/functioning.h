@@ -123,6 +123,13 @@ void functioning_declarations(const struct function *const *all, size_t count,
 /* The same in a namespace of another name. */
 void functioning_declare(const struct function *const *all, size_t count, size_t most,
                          bool comments, const char *space, struct buf *out);
+/* Writes {name, type, optional?, rest?, default?}. */
+void functioning_put_parameter(const struct function_parameter *p,
+                               struct json_writer *out);
+/* Appends them as checker_question.functions has them; nothing if that is more than `most`
+ * bytes. */
+void functioning_define(const struct function *const *all, size_t count, size_t most,
+                        struct buf *out);
 /* Appends functioning_introduction() of a place, if its caller may list them. */
 void functioning_introduce(struct actions *a, const struct place *place, size_t most,
                            bool brief, struct buf *out);

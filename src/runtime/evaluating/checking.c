@@ -25,14 +25,18 @@ static void put_own(const struct action_call *c, bool session, struct buf *out)
 const struct checker_answer *checking_code(const struct action_call *c, struct err *e)
 {
     struct checker *checker = services_checker(c->actions->services, e);
-    scoped_buf struct buf own;
+    scoped_buf struct buf own, functions;
     buf_init(&own, CHECKER_OWN_BYTES);
+    buf_init(&functions, CHECKER_OWN_BYTES);
     bool session = json_get(c->arguments, "session") != NULL;
     bool python = language_is_python(c);
-    if (python)
+    if (python) {
         context_put_types(json_get(c->arguments, "context"), true, &own);
-    else
+        if (capability_custom())
+            capability_custom()->define(c, &functions);
+    } else {
         put_own(c, session, &own);
+    }
     if (!checker || !buf_check(&own, "the context's types", e))
         return NULL;
     struct checker_question q = {.code = json_str(json_get(c->arguments, "code")),
@@ -40,6 +44,7 @@ const struct checker_answer *checking_code(const struct action_call *c, struct e
                                  .python = python,
                                  .declared = 1u | features_asked(c->arguments) << 1,
                                  .own = buf_view(&own),
+                                 .functions = buf_view(&functions),
                                  .remembers = session,
                                  .cancel = c->who->cancel};
     return checker_check(checker, &q, e);

@@ -39,6 +39,8 @@ struct custom_code {
     bool (*put_key)(const struct action_call *c, struct buf *out);
     /* Appends declarations of the functions that the call's code names. */
     void (*declare)(const struct action_call *c, struct buf *out);
+    /* The same for code in Python, as checker_question.functions has them. */
+    void (*define)(const struct action_call *c, struct buf *out);
     /* The JavaScript of one; for script_request. */
     struct str (*source)(void *v, struct str file);
     /* Source maps of those that were loaded: *count, to be freed. NULL: out of memory. */

@@ -192,6 +192,8 @@ static bool checker_put_question(const struct checker *c,
             json_put_int(&w, (int64_t)i);
     json_close(&w);
     json_pair_str(&w, "own", q->own);
+    if (q->functions.n)
+        json_pair_raw(&w, "functions", q->functions);
     json_pair_str(&w, "code", q->code);
     if (q->function)
         put_signature(&w, q->function);
@@ -230,9 +232,10 @@ static bool question_fits(const struct checker_question *q, struct err *e)
     if (q->code.n > CHECKER_CODE_BYTES)
         return err_set(e, ERR_LIMIT, "code of %zu bytes is not checked: at most %zu are",
                        q->code.n, CHECKER_CODE_BYTES);
-    if (q->own.n > CHECKER_OWN_BYTES)
+    size_t declared = q->own.n + q->functions.n;
+    if (declared > CHECKER_OWN_BYTES)
         return err_set(e, ERR_LIMIT, "%zu bytes of declarations are more than %zu",
-                       q->own.n, CHECKER_OWN_BYTES);
+                       declared, CHECKER_OWN_BYTES);
     if (q->cancel && cancel_fired(q->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before the types were checked");
     return str_is_utf8(q->code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");

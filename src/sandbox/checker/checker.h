@@ -55,6 +55,10 @@ struct checker_question {
         python; /* an evaluation's, as well; then `own` are stubs (.pyi), and there is no function */
     uint32_t declared; /* which of the declarations: bit 0 is the first; not of Python */
     struct str own;    /* further ones, which differ from question to question */
+    /* Python's alone: the custom functions that it can call, JSON:
+     * [{"name", "parameters": [{"name", "type", "optional"?, "rest"?, "default"?}], "returns"}],
+     * with types of TypeScript. Empty: nothing is known of them, and any call is right. */
+    struct str functions;
     /* A function's, to hold the code against. NULL: the code of an evaluation, the body of
      * an async function. Functions are checked strictly; in evaluations a type that nobody
      * wrote down is no mistake. */
