@@ -231,6 +231,18 @@ def test_mistakes_with_the_api_are_found(agent, code, line, kind):
     assert (line, kind) in told(agent, code)
 
 
+@pytest.mark.parametrize("code, line, kind", [
+    ("import asyncio\nrows = await asyncio.gather(*[notes.get(i) for i in ['a']])\nrow = rows[0]\nassert row\nrow.titel", 5, "attr-defined"),
+    ("from asyncio import gather as together\nrows, row = await together(notes.list(), notes.get('a'))\nrows[0].titel", 3, "attr-defined"),
+    ("import asyncio as aio\na, b = await aio.gather(notes.list(), notes.list(), return_exceptions=True)\na.clear()", 3, "union-attr"),
+    ("import asyncio\nawait asyncio.gather(notes.list(), loop=1)", 2, "call-overload"),
+    ("import asyncio\nasync def one() -> int: return 1\nasync def main():\n    for n in await asyncio.gather(*(one() for _ in 'ab')):\n"
+     "        n.upper()", 5, "attr-defined"),
+])
+def test_what_is_gathered_keeps_its_types(agent, code, line, kind):
+    assert told(agent, code) == [(line, kind)]
+
+
 def test_values_of_context_have_types(agent):
     context = {"name": "a", "n": 1, "x": 1.5, "rows": [{"a": 1}, {"b": 2}], "mixed": ["a", 1, None], "yes": True,
                "of": {"a": {"b": 1}}, "class": 1, "not a name": 2, "none": []}

@@ -45,8 +45,28 @@ def _cloche_dry(value: Any) -> Any: ...
 class _cloche_returned(BaseException):
     def __init__(self, value: Any = ...) -> None: ...
 """
+GATHERED = 6  # arguments whose types stay apart, as in asyncio's stubs
+
+
+def gather_name(count, tried):
+    return f"_cloche_gather{'_tried' * tried}{count or ''}"
+
+
+def gather_stubs():
+    """asyncio.gather, which is a function of 14 overloads: a function for each (Forms.gather)."""
+    lines = ["from asyncio import Future", *(f'T{i} = TypeVar("T{i}")' for i in range(1, GATHERED + 1))]
+    for tried in (False, True):
+        error = " | BaseException" * tried
+        for count in range(GATHERED + 1):
+            given = ", ".join(f"a{i}: Awaitable[T{i}]" for i in range(1, count + 1))
+            made = ", ".join(f"T{i}{error}" for i in range(1, count + 1))
+            given, made = (given + ", /, *", f"tuple[{made}]") if count else ("*a: Awaitable[T]", f"list[T{error}]")
+            lines.append(f"def {gather_name(count, tried)}({given}, return_exceptions: bool = ...) -> Future[{made}]: ...")
+    return "\n".join(lines)
+
+
 def forms_stubs():
-    text = FORMS
+    text = f"{FORMS}{gather_stubs()}\n"
     names = [*re.findall(r"(?m)^def (_\w+)", text), "_cloche_returned"]
     return f"{text}__all__ = {list(dict.fromkeys(names))}\n"
 
@@ -70,6 +90,7 @@ class Forms(ast.NodeTransformer):
 
     def __init__(self):
         self.depth = 0
+        self.asyncio, self.awaiting = {"asyncio"}, {}  # its names here, and those of its functions
 
     def scope(self, node):
         self.depth += 1
@@ -96,6 +117,15 @@ class Forms(ast.NodeTransformer):
             return node
         return self.call("_cloche_later", [node], node)
 
+    def visit_Import(self, node):
+        self.asyncio.update(one.asname for one in node.names if one.name == "asyncio" and one.asname)
+        return node
+
+    def visit_ImportFrom(self, node):
+        if node.module == "asyncio":
+            self.awaiting.update((one.asname or one.name, one.name) for one in node.names if one.name in AWAITING)
+        return node
+
     def visit_Subscript(self, node):
         """custom_functions["name"] is custom_functions.name."""
         self.generic_visit(node)
@@ -105,9 +135,24 @@ class Forms(ast.NodeTransformer):
             return ast.copy_location(ast.Attribute(node.value, key, node.ctx), node)
         return node
 
+    def of_asyncio(self, f):
+        """The function of asyncio that this is, if it awaits its arguments."""
+        if isinstance(f, ast.Name):
+            return self.awaiting.get(f.id)
+        is_it = isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id in self.asyncio
+        return f.attr if is_it and f.attr in AWAITING else None
+
+    def gather(self, node):
+        """Its form for these arguments, so that mypy need not try them all."""
+        count = len(node.args) if not any(isinstance(one, ast.Starred) for one in node.args) else 0
+        tried = [one.value.value if isinstance(one.value, ast.Constant) else None for one in node.keywords]
+        if all(one.arg == "return_exceptions" for one in node.keywords) and tried in ([], [False], [True]):
+            name = gather_name(count if count <= GATHERED else 0, tried == [True])
+            node.func = ast.copy_location(ast.Name(name, ast.Load()), node.func)
+
     def visit_Call(self, node):
         self.generic_visit(node)
-        f = root = node.func
+        root = node.func
         while isinstance(root, ast.Attribute):
             root = root.value
         if isinstance(root, ast.Name) and root.id in api_names:
@@ -115,8 +160,11 @@ class Forms(ast.NodeTransformer):
                 one.arg = one.arg and snake(one.arg)
             if root.id not in functions.SPACES and any(one.arg == "dry_run" for one in node.keywords):
                 return self.call("_cloche_dry", [node], node)
-        if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == "asyncio" and f.attr in AWAITING:
-            node.args = [self.later(one) if i == 0 or f.attr == "gather" else one for i, one in enumerate(node.args)]
+        name = self.of_asyncio(node.func)
+        if name:
+            node.args = [self.later(one) if i == 0 or name == "gather" else one for i, one in enumerate(node.args)]
+        if name == "gather":
+            self.gather(node)
         return node
 
     def visit_Await(self, node):
