@@ -281,6 +281,8 @@ static void configure(PyConfig *c)
     must(PyWideStringList_Append(&c->module_search_paths, L"/lib"));
 }
 
+/* The world's bake() answers whether the memory is as worlds begin with it: nothing will be
+ * installed. */
 EXPORT(bake) void bake(void)
 {
     PyConfig c;
@@ -302,6 +304,7 @@ EXPORT(bake) void bake(void)
         PyErr_Print();
         die();
     }
+    bool is_whole = baked == Py_True;
     Py_DECREF(baked);
     installer = function_of(world, "install");
     runner = function_of(world, "evaluate");
@@ -309,6 +312,8 @@ EXPORT(bake) void bake(void)
     void *room = malloc(READY);
     __asm__ volatile("" : : "r"(room) : "memory"); /* or it would be left out */
     free(room);
+    if (is_whole)
+        python_settle();
 }
 
 /* ---- what the host calls -------------------------------------------------- */

@@ -32,8 +32,9 @@ def rest():
 
 
 def bake():
-    """Once, when the guest is built: its files are those of /lib."""
+    """Once, when the guest is built: its files are those of /lib. Is the memory as worlds begin with it?"""
     checking.prepare("/lib")
     gc.collect()
     gc.freeze()
     gc.disable()
+    return True

@@ -72,13 +72,21 @@ def forms_stubs():
 
 
 # Modules that agents use: their stubs are read when the guest is baked.
-KNOWN = """abc array ast asyncio base64 bisect calendar cmath codecs collections collections.abc colorsys configparser
-contextlib contextvars copy csv dataclasses datetime decimal difflib email email.message enum fnmatch fractions functools
-glob gzip hashlib heapq hmac html html.parser http http.client inspect io itertools json keyword linecache locale logging
-lzma math mimetypes numbers operator os os.path pathlib pickle pprint quopri random re reprlib secrets shlex shutil
-sqlite3 statistics string struct sys tempfile textwrap threading time timeit tokenize tomllib traceback types typing
-unicodedata unittest urllib urllib.error urllib.parse urllib.request uuid warnings weakref xml.etree.ElementTree zipfile
-zlib zoneinfo concurrent.futures typing_extensions""".split()
+KNOWN = """
+__future__ abc argparse array ast asyncio atexit base64 binascii bisect bz2 calendar cmath cmd code codecs codeop
+collections collections.abc colorsys concurrent.futures configparser contextlib contextvars copy cProfile csv
+dataclasses datetime decimal difflib doctest email email.generator email.header email.headerregistry email.message
+email.mime.application email.mime.image email.mime.multipart email.mime.text email.parser email.policy email.utils
+enum errno filecmp fileinput fnmatch fractions functools getopt getpass gettext glob graphlib gzip hashlib heapq
+hmac html html.entities html.parser http http.client http.cookies importlib importlib.metadata importlib.util
+inspect io ipaddress itertools json keyword linecache locale logging logging.config logging.handlers lzma mailbox
+math mimetypes multiprocessing numbers operator optparse os os.path pathlib pickle pkgutil platform plistlib pprint
+pstats queue quopri random re reprlib sched secrets select shelve shlex shutil signal socket sqlite3 stat statistics
+string struct subprocess sys tarfile tempfile textwrap threading time timeit tokenize tomllib traceback tracemalloc
+types typing typing_extensions unicodedata unittest unittest.mock urllib urllib.error urllib.parse urllib.request
+urllib.robotparser uuid warnings wave weakref xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils zipfile zlib
+zoneinfo
+""".split()
 
 # Functions of asyncio that await their arguments.
 AWAITING = {"gather", "wait_for", "create_task", "ensure_future", "shield", "wait", "as_completed"}
