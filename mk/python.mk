@@ -49,7 +49,7 @@ build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/
 # The same program with mypy in the place of our world, and stubs beside it.
 PYTHON_TYPES := build/guest/python/types
 # Both worlds have these.
-PYTHON_SHARED := $(patsubst %,guest/python/world/%.py,names typescript)
+PYTHON_SHARED := $(patsubst %,guest/python/world/%.py,names nesting typescript)
 build/guest/python-types.bare.wasm: build/guest/python.raw.wasm $(wildcard guest/python/types/*.py) $(PYTHON_SHARED) docs/cloche.pyi guest/python/compile.py build/cloche-bake
 	@echo "  bake  build/guest/python-types"
 	@rm -rf $(PYTHON_TYPES) && mkdir -p $(PYTHON_TYPES)/source && cp -R $(PYTHON_PARTS)/library $(PYTHON_TYPES)/lib && \

@@ -157,6 +157,15 @@ def test_errors_say_what_and_where(run, code, kind, name, line):
         assert len(marked) == 1 and marked[0].split()[1] == str(line)
 
 
+@pytest.mark.parametrize("code, line, column", [
+    ("const s = '((';\nreturn " + "(" * 3000 + "1" + ")" * 3000, 2, 108), ("return " + "[" * 3000 + "]" * 3000, 1, 108),
+    ("/* {{ */ const é = " + "{a:" * 3000 + "1" + "}" * 3000, 1, 320)])
+def test_code_that_is_nested_too_deeply_has_its_place(run, code, line, column):
+    told = run(code)["errorDetails"]
+    assert (told["type"], told["line"], told["column"]) == ("StackOverflow", line, column)
+    assert "nested" in told["message"] and "> " in told["frame"]
+
+
 def test_nothing_survives_from_one_run_to_the_next(run):
     run(
         "Array.prototype.map = () => 'mine'; JSON.stringify = () => 'mine'; Promise.prototype.then = 1;"

@@ -248,6 +248,17 @@ def test_a_syntax_error_has_its_place(run, code, line):
     assert (told["type"], told["line"]) == ("SyntaxError", line)
 
 
+@pytest.mark.parametrize("code", [
+    "y = " + "(" * 3000 + "1" + ")" * 3000, "y = [\n" + "[" * 3000 + "]" * 3000 + "]", "y = " + "{1: " * 3000 + "1" + "}" * 3000,
+    "y = " + "lambda: " * 3000 + "1", "return x" + ".real" * 3000, "return 1" + " + x" * 3000,
+    "if x == 0: return 1\n" + "".join(f"elif x == {i}: return 2\n" for i in range(3000))])
+def test_code_that_is_nested_too_deeply_has_its_place(run, code):
+    told = details(run(f"x = 1\ns = '(('\n{code}"))
+    assert told["type"] == "SyntaxError" and "nested" in told["message"]
+    assert told["line"] >= 3 and told["column"] > 1 and told["frame"]
+    assert details(run(f"# ((\n{code}"))["line"] == told["line"] - 1
+
+
 # ---- limits -----------------------------------------------------------------
 
 

@@ -288,6 +288,21 @@ def test_what_does_not_parse_is_told_once(agent):
     assert found["types"] == [] and [f["rule"] for f in found["findings"]] == ["syntax"]
 
 
+NESTED = ["y = " + "(" * 3000 + "1" + ")" * 3000, "y = " + "[" * 3000 + "]" * 3000, "y = " + "lambda: " * 3000 + "1",
+          "y = x" + ".real" * 3000, "y = " + "-" * 3000 + "1", "y = 1" + " + 1" * 3000, "y = " + "1 if x else " * 3000 + "2",
+          "if x == 0: pass\n" + "".join(f"elif x == {i}: pass\n" for i in range(3000))]
+
+
+@pytest.mark.parametrize("code", NESTED)
+def test_code_that_is_nested_too_deeply_is_told_with_its_place(agent, code):
+    found = types_only(agent, f"x = 1\n# (((\n{code}")["diagnostics"]
+    assert len(found) == 1 and "nested" in found[0]["message"]
+    assert found[0]["line"] >= 3 and found[0]["column"] > 1
+    lint = check(agent, f"x = 1\n# (((\n{code}")
+    assert all(f["line"] >= 3 and f["column"] > 1 for f in lint["findings"] + lint["types"])
+    assert any("nested" in f["message"] for f in lint["findings"] + lint["types"])
+
+
 @pytest.mark.parametrize("code", [
     "x = " + "(" * 150 + "1" + ")" * 150,
     "x = " + "[" * 3000 + "]" * 3000,

@@ -211,6 +211,16 @@ def test_a_pipeline_shares_what_every_tool_takes(agent):
 
 
 @needs_checker
+@pytest.mark.parametrize("language", ["typescript", "javascript"])
+@pytest.mark.parametrize("code, line, column", [
+    ("const x = 1;\nconst y = " + "(" * 3000 + "1" + ")" * 3000, 2, 111), ("const x = " + "[" * 130 + "]" * 130, 1, 111),
+    ("const é = '((', y = " + "{a:" * 3000 + "1" + "}" * 3000, 1, 321)])
+def test_code_that_is_nested_too_deeply_is_told_with_its_place(agent, language, code, line, column):
+    told = types_only(agent, code, language=language)["diagnostics"]
+    assert [(d["code"], d["line"], d["column"]) for d in told] == [("NESTED", line, column)]
+
+
+@needs_checker
 def test_hostile_code_ends_and_the_next_is_checked(agent):
     for code in ("let a = " + "[" * 100_000, "type A = " + "(" * 50_000,
                  "type B<N extends any[] = []> = N['length'] extends 1e9 ? N : B<[...N, 0]>; let b: B = 1",

@@ -237,6 +237,15 @@ def test_hostile_code_meets_a_limit_and_the_server_goes_on(run, code, kind):
     assert run("6 * 7 as number")["result"] == 42
 
 
+@pytest.mark.parametrize("code, at", [
+    ("let é = 'é';\nlet x = '(((', y = " + "[" * 100_000, "line 2, column 120"),
+    ("/* [[[ */ (`" + "(" * 200 + "`," + "(" * 200_000, "line 1, column 314"),
+])
+def test_code_that_is_nested_too_deeply_has_a_place(run, code, at):
+    told = run(code)["errorDetails"]
+    assert told["type"] == "StackOverflow" and told["message"].endswith(at)
+
+
 def test_a_megabyte_is_translated(run):
     assert run("const a: number[] = [" + "1," * 500_000 + "]; a.length")["result"] == 500_000
     assert run("x" * ((1 << 20) + 1))["errorDetails"]["code"] == "LIMIT"

@@ -3,12 +3,12 @@ the API, baked. It is the Python guest's program with this package in the place 
 
 A question is the JSON of checker_check() (src/sandbox/checker): {code, own, functions?, remembers}, where `own`
 are stubs of what this code finds besides, and `functions` the custom functions that it may call. The
-answer is {diagnostics, dropped?}, or the error "stack".
+answer is {diagnostics, dropped?}.
 """
 import gc
 import json
 
-from . import checking
+from . import checking, nesting
 
 
 def install(text):
@@ -17,12 +17,13 @@ def install(text):
 
 def evaluate(source, context, features, flags, most):
     """As in world/: (failed, result, error, lost, cut), as bytes or None."""
+    question = json.loads(source)
     try:
-        answer = checking.check(json.loads(source))
-    except RecursionError:
-        return 1, b"", b"stack", None, False
-    except BaseException:  # mypy's own failure, which is told as such
-        return 1, b"", b"", None, False
+        answer = checking.check(question)
+    except BaseException as error:
+        if not nesting.is_too_deep(error):
+            return 1, b"", b"", None, False  # mypy's own failure, which is told as such
+        answer = checking.too_deep(question["code"])
     text = json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
     return 0, text, None, None, len(text) > most
 

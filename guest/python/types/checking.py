@@ -16,7 +16,7 @@ from mypy.modulefinder import BuildSource, FindModuleCache
 from mypy.options import Options
 from mypy.server.update import FineGrainedBuildManager
 
-from . import functions
+from . import functions, nesting
 from .files import Files
 from .names import camel, snake
 
@@ -365,6 +365,20 @@ def check(question):
                       "column": characters(lines, line, max(0, column)), "endLine": max(line, end_line),
                       "endColumn": characters(lines, max(line, end_line), max(0, end_column))})
     return {"diagnostics": found, **({"dropped": dropped} if dropped else {})}
+
+
+def too_deep(code):
+    """The answer on code that mypy cannot go through. Does it run?"""
+    severity, name, message = "warning", "nested", "the code is nested too deeply here for its types to be checked"
+    line, column = nesting.deepest(code)
+    try:
+        compile(code, CODE_PATH, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except (RecursionError, MemoryError):
+        severity, name, message = "error", "syntax", nesting.too_deep(code, CODE_PATH).msg
+    except (SyntaxError, ValueError):
+        pass  # a `return` at the top level
+    return {"diagnostics": [{"field": "code", "code": name, "severity": severity, "message": message, "line": line,
+                             "column": column, "endLine": line, "endColumn": column + 1}]}
 
 
 WARM = [r'''

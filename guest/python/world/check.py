@@ -5,7 +5,7 @@ import builtins
 import json
 import symtable
 
-from . import api, library
+from . import api, library, nesting, run
 from .calls import FILE
 from .names import snake
 
@@ -21,6 +21,9 @@ class Findings:
         self.all.append({"rule": rule, "severity": severity, "message": message, "line": line, "column": column,
                          "endLine": getattr(node, "end_lineno", None) or line,
                          "endColumn": (getattr(node, "end_col_offset", None) or column) + 1})
+
+    def add_syntax(self, error):
+        self.add("syntax", "error", error.msg, ast.Name("x", lineno=error.lineno or 1, col_offset=max(0, (error.offset or 1) - 1)))
 
 
 def globals_read(table, found):
@@ -107,18 +110,36 @@ def check_awaits(tree, findings):
                          f"{node.value.func.id}() is a coroutine, which does nothing until it is awaited", node)
 
 
-def check(source, known):
-    """The findings as JSON."""
-    findings = Findings()
-    try:
-        tree = ast.parse(source, FILE)
-    except SyntaxError as error:
-        findings.add("syntax", "error", error.msg, ast.Name("x", lineno=error.lineno or 1,
-                                                            col_offset=max(0, (error.offset or 1) - 1)))
-        return json.dumps(findings.all).encode()
+def find(source, known, findings):
+    tree = ast.parse(source, FILE)
     check_names(source, tree, known, findings)
     check_calls(tree, findings)
     check_imports(tree, findings)
     check_awaits(tree, findings)
+
+
+def tell_depth(source, findings):
+    """Of code that is too deep to be looked at: does it run?"""
+    line, column = nesting.deepest(source)
+    try:
+        run.Code(source, api.names)
+    except SyntaxError as error:
+        findings.add_syntax(error)
+    else:
+        findings.add("deep-nesting", "warning", "the code is nested too deeply here to be checked",
+                     ast.Name("x", lineno=line, col_offset=column - 1))
+
+
+def check(source, known):
+    """The findings as JSON."""
+    findings = Findings()
+    try:
+        find(source, known, findings)
+    except (RecursionError, MemoryError) as error:
+        if not nesting.is_too_deep(error):
+            raise
+        tell_depth(source, findings)
+    except SyntaxError as error:
+        findings.add_syntax(error)
     findings.all.sort(key=lambda f: (f["line"], f["column"]))
     return json.dumps(findings.all).encode()

@@ -8,7 +8,7 @@ import builtins
 import inspect
 import json
 
-from . import api, calls, check, run, values
+from . import api, calls, check, nesting, run, values
 from .calls import FILE
 
 LINES_MAX, NESTED_MAX = 100, 5
@@ -346,7 +346,10 @@ def describe(source, name):
         at = ast.Name("x", lineno=error.lineno or 1, col_offset=max(0, (error.offset or 1) - 1))
         findings.problem("syntax", error.msg or "it cannot be parsed", at)
         return values.encode(json.dumps(out))
-    except (ValueError, RecursionError, MemoryError) as error:
+    except (RecursionError, MemoryError):
+        findings.add_syntax(nesting.too_deep(source, FILE))
+        return values.encode(json.dumps(out))
+    except ValueError as error:
         findings.problem("syntax", f"it cannot be parsed: {error}", ast.Name("x", lineno=1, col_offset=0))
         return values.encode(json.dumps(out))
     node = chosen(tree, name)

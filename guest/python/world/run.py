@@ -18,7 +18,7 @@ import traceback
 
 import _cloche
 
-from . import advice, api, calls, values
+from . import advice, api, calls, nesting, values
 from .calls import FILE
 
 LAST, AWAITED, LATER = "_cloche_last_", "_cloche_awaited_", "_cloche_later_"
@@ -181,6 +181,14 @@ class Code:
 
     def __init__(self, source, names, flags=0):
         self.returns = self.declares_main = self.calls_main = False
+        try:
+            self.compile(source, names, flags)
+        except (RecursionError, MemoryError) as error:
+            if not nesting.is_too_deep(error):
+                raise
+            raise nesting.too_deep(source, FILE) from None
+
+    def compile(self, source, names, flags):
         # Most code has none of these words: then nothing looks for what they would mean, which
         # spares a world much memory to write.
         if "return" in source or "main" in source or "await" in source or "async" in source:

@@ -300,6 +300,26 @@ const struct checker_answer *checker_known(struct checker *c,
                : NULL;
 }
 
+/* ---- code that is nested deeply ------------------------------------------------- */
+
+/* The checker compares such types for minutes, or ends with its stack. NULL without *e: the
+ * code is not. */
+static const struct checker_answer *refuse_nested(const struct checker_question *q,
+                                                  struct err *e)
+{
+    uint32_t line, column;
+    if (q->python || !guest_code_is_nested(q->code, CHECKER_NESTED_MAX, &line, &column))
+        return NULL;
+    scoped_buf struct buf text = buf_of(BUF_PAGE);
+    buf_printf(
+        &text,
+        "{\"diagnostics\":[{\"field\":\"code\",\"code\":\"NESTED\",\"severity\":\"error\","
+        "\"message\":\"more than %u brackets stand in one another here: such code is "
+        "not checked\",\"line\":%u,\"column\":%u,\"endLine\":%u,\"endColumn\":%u}]}",
+        CHECKER_NESTED_MAX, line, column, line, column + 1);
+    return answer_read(buf_view(&text), e);
+}
+
 /* ---- the door ------------------------------------------------------------------ */
 
 const struct checker_answer *checker_check(struct checker *c,
@@ -312,7 +332,10 @@ const struct checker_answer *checker_check(struct checker *c,
     if (!question_fits(q, e) || !checker_put_question(c, q, &question, e) ||
         !question_key(c, buf_view(&question), key, e))
         return NULL;
-    const struct checker_answer *a = find_answer(c, key, &from_disk);
+    const struct checker_answer *a = refuse_nested(q, e);
+    if (a || e->code)
+        return a;
+    a = find_answer(c, key, &from_disk);
     if (a) {
         c->from_disk += from_disk;
         c->from_memory += !from_disk;

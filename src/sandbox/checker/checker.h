@@ -15,6 +15,7 @@
 #define CHECKER_COMPUTE_MS 10000u                  /* ERR_TIMEOUT */
 #define CHECKER_MEMORY_BYTES ((uint64_t)512 << 20) /* ERR_MEMORY */
 #define CHECKER_DECLARATIONS_MAX 16u
+#define CHECKER_NESTED_MAX 100u /* brackets in one another in TypeScript: one finding */
 
 struct checker;
 /* Loads nothing yet. `guest_dir` holds the baked guest. `declarations` are texts (.d.ts)
@@ -78,8 +79,9 @@ struct checker_question {
  *    "shapes"?: {"types", "parameters", "texts"}, "returns"?}
  * `field` is "code" (with a place in it: from 1, columns count characters), "name",
  * "parameters", "parameters.NAME", "parameters.NAME.type", "parameters.NAME.default" or
- * "returnType"; `code` is TypeScript's, "TS2322", mypy's, "attr-defined", or "SIGNATURE" and
- * "NAME" where the definition is held against the code. `shapes` say, where nothing is wrong with a
+ * "returnType"; `code` is TypeScript's, "TS2322", mypy's, "attr-defined", "NESTED" for code that is
+ * not looked at, because it is nested too deeply, or "SIGNATURE" and "NAME" where the
+ * definition is held against the code. `shapes` say, where nothing is wrong with a
  * function's parameters, what fits each at run time (guest/checker/shapes.go); `returns` is
  * the type that its code returns. */
 struct checker_answer;

@@ -24,9 +24,6 @@ static const struct engine_import imports[] = {
     {"host", "wait", "iiiF:i", import_nothing},
 };
 
-static const char too_deep[] =
-    "the code, or a type in it, is nested too deeply to be checked";
-
 const struct guest_kind checker_python = {
     .name = "python-types",
     .title = "the guest of Python's type checker",
@@ -39,19 +36,10 @@ const struct guest_kind checker_python = {
     .not_built =
         "types were not checked: the type checker for Python is not built; 'make "
         "python' does it",
-    .words = {.stack = too_deep,
+    .words = {.stack = "the code, or a type in it, is nested too deeply to be checked",
               .memory = "its types need more than 512 MB of memory to be checked",
               .timeout = "checking its types",
               .failed = "its types cannot be checked"}};
-
-/* It ends by itself where it ran out of its stack: the error is that word. */
-static bool is_too_deep(struct guest_world *w, const struct script_answer *a)
-{
-    struct str text = {0};
-    struct err none = {0};
-    return guest_text(guest_world(w), a->error_at, a->error_size, &text, &none) &&
-           str_is(text, "stack");
-}
 
 bool checker_ask_python(struct guest_world *w, struct str question, struct buf *out,
                         struct err *e)
@@ -65,8 +53,6 @@ bool checker_ask_python(struct guest_world *w, struct str question, struct buf *
     uint64_t size = all.n;
     if (!guest_ask(w, buf_view(&all), "start", &size, 1, &answer, sizeof answer, e))
         return false;
-    if (answer.failed && is_too_deep(w, &answer))
-        return err_set(e, ERR_STACK, "%s", too_deep);
     if (answer.status != SCRIPT_DONE || answer.failed || answer.result_cut)
         return err_set(e, ERR_GUEST, "its types cannot be checked: the checker failed");
     return checker_take(w, answer.result_at, answer.result_size, out, e);

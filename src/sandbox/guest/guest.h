@@ -20,6 +20,11 @@ bool guest_answer(struct world *w, const char *export, uint64_t *cells, size_t c
                   void *head, size_t size, struct err *e);
 /* Borrowed from the guest's memory until the next call. */
 bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struct err *e);
+/* Does JavaScript or TypeScript have a bracket within more than `most` others? The place of
+ * the first, from 1, columns in characters. Without a parser: a guess where parsing failed,
+ * and safe for a `most` that no person writes. */
+bool guest_code_is_nested(struct str code, unsigned most, uint32_t *line,
+                          uint32_t *column);
 
 /* Imports of WASI that C libraries declare and these guests never use: there are no files. */
 engine_import_fn guest_no_file;

@@ -377,6 +377,19 @@ static bool refuse_saved(struct script_outcome *out, struct err *e)
     return false;
 }
 
+#define NESTED_MAX 100u
+
+/* The parser of JavaScript ends with its stack, and tells no place. */
+static void explain_nested(const struct run *r, struct script_outcome *out)
+{
+    struct str code = r->q->code;
+    if (r->script->language != &script_javascript ||
+        !guest_code_is_nested(code, NESTED_MAX, &out->line, &out->column))
+        return;
+    buf_cstr(&out->message, ": the code is nested too deeply here");
+    explain_frame(code, out->line, out->column, &out->frame);
+}
+
 bool script_run(struct script *s, const struct script_request *q,
                 struct script_outcome *out, struct err *e)
 {
@@ -419,6 +432,8 @@ bool script_run(struct script *s, const struct script_request *q,
         explain_timeout(&r, &why);
     if (!ran)
         explain_limit(out, &why);
+    if (!ran && why.code == ERR_STACK)
+        explain_nested(&r, out);
     if (!out->logs.n)
         buf_cstr(&out->logs, "[]");
     out->stats.total_ms = (double)(os_mono_ns() - r.started_ns) / 1e6;

@@ -62,6 +62,18 @@ static bool translation_key(const struct typescript *t, struct str source,
     return buf_check(&all, "the code", e);
 }
 
+#define NESTED_MAX 100u
+
+static void tell_nested(struct str source, struct err *e)
+{
+    struct err said = *e;
+    uint32_t line, column;
+    if (!guest_code_is_nested(source, NESTED_MAX, &line, &column))
+        return;
+    *e = (struct err){0};
+    err_set(e, said.code, "%s, at line %u, column %u", said.msg, line, column);
+}
+
 static const struct typescript_code *code_make(struct typescript *t, struct str source,
                                                const struct typescript_limits *limits,
                                                struct typescript_place *where,
@@ -76,7 +88,10 @@ static const struct typescript_code *code_make(struct typescript *t, struct str 
         return NULL;
     scoped(arena_free) struct arena *a = arena_new(WORKING_MEMORY);
     t->made++;
-    return translate(w, source, a, where, e);
+    const struct typescript_code *made = translate(w, source, a, where, e);
+    if (!made && e->code == ERR_STACK)
+        tell_nested(source, e);
+    return made;
 }
 
 const struct typescript_code *typescript_transpile(struct typescript *t,
