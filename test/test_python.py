@@ -424,12 +424,25 @@ def test_scrypt_refuses_what_it_refuses_elsewhere(run):
     ("notes.get('nowhere/none').title", "notes.get() answers None"), ("import os\nos.system('ls')", "tools.run()"),
     ("import subprocess\nsubprocess.run(['ls'])", "tools.run()"),
     ("import threading\nthreading.Thread(target=print).start()", "vm.exec()"),
+    ("'a/b'.parts", "pathlib.Path(text).parts"), ("x = 'a'\nx.exists()", "pathlib.Path(text)"),
+    ("'2026-01-02'.year", "fromisoformat(text).year"), ("'x'.isoformat()", "fromisoformat(text)"),
+    ("'x'.append('y')", "text + more"), ("['b'].sorted()", "sorted(list)"), ("['b'].lower()", "[x.lower() for x in list]"),
+    ("notes.list().title", "[x.title for x in list]"), ("d = {'a': 1}\nd.a", "d['a']"), ("d = {'a': 1}\nd.b", "Its keys are 'a'"),
+    ("d = {}\nd.has_key('a')", "key in d"), ("{1}.append(2)", "add()"), ("(1,).append(2)", "list(t)"),
+    ("import re\nre.match('a', 'b').group()", "nothing matched"), ("import re\nre.match('a', 'b')[0]", "nothing matches"),
+    ("import json\njson.parse('1')", "json.loads()"), ("import datetime\ndatetime.now()", "datetime.datetime.now()"),
+    ("import pathlib\npathlib.PurePath('a').split('/')", "str(path).split"), ("notes.list.length", "after a call"),
     ("import notes", "without an import"), ("from notes import get", "without an import"),
     ("json.dumps({})", "import 'json'"), ("notes.serach('x')", "notes.search"), ("notes.list(typ='x')", "did you mean type"),
     ("n = notes.list()[0]\nn.titel", "'title'"), ("print 'x'", "parentheses"), ("input()", "nobody can be asked"),
     ("import pandas", "pip"), ("notes.create('project', 'T')", "takes 1 argument"), ("tools.run('nope')", "find_tools")])
 def test_typical_mistakes_get_a_message_that_says_what_to_do(run, code, words):
     assert words in details(run(code))["message"]
+
+
+@pytest.mark.parametrize("code", ["'x'.isoformat()", "['b'].sorted()", "b'x'.encode()", "[1].indx(1)", "d = {}\nd.itmes()"])
+def test_a_name_that_is_spelt_alike_is_suggested_where_no_other_is_meant(run, code):
+    assert ("Did you mean" in details(run(code))["message"]) == ("sorted" not in code and "isoformat" not in code)
 
 
 @pytest.mark.parametrize("code", ["undefined_value", "undefined_value[0]", "def f():\n    return undefined_value + 1\nf()"])

@@ -1,6 +1,9 @@
 """What an error's message says beside Python's own words: what to do instead."""
+import datetime
 import inspect
+import pathlib
 import re
+import types
 
 from . import api, library, values
 
@@ -18,7 +21,31 @@ OF_STRINGS = {"length": "len(text) is its length", "toUpperCase": "upper() does 
               "padEnd": "ljust() does it", "substring": "text[start:end] is a part of it", "slice": "text[start:end] is a part of it",
               "charAt": "text[i] is a character", "indexOf": "find() answers -1 where there is none",
               "match": "the module re has search(), match() and findall()", "test": "re.search(pattern, text) tells that"}
-NOTHING = ". It is None: notes.get() answers None where there is no such note"
+OF_DICTS = {"length": "len(d) is its length", "size": "len(d) is its length", "has_key": "key in d tells that", "has": "key in d tells that",
+            "hasOwnProperty": "key in d tells that", "entries": "items() has its pairs", "iteritems": "items() has its pairs",
+            "iterkeys": "keys() has its keys", "itervalues": "values() has its values", "forEach": "for key, value in d.items(): goes through it",
+            "map": "{k: f(v) for k, v in d.items()} maps it", "filter": "{k: v for k, v in d.items() if ...} filters it",
+            "set": "d[key] = value sets one", "add": "d[key] = value sets one", "append": "d[key] = value sets one",
+            "push": "d[key] = value sets one", "delete": "del d[key] removes one", "remove": "del d[key] removes one"}
+OF_SETS = {"append": "add() adds to it", "push": "add() adds to it", "extend": "update() adds all of a list", "has": "x in s tells that",
+           "includes": "x in s tells that", "contains": "x in s tells that", "length": "len(s) is its length", "size": "len(s) is its length",
+           "delete": "discard() removes one", "sort": "sorted(s) is a list of it, in order"}
+OF_NUMBERS = {"toFixed": "f'{x:.2f}' has two places, and round(x, 2) too", "toString": "str(x) is its text", "toLocaleString": "f'{x:,}' is its text",
+              "length": "a number has no length: len(str(x)) is that of its digits"}
+OF_MODULES = {"json.parse": "json.loads() does it", "json.stringify": "json.dumps() does it", "re.test": "re.search(pattern, text) tells that",
+              "re.exec": "re.search(pattern, text) does it", "datetime.now": "datetime.datetime.now() does it",
+              "datetime.today": "datetime.date.today() does it", "datetime.strptime": "datetime.datetime.strptime() does it",
+              "datetime.fromisoformat": "datetime.datetime.fromisoformat() does it", "time.now": "time.time() does it",
+              "math.round": "round() is there without a module", "math.abs": "abs() is there without a module",
+              "math.max": "max() is there without a module", "math.min": "min() is there without a module",
+              "math.random": "random.random() does it", "string.join": "', '.join(list) joins it", "string.upper": "text.upper() does it"}
+OF_PATHS = {name for name in dir(pathlib.Path) if not name.startswith("_")}
+OF_DATES = set("year month day hour minute second weekday isoweekday isocalendar isoformat strftime date time timestamp toordinal".split())
+FOUND = {"group", "groups", "groupdict", "start", "end", "span", "string", "lastindex"}  # of what re finds
+NOTHING = ". It is None: notes.get() answers None where there is no such note, re.search() and re.match() where nothing matches"
+KEYS_SHOWN = 400
+NOT_FOUND = ". It is None: nothing matched"
+A_FUNCTION = ". It is a function: its answer is there after a call, f(...)"
 UNAWAITED = ". A coroutine has no value before it is awaited: await f()"
 OF_SYNTAX = [(re.compile(pattern), words) for pattern, words in (
     (r"^\s*(const|let|var)\s", "a variable is assigned without a word before it: x = 1"),
@@ -33,22 +60,79 @@ NETWORK = ". The argument enableNetwork of the call provides it, for hosts that 
 OUTSIDE = ". There are no processes and threads here: tools.run() runs a command-line tool, vm.exec() a command in the Linux machine"
 
 
+def advice_on_text(name):
+    """Of a text that is taken for something else."""
+    if name in OF_STRINGS:
+        return f". {OF_STRINGS[name]}"
+    if name in OF_PATHS:
+        return f". It is a text: pathlib.Path(text).{name} is there"
+    if name in OF_DATES:
+        return f". It is a text: datetime.datetime.fromisoformat(text).{name} is there"
+    if name == "decode":
+        return ". It is a text, and decoded"
+    if name in ("append", "push", "add", "extend", "concat"):
+        return ". A text is never changed: text + more is a new one"
+    if name in ("keys", "values", "items", "get", "json"):
+        return ". It is a text: json.loads(text) reads one that is JSON"
+    return ""
+
+
+def advice_on_list(name, thing):
+    if name in OF_ARRAYS:
+        return f". {OF_ARRAYS[name]}"
+    if name == "sorted":
+        return ". sorted(list) is a new one in order, and list.sort() sorts it where it is"
+    first = thing[0] if thing else None
+    if isinstance(first, dict) and name in first or isinstance(first, str) and hasattr(str, name) and name != "title":
+        return f". It is a list of {len(thing)}: [x.{name}{'()' * isinstance(first, str)} for x in list] goes through it"
+    return f". It is a list of {len(thing)}: list[0] is its first, len(list) its length"
+
+
+def advice_on_dict(name, thing):
+    if name in thing:
+        return f". The values of a dict are reached by their keys: d[{name!r}]"
+    if name in OF_DICTS:
+        return f". {OF_DICTS[name]}"
+    return f". Its keys are {', '.join(map(repr, list(thing)[:20]))[:KEYS_SHOWN]}" if thing else ". It is a dict without keys"
+
+
 def advice_on_attribute(error):
     name, thing = error.name, error.obj
+    if not isinstance(name, str):
+        return ""
     if isinstance(thing, list):
-        return f". {OF_ARRAYS[name]}" if name in OF_ARRAYS else f". It is a list of {len(thing)}: list[0] is its first, len(list) its length"
-    if isinstance(thing, str) and name in OF_STRINGS:
-        return f". {OF_STRINGS[name]}"
+        return advice_on_list(name, thing)
+    if isinstance(thing, str):
+        return advice_on_text(name)
     if isinstance(thing, values.Record):
         is_row = name in ("content", "metadata", "body", "text", "markdown") and "content" not in thing and "id" in thing
         return ". A row of a list has no content: notes.get(row.id) answers the whole note" if is_row else ""
     if isinstance(thing, dict):
-        return f". The values of a dict are reached by their keys: d[{name!r}]"
+        return advice_on_dict(name, thing)
     if thing is None:
-        return NOTHING
+        return NOT_FOUND if name in FOUND else NOTHING
     if inspect.iscoroutine(thing):
         return UNAWAITED
-    return OUTSIDE if getattr(thing, "__name__", "") == "os" and name in ("system", "popen", "fork") else ""
+    if isinstance(thing, (set, frozenset)):
+        return f". {OF_SETS[name]}" if name in OF_SETS else ""
+    if isinstance(thing, tuple) and name in ("append", "push", "extend", "sort", "remove", "insert", "pop"):
+        return ". A tuple is never changed: list(t) is a list of it"
+    if isinstance(thing, (int, float)):
+        return f". {OF_NUMBERS[name]}" if name in OF_NUMBERS else ""
+    if isinstance(thing, pathlib.PurePath) and hasattr(str, name):
+        return f". It is a path: str(path).{name} is there"
+    if isinstance(thing, (datetime.date, datetime.time)) and hasattr(str, name):
+        return f". It is no text: value.isoformat().{name} is there"
+    if isinstance(thing, types.ModuleType):
+        told = OF_MODULES.get(f"{thing.__name__}.{name}")
+        is_process = thing.__name__ == "os" and name in ("system", "popen", "fork")
+        return f". {told}" if told else OUTSIDE if is_process else ""
+    return A_FUNCTION if isinstance(thing, (types.FunctionType, types.BuiltinFunctionType, api.Function)) else ""
+
+
+def is_general(more):
+    """Does it say what the thing is, and not what the attribute was meant to be?"""
+    return more.startswith((". Its keys are ", ". It is a dict without")) or more.endswith("len(list) its length")
 
 
 def advice_on_call(error):

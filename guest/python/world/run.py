@@ -348,6 +348,9 @@ def column_of(code, lasti, lineno):
     return 0
 
 
+SUGGESTED = re.compile(r"\. Did you mean: '[^']*'\?$")
+
+
 def message_of(error, told):
     lines = list(told.format_exception_only())
     text = "".join(lines[-1:]).strip() if not isinstance(error, SyntaxError) else (error.msg or "")
@@ -364,6 +367,8 @@ def message_of(error, told):
     if getattr(error, "host", False) or "\n" in str(error) or "; did you mean " in str(error):
         text = str(error)
     more = advice.advice(error)
+    if isinstance(error, AttributeError) and more and not advice.is_general(more):
+        text = SUGGESTED.sub("", text)  # a name that is spelt alike, where we know what was meant
     if more.startswith(". ") and text.endswith((".", "?")):
         more = more[1:]
     return text + more
