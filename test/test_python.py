@@ -262,6 +262,24 @@ def test_code_that_is_nested_too_deeply_has_its_place(run, code):
 # ---- limits -----------------------------------------------------------------
 
 
+@pytest.mark.parametrize("code, lines", [
+    ("x = 1\nwhile True:\n    x += 1", {2, 3}),
+    ("import re\n\nfound = re.match(\n    '(a*)*b',\n    'a' * 60)", {3, 4, 5}),
+    ("def f(n):\n    while True:\n        n = n + 1\n\n\nf(1)", {2, 3}),
+    ("import json\ndef f():\n    return [json.dumps(list(range(100)))\n            for _ in range(10**9)]\n\nf()", {3, 4}),
+    ("import time\nprint('x')\ntime.sleep(60)", {3}),
+    ("x = 'é'\n\nmax(map(lambda n: -n ** 3 % 7, range(10**9)))\n1", {3}),
+])
+def test_code_that_ran_out_of_time_is_told_its_line(run, code, lines):
+    told = details(run(code, timeout=700))
+    assert told["type"] == "Timeout" and told["line"] in lines
+    assert f"> {told['line']:4} |" in told["frame"]
+
+
+def test_the_line_told_is_one_of_the_agents_own_code(run):
+    assert details(run("x = 1\nexec(compile('\\n' * 8 + 'while True: pass', 'other.py', 'exec'), {})\n", timeout=300))["line"] == 2
+
+
 @pytest.mark.parametrize("code, kind", [
     ("while True: pass", "Timeout"),
     ("while True:\n    try:\n        while True: pass\n    except BaseException: pass", "Timeout"),

@@ -137,8 +137,19 @@ struct script_sources {
     uint32_t tallies_at, tally_count; /* a row of struct script_tally; the first is 1's */
     uint32_t visits_at, visit_count;
     uint32_t visits_dropped;
-    uint32_t reserved;
+    uint32_t frames_at; /* a struct script_frames, of the Python guest; 0: none */
 };
+
+/* Where the host finds the line of Python that ran when the guest was stopped: one address,
+ * and offsets in CPython's structs. */
+struct script_frames {
+    uint32_t current;                     /* where the running frame's address stands */
+    uint32_t previous, code, instruction; /* in a frame */
+    uint32_t file, first_line, lines, bytecode; /* in its code */
+    uint32_t text_size, text;                   /* in a str of ASCII */
+    uint32_t bytes_size, bytes;                 /* in a bytes */
+};
+#define SCRIPT_FILE "code.py" /* the name of the agent's code there */
 
 /* ---- the linter's guest ------------------------------------------------- */
 

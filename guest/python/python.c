@@ -14,6 +14,7 @@
 
 #include "abi/abi.h"
 #include "python/code.h"
+#include "python/frames.h"
 #include "python/scrypt.h"
 #include "python/settle.h"
 
@@ -83,6 +84,7 @@ static struct script_sources no_sources;
 
 EXPORT(sources_view) struct script_sources *sources_view(void)
 {
+    no_sources.frames_at = (uint32_t)(uintptr_t)python_frames();
     return &no_sources;
 }
 

@@ -29,6 +29,12 @@ struct script {
     struct workers *workers;
 };
 
+/* ---- code that was stopped (frames.c) ------------------------------------- */
+
+/* The line of the agent's own code that ran when the world was stopped; 0: not known, as in
+ * JavaScript. */
+uint32_t frames_line(const struct script *s, struct world *w);
+
 /* ---- tasks: host calls on their way -------------------------------------- */
 
 struct run;

@@ -418,6 +418,7 @@ bool script_run(struct script *s, const struct script_request *q,
         save_session(&r, w);
     if (w && !ran)
         salvage_logs(&r, w);
+    uint32_t line = restored && !ran ? frames_line(s, w) : 0;
     run_end(&r, w);
     world_close(w);
     if (w && !restored)
@@ -434,6 +435,10 @@ bool script_run(struct script *s, const struct script_request *q,
         explain_limit(out, &why);
     if (!ran && why.code == ERR_STACK)
         explain_nested(&r, out);
+    if (line) {
+        out->line = line;
+        explain_frame(q->code, line, 0, &out->frame);
+    }
     if (!out->logs.n)
         buf_cstr(&out->logs, "[]");
     out->stats.total_ms = (double)(os_mono_ns() - r.started_ns) / 1e6;
