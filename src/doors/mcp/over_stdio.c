@@ -4,6 +4,12 @@
  * call waits for a thread to wake up. Another is always there to read on, lest a ping or a
  * cancellation be left lying behind long calls: it watches the input, asleep, and nobody
  * wakes it but what comes. When no other is free, the reader queues calls instead.
+ *
+ * Most clients send the next request when they have the answer to the last one. A watcher
+ * would be woken by it, on another processor, before the thread that answered is back. So
+ * while one call runs after the other, the watcher looks at the input only when a call takes
+ * longer than PUT_OFF_MS, and until then the thread that runs it is the one that reads on.
+ * A request that came while a call ran ends that: the next calls are watched at once.
  * Source: 2025-11-25 basic/transports (stdio), 2026-07-28 basic/transports/stdio.
  */
 #include <errno.h>
@@ -14,6 +20,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "mcp/core.h"
@@ -26,6 +33,7 @@
 #define THREADS_MAX 64u
 #define RESTING_MAX 64u /* calls that wait for a person */
 #define WATCHERS_MAX 2u /* one while another runs a call; both when all is quiet */
+#define PUT_OFF_MS 2u   /* until what comes during a single call is read */
 /* The most bytes of an answer's line. */
 #define LINE_CEILING ((size_t)256 * 1024 * 1024)
 /* Between looks at whether the client is still there to be answered. */
@@ -55,9 +63,14 @@ struct stdio {
     int kick; /* wakes them otherwise */
     unsigned watching;
     bool armed;
-    bool reading;   /* a thread has the turn */
-    uint64_t turns; /* that were taken */
-    bool ended;     /* no more input */
+    int timer;  /* wakes one, where the turn was given up and reading put off */
+    bool timed; /* it is set */
+    uint64_t read_again_ns; /* put off until then, unless somebody reads before */
+    bool parallel;          /* something came during the last call, or others ran */
+    bool reading;           /* a thread has the turn */
+    uint64_t turns;         /* that were taken */
+    bool ending;            /* the next to read will find that */
+    bool ended;             /* no more input */
     unsigned running;
     unsigned resting; /* of these, wait for a person */
     pthread_t threads[THREADS_MAX + RESTING_MAX];
@@ -176,7 +189,23 @@ static void refuse_call(struct stdio *s, struct call *c)
     (void)stdio_put_line(s, &line, OUTBOX_ANSWER);
 }
 
-static void stdio_run_call(struct stdio *s, struct call *c)
+static bool has_input(const struct stdio *s)
+{
+    struct pollfd p = {.fd = s->o.in, .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
+}
+
+/* Had a call, which began at that turn, company until now, just before its answer? Then the
+ * next ones are watched from their beginning. */
+static void note_company(struct stdio *s, uint64_t turns)
+{
+    bool input = has_input(s);
+    pthread_mutex_lock(&s->lock);
+    s->parallel = input || s->running > 1 || s->turns != turns;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void stdio_run_call(struct stdio *s, struct call *c, uint64_t turns)
 {
     scoped_buf struct buf line = buf_of(LINE_CEILING);
     struct reply r = {.out = &line};
@@ -188,6 +217,7 @@ static void stdio_run_call(struct stdio *s, struct call *c)
     struct front front = {
         .who = "stdio", .outlet = &outlet, .attach = stdio_attach, .attach_arg = s};
     call_run(c, &front, &r);
+    note_company(s, turns);
     if (line.n)
         (void)stdio_put_line(s, &line, OUTBOX_ANSWER);
 }
@@ -216,7 +246,7 @@ static void wait_turn(struct stdio *s, struct waiter *self)
 
 /* ---- watching the input --------------------------------------------------- */
 
-enum watched { WATCHED_INPUT, WATCHED_KICK, WATCHED_END };
+enum watched { WATCHED_INPUT, WATCHED_KICK, WATCHED_TIMER, WATCHED_END };
 
 static bool stdio_watch(struct stdio *s, int fd, enum watched what, uint32_t events)
 {
@@ -230,7 +260,9 @@ static void watch_done(struct stdio *s)
         close(s->watch);
     if (s->kick >= 0)
         close(s->kick);
-    s->watch = s->kick = -1;
+    if (s->timer >= 0)
+        close(s->timer);
+    s->watch = s->kick = s->timer = -1;
 }
 
 /* Not armed yet. Where it cannot be watched, the turn's holder waits. */
@@ -238,7 +270,9 @@ static void watch_init(struct stdio *s)
 {
     s->watch = epoll_create1(EPOLL_CLOEXEC);
     s->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (s->watch < 0 || !stdio_watch(s, s->kick, WATCHED_KICK, EPOLLIN) ||
+        !stdio_watch(s, s->timer, WATCHED_TIMER, EPOLLIN | EPOLLET) ||
         !stdio_watch(s, s->o.in, WATCHED_INPUT, EPOLLONESHOT) ||
         !stdio_watch(s, s->lines.wake, WATCHED_END, EPOLLIN) ||
         (s->o.has_stop && !stdio_watch(s, s->o.stop, WATCHED_END, EPOLLIN))) {
@@ -256,23 +290,55 @@ static void arm(struct stdio *s)
         s->armed = epoll_ctl(s->watch, EPOLL_CTL_MOD, s->o.in, &event) == 0;
 }
 
-/* Sleeps until something is to be read, or done. Is it to be read? */
+static void set_timer(struct stdio *s, uint64_t at_ns)
+{
+    const struct itimerspec at = {.it_value = {.tv_sec = (time_t)(at_ns / 1000000000u),
+                                               .tv_nsec = (long)(at_ns % 1000000000u)}};
+    s->timed = timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &at, NULL) == 0;
+}
+
+static bool is_put_off(const struct stdio *s)
+{
+    return !s->reading && !s->armed && !s->ended;
+}
+
+/* The timer has run out. Has a call run for so long that another thread has to read? The
+ * timer stays as it was set while calls come and go, so there may be time left. */
+static bool must_read(struct stdio *s)
+{
+    s->timed = false;
+    if (!is_put_off(s))
+        return false;
+    if (os_mono_ns() >= s->read_again_ns)
+        return true;
+    set_timer(s, s->read_again_ns);
+    return !s->timed;
+}
+
+/* Sleeps until something is to be read, or done. Is it to be read? While another has the turn
+ * this only waits for that one to put reading off. */
 static bool watch_input(struct stdio *s)
 {
-    struct epoll_event event = {.data.u32 = WATCHED_KICK};
+    struct epoll_event event;
     eventfd_t kicks;
-    uint64_t turns = s->turns;
-    arm(s);
+    uint64_t turns = s->reading ? UINT64_MAX : s->turns;
+    int n;
+    if (!s->reading)
+        arm(s);
     s->watching++;
-    pthread_mutex_unlock(&s->lock);
-    int n = epoll_wait(s->watch, &event, 1, -1);
-    pthread_mutex_lock(&s->lock);
+    do {
+        event.data.u32 = WATCHED_KICK;
+        pthread_mutex_unlock(&s->lock);
+        n = epoll_wait(s->watch, &event, 1, -1);
+        pthread_mutex_lock(&s->lock);
+    } while (n == 1 && event.data.u32 == WATCHED_TIMER && !must_read(s));
     s->watching--;
     if (n == 1 && event.data.u32 == WATCHED_INPUT) {
         s->armed = false;
         if (s->turns == turns)
             lines_readable(&s->lines);
     }
+    s->ending |= n == 1 && event.data.u32 == WATCHED_END;
     if (n == 1 && event.data.u32 == WATCHED_KICK && !s->ended)
         (void)eventfd_read(s->kick, &kicks);
     return n == 1 && event.data.u32 != WATCHED_KICK;
@@ -289,6 +355,17 @@ static void let_read(struct stdio *s)
         (void)eventfd_write(s->kick, 1);
 }
 
+/* The same after a call was read that is probably over before more comes: its thread will
+ * read on, or a watcher if it takes long. */
+static void put_off(struct stdio *s)
+{
+    s->read_again_ns = os_in_ms(PUT_OFF_MS);
+    if (!s->timed)
+        set_timer(s, s->read_again_ns);
+    if (!s->timed)
+        let_read(s);
+}
+
 static bool is_quiet(const struct stdio *s)
 {
     return s->ended && !s->reading && !s->running && !s->first;
@@ -300,11 +377,16 @@ static bool place_call(struct stdio *s, struct call *c, bool *full)
 {
     pthread_mutex_lock(&s->lock);
     bool mine = s->waiting || s->watching;
+    bool alone = s->watching && !s->armed && !s->running && !s->parallel &&
+                 !lines_are_there(&s->lines);
     *full = !mine && s->queued >= s->o.queue_max;
     if (mine) {
         s->reading = false;
         s->running++;
-        let_read(s);
+        if (alone)
+            put_off(s);
+        else
+            let_read(s);
     } else if (!*full) {
         c->next = NULL;
         *(s->last ? &s->last->next : &s->first) = c;
@@ -376,15 +458,14 @@ static void end_input(struct stdio *s)
     pthread_cond_signal(&s->changed);
 }
 
-/* Waits for what may be read, or for the turn, or both. Has this thread the turn now? */
+/* Waits for what may be read, or for the turn, or both. Has this thread the turn now? One that
+ * finds reading put off waits for the input itself, with the turn. */
 static bool take_turn(struct stdio *s, struct waiter *self)
 {
-    if (s->reading) {
-        wait_turn(s, self);
-        return false;
-    }
-    bool there = s->watch < 0 || lines_are_there(&s->lines);
-    if (!there && s->watching == WATCHERS_MAX) {
+    bool there = !s->reading && (s->watch < 0 || lines_are_there(&s->lines) ||
+                                 (is_put_off(s) && s->watching > 0));
+    unsigned watchers = !s->reading ? WATCHERS_MAX : s->ending ? 0 : 1;
+    if (!there && (s->watch < 0 || s->watching >= watchers)) {
         wait_turn(s, self);
         return false;
     }
@@ -409,7 +490,9 @@ static void *stdio_thread_main(void *arg)
             break;
         } else if (!take_turn(s, &self)) {
             continue;
-        } else {
+        }
+        uint64_t turns = s->turns;
+        if (!c) {
             pthread_mutex_unlock(&s->lock);
             c = read_turn(s);
             pthread_mutex_lock(&s->lock);
@@ -419,7 +502,7 @@ static void *stdio_thread_main(void *arg)
             }
         }
         pthread_mutex_unlock(&s->lock);
-        stdio_run_call(s, c);
+        stdio_run_call(s, c, turns);
         pthread_mutex_lock(&s->lock);
         s->running--;
         if (is_quiet(s))
@@ -532,8 +615,12 @@ static void put_defaults(struct mcp_stdio_options *o)
 
 bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct err *e)
 {
-    struct stdio s = {
-        .m = m, .o = *o, .session = {.there = true}, .watch = -1, .kick = -1};
+    struct stdio s = {.m = m,
+                      .o = *o,
+                      .session = {.there = true},
+                      .watch = -1,
+                      .kick = -1,
+                      .timer = -1};
     put_defaults(&s.o);
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.changed, NULL);
