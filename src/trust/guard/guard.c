@@ -259,6 +259,17 @@ static void reload(struct ward *w, const struct os_stamp *user,
     w->is_read = true;
 }
 
+/* Called with the lock held. */
+static const struct policy *hold_policy(struct ward *w, struct err *e)
+{
+    struct policy_state *s = w->state;
+    if (s)
+        atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
+    else
+        *e = w->why;
+    return s ? &s->shown : NULL;
+}
+
 const struct policy *ward_policy(struct ward *w, struct err *e)
 {
     /* Stamped before they are read: a change in between is seen the next time. */
@@ -268,13 +279,18 @@ const struct policy *ward_policy(struct ward *w, struct err *e)
     if (!w->is_read || !os_same_stamp(&user, &w->user) ||
         !os_same_stamp(&vault, &w->vault))
         reload(w, &user, &vault);
-    struct policy_state *s = w->state;
-    if (s)
-        atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
-    else
-        *e = w->why;
+    const struct policy *p = hold_policy(w, e);
     pthread_mutex_unlock(&w->lock);
-    return s ? &s->shown : NULL;
+    return p;
+}
+
+const struct policy *ward_policy_last(struct ward *w, struct err *e)
+{
+    pthread_mutex_lock(&w->lock);
+    bool is_read = w->is_read;
+    const struct policy *p = is_read ? hold_policy(w, e) : NULL;
+    pthread_mutex_unlock(&w->lock);
+    return is_read ? p : ward_policy(w, e);
 }
 
 const char *ward_path(const struct ward *w)

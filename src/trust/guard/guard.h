@@ -136,7 +136,7 @@ struct observed {
 /* Raises the alerts that are due: in the trail, to subscribers, to the webhook. */
 void ward_observe(struct ward *w, const struct caller *who, const struct observed *d);
 /* Counts bytes that were recorded for it. false: they exceed what a caller may have in a
- * day. */
+ * day, by the policy that was read last. */
 bool ward_spend(struct ward *w, const struct caller *who, size_t bytes);
 /* May it write so many bytes of notes? They are counted then. ERR_LIMIT. */
 bool ward_admit(struct ward *w, const struct caller *who, size_t bytes, struct err *e);

@@ -50,6 +50,10 @@ struct ward {
     bool told_full;                  /* that it is nearly full */
 };
 
+/* As ward_policy(), but as it was read last, by the call whose permit asked for it: its files
+ * are not looked at again. */
+const struct policy *ward_policy_last(struct ward *w, struct err *e);
+
 /* ---- quota.c ------------------------------------------------------------- */
 
 /* May an agent's call run, and may it change something, as far as the disk is concerned?

@@ -117,7 +117,7 @@ bool ward_spend(struct ward *w, const struct caller *who, size_t bytes)
     struct err none = {0};
     if (!is_agent(who))
         return true;
-    const struct policy *p = ward_policy(w, &none);
+    const struct policy *p = ward_policy_last(w, &none);
     uint32_t most = p ? p->audit.caller_megabytes << 10 : UINT32_MAX;
     policy_release(p);
     return alerts_spend(w->guard->alerts, who->name, SPENT_RECORDS, bytes, most);
