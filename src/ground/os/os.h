@@ -231,17 +231,16 @@ uint64_t os_memory_bytes(void);
  * in bytes, 0: the system's usual size. false: errno says why. */
 bool os_thread_start(pthread_t *thread, const char *name, size_t stack,
                      void *(*run)(void *), void *arg);
-/* As pthread_cond_wait(), until os_mono_ns() is `until_ns` (UINT64_MAX: without a deadline)
- * at the latest; then false. */
+/* As pthread_cond_wait(); false: os_mono_ns() is `until_ns` (UINT64_MAX: no deadline). */
 bool os_cond_wait(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns);
 /* Gives the pages of the calling thread's stack that were used, and are not any
  * more, back to the system. Not for the main thread, whose stack grows by itself. */
 void os_stack_trim(void);
-/* Asks that the calling thread, and those that it begins from now on, get turns of `ns`
- * (100 us or more): who asks for short ones gets them sooner when it has been asleep, and
- * the same share of the processor. Answers what it was; 0: nothing was changed, as before
- * Linux 6.12, and it does no harm to ask for that. */
+/* Asks that the calling thread, and those that it begins, get turns of `ns` (100 us or
+ * more): short ones come sooner after a sleep, for the same share. Answers what it was; 0:
+ * nothing was changed, as before Linux 6.12, and it does no harm to ask for that. */
 uint64_t os_thread_turn(uint64_t ns);
+void os_thread_behind(void); /* it, and those that it begins, are nicer by 10, for good */
 
 /* ---- the user's folders ------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "os/beneath.h"
 
@@ -44,6 +45,12 @@ bool os_thread_start(pthread_t *thread, const char *name, size_t stack,
         free(b);
     pthread_attr_destroy(&attr);
     return ok;
+}
+
+void os_thread_behind(void)
+{
+    /* Of the thread, on Linux, not of its process. */
+    (void)!nice(10);
 }
 
 bool os_cond_wait(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns)

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -78,6 +79,26 @@ static void a_wait_without_a_deadline_ends_with_the_signal(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+static void *step_behind(void *arg)
+{
+    int *nice_now = arg;
+    os_thread_behind();
+    *nice_now = getpriority(PRIO_PROCESS, 0);
+    return NULL;
+}
+
+static void a_thread_goes_behind_others_and_leaves_them_as_they_are(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    int own = getpriority(PRIO_PROCESS, 0), its;
+    int most = own < 9 ? own + 10 : 19;
+    assert_true(os_thread_start(&thread, "behind", 0, step_behind, &its));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(its, most);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +106,7 @@ int main(void)
         cmocka_unit_test(a_stack_that_is_too_small_is_an_error),
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_not_before),
         cmocka_unit_test(a_wait_without_a_deadline_ends_with_the_signal),
+        cmocka_unit_test(a_thread_goes_behind_others_and_leaves_them_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

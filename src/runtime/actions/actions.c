@@ -222,6 +222,9 @@ void actions_warm(struct actions *a)
         place_close(&place);
     }
     buf_done(&out.json);
+    /* What few calls wait for takes the processor from none. The engine's own threads, which
+     * calls depend on, have begun before. */
+    os_thread_behind();
     struct typescript *t = services_typescript(a->services, &e);
     if (t)
         typescript_warm(t);
