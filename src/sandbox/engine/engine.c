@@ -258,6 +258,7 @@ struct engine *engine_open(const struct engine_options *o, struct err *e)
                  "this system refuses %s; guests use %s, which works but is slower",
                  engine_memory_name(o->memory), engine_memory_name(g->memory));
     g->idle_ns = (o->idle_ms ? o->idle_ms : ENGINE_IDLE_MS) * 1000000u;
+    g->verifier = verifier_new();
     g->watchdog = watchdog_new(g, e);
     if (!g->watchdog) {
         engine_close(g);
@@ -271,6 +272,7 @@ void engine_close(struct engine *g)
     if (!g)
         return;
     watchdog_free(g->watchdog);
+    verifier_free(g->verifier);
     must(!g->loadables);
     for (int k = 0; k < KINDS; k++)
         if (g->native[k])

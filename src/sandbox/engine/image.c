@@ -169,6 +169,11 @@ struct image *image_of_program(const struct image_file *f, bool verify_all, stru
     return NULL;
 }
 
+void image_set_verifier(struct image *i, struct verifier *v)
+{
+    i->verifier = v;
+}
+
 bool image_is_file(const struct image *i)
 {
     return i->is_file;

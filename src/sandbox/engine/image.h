@@ -11,10 +11,11 @@ struct stretch {
 struct image {
     atomic_int users; /* modules, and slots that are in use */
     bool verify_all;
-    bool is_file; /* fd is a file, `pristine` and `holds` are NULL */
-    int fd;       /* else a sealed memfd, or a file beside the program; -1 where slots
+    struct verifier *verifier; /* compares instead of who gives a slot back; or NULL */
+    bool is_file;              /* fd is a file, `pristine` and `holds` are NULL */
+    int fd;      /* else a sealed memfd, or a file beside the program; -1 where slots
                      are not used */
-    off_t fd_at;  /* where the image begins in it */
+    off_t fd_at; /* where the image begins in it */
     size_t size;
     const uint8_t *pristine;   /* shared mapping of fd, or memory of our own */
     uint8_t *holds;            /* for each page: is it not all zero? */
@@ -34,3 +35,11 @@ static inline bool page_is_zero(const uint8_t *page)
 }
 
 void slot_unmap(struct slot *s);
+/* Compares a slot that was reset with its image, and gives it back after that. */
+void slot_compare(struct slot *s);
+
+/* ---- verifier.c ----------------------------------------------------------- */
+
+/* Calls slot_compare() on a thread of its own, which is begun when it is needed; false: there is
+ * none. Threads: safe. */
+bool verifier_take(struct verifier *v, struct slot *s);

@@ -19,6 +19,7 @@ struct engine {
     wasm_engine_t *native[KINDS];
     struct loadable *loadables;
     struct watchdog *watchdog;
+    struct verifier *verifier;
 };
 
 /* The wasmtime engine of that kind, made when first asked for. */
@@ -48,6 +49,11 @@ bool engine_failure(struct err *e, enum err_code code, const char *doing,
 wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
                                  const struct module_source *s, struct err *e);
 
+/* ---- comparing slots with their images (verifier.c) --------------------- */
+
+struct verifier *verifier_new(void);
+void verifier_free(struct verifier *v); /* when it has done all; NULL is fine */
+
 /* ---- memory slots ------------------------------------------------------- */
 
 #define PAGE ((size_t)4096)
@@ -60,6 +66,8 @@ struct image *image_of_file(const struct image_file *f, struct err *e);
 /* The same, but treated as one of bytes: its slots are reset and kept. */
 struct image *image_of_program(const struct image_file *f, bool verify_all,
                                struct err *e);
+/* Slots of it are compared on the verifier's thread, unless all of them are compared. */
+void image_set_verifier(struct image *i, struct verifier *v);
 bool image_is_file(const struct image *i);
 struct image *image_share(struct image *i);
 void image_drop(struct image *i); /* the last one unmaps; NULL is fine */

@@ -112,6 +112,8 @@ static bool set_file(struct module *m, const struct image_file *f, bool beside,
                        (unsigned long long)f->bytes, (unsigned long long)m->memory_min);
     m->image = beside ? image_of_program(f, m->engine->options.verify_resets, e)
                       : image_of_file(f, e);
+    if (m->image)
+        image_set_verifier(m->image, m->engine->verifier);
     return m->image != NULL;
 }
 
@@ -124,6 +126,8 @@ static bool set_image(struct module *m, struct str image, struct err *e)
                        "an image of %zu bytes does not fit a memory of %llu", image.n,
                        (unsigned long long)m->memory_min);
     m->image = image_new(image.at, image.n, m->engine->options.verify_resets, e);
+    if (m->image)
+        image_set_verifier(m->image, m->engine->verifier);
     return m->image != NULL;
 }
 

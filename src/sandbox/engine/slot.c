@@ -16,9 +16,9 @@
  * Isolation is this file's duty:
  * - a slot that grew, trapped or was killed, or has more written pages than
  *   RESET_PAGES_MAX, is mapped afresh;
- * - one reset in VERIFY_EVERY (each, where the engine was opened so, as debug
- *   builds and tests do) is compared as a whole with the image; a difference
- *   ends resetting for good;
+ * - one reset in VERIFY_EVERY is compared as a whole with the image, by another thread
+ *   before the slot is used again (each, and at once, where the engine was opened so, as
+ *   debug builds and tests do); a difference ends resetting for good;
  * - a slot shows one image only, and is mapped afresh between tenants;
  * - a slot of a file serves one world and is unmapped, whatever that world did.
  */
@@ -441,28 +441,27 @@ static bool may_stay_mapped(const struct image *i)
            atomic_load_explicit(&finder_now, memory_order_relaxed) == FIND_SCAN;
 }
 
-void slot_give_back(struct slot *s)
+/* After comparing: every page is mapped, and none is the slot's own. Those that worlds have
+ * written are written here, as they are, or the next world would meet their faults. */
+static bool slot_renew(struct slot *s)
+{
+    /* Takes less of what other threads wait for than mapping over it. */
+    (void)madvise(s->base, s->size, MADV_DONTNEED);
+    if (!slot_map(s))
+        return false;
+    for (size_t i = 0; i < s->written_count; i++)
+        for (uint64_t at = s->written[i].start; at < s->written[i].end; at += PAGE) {
+            volatile uint8_t *page = (uint8_t *)(uintptr_t)at;
+            *page = *page;
+        }
+    return true;
+}
+
+/* Hands a slot to the next world, or unmaps it. */
+static void slot_offer(struct slot *s, bool usable)
 {
     struct image *image = s->image;
-    if (!image) {
-        slot_unmap(s);
-        return;
-    }
-    bool reset = !s->spoilt && !image->is_file && slot_reset(s);
     pthread_mutex_lock(&image->lock);
-    uint64_t turn = image->resets + image->remaps;
-    pthread_mutex_unlock(&image->lock);
-    bool compare =
-        reset && (image->verify_all || turn % VERIFY_EVERY == VERIFY_EVERY - 1);
-    if (compare && !slot_verify(s))
-        reset = false;
-    bool keep = reset && (!compare || may_stay_mapped(image));
-    bool usable = !image->is_file && (keep || slot_map(s));
-
-    pthread_mutex_lock(&image->lock);
-    image->resets += reset;
-    image->remaps += !reset;
-    image->verified += compare;
     if (usable && image->free_count < FREE_SLOTS_MAX) {
         s->next = image->free;
         image->free = s;
@@ -477,4 +476,37 @@ void slot_give_back(struct slot *s)
     /* The slot's own share of the image; a free slot keeps none, or image_drop()
      * could never be the last. */
     image_drop(image);
+}
+
+void slot_compare(struct slot *s)
+{
+    struct image *image = s->image;
+    bool clean = slot_verify(s);
+    pthread_mutex_lock(&image->lock);
+    image->verified++;
+    image->resets -= !clean;
+    image->remaps += !clean;
+    pthread_mutex_unlock(&image->lock);
+    slot_offer(s, clean ? may_stay_mapped(image) || slot_renew(s) : slot_map(s));
+}
+
+void slot_give_back(struct slot *s)
+{
+    struct image *image = s->image;
+    if (!image) {
+        slot_unmap(s);
+        return;
+    }
+    bool reset = !s->spoilt && !image->is_file && slot_reset(s);
+    pthread_mutex_lock(&image->lock);
+    uint64_t turn = image->resets + image->remaps;
+    image->resets += reset;
+    image->remaps += !reset;
+    pthread_mutex_unlock(&image->lock);
+    if (!reset)
+        slot_offer(s, !image->is_file && slot_map(s));
+    else if (!image->verify_all && turn % VERIFY_EVERY != VERIFY_EVERY - 1)
+        slot_offer(s, true);
+    else if (image->verify_all || !image->verifier || !verifier_take(image->verifier, s))
+        slot_compare(s);
 }
