@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from sides import BUILD, CLOCHE, OverStdio, Table, need, quantile, running, times, us
+from sides import BUILD, CLOCHE, Failure, OverStdio, Table, need, quantile, running, times, us
 
 ONE = "1+1"
 TWENTY = """
@@ -29,6 +29,17 @@ by = {}
 for t in tasks:
     by.setdefault(t.done, []).append(asdict(t))
 {"open": len(by[False]), "text": len(json.dumps({str(k): v for k, v in by.items()}))}
+"""
+MACHINE = BUILD / "vm" / "Image"
+EXECUTOR = """
+from concurrent.futures import ThreadPoolExecutor
+def f(m):
+    n = 0
+    for i in range(m):
+        n += i
+    return n
+with ThreadPoolExecutor(2) as pool:
+    print(*pool.map(f, [500_000, 500_000]))
 """
 VENV = BUILD / "deps/venv-bench/bin/python"
 MILLION = "n = 0\nfor i in range(1_000_000):\n    n += i\nn"
@@ -64,6 +75,60 @@ def native(code, count):
         subprocess.run([shutil.which("python3") or sys.executable, "-c", code], check=True, capture_output=True)
         ns.append(time.perf_counter_ns() - start)
     return ns
+
+
+def side_by_side(client, code, count, at_once):
+    """Calls of one client, so many under way at all times: what each took of the whole."""
+    line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": {
+        "name": "evaluate_note_code", "arguments": {"code": code, "language": "python", "timeout": 20000}}})
+    line = line.encode() + b"\n"
+    start = time.perf_counter_ns()
+    client.process.stdin.write(line * at_once)
+    for left in range(count - at_once, -at_once, -1):
+        answer = client.lines.next()
+        if left > 0:
+            client.process.stdin.write(line)
+        if b'"success":true' not in answer:
+            raise Failure(f"evaluate_note_code answered {answer[:200]}")
+    return (time.perf_counter_ns() - start) / count
+
+
+def natives_side_by_side(code, count, at_once):
+    """The same for processes of python3."""
+    command = [shutil.which("python3") or sys.executable, "-c", code]
+    start = time.perf_counter_ns()
+    for _ in range(count // at_once):
+        batch = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(at_once)]
+        if any(process.wait() for process in batch):
+            raise Failure("python3 failed")
+    return (time.perf_counter_ns() - start) / (count // at_once * at_once)
+
+
+def two_at_once(table, client, effort):
+    """One call after the other and two side by side, in turn; the floor is that of two processors."""
+    rounds = max(3, round(5 * effort))
+    for what, code, count, floor in (("1+1", ONE, 200, None), ("a million additions", MILLION, 8, 1.6)):
+        one, two, native_one, native_two = [], [], [], []
+        for _ in range(rounds):
+            one.append(side_by_side(client, code, count, 1))
+            two.append(side_by_side(client, code, count, 2))
+            native_one.append(natives_side_by_side(code, 4, 1))
+            native_two.append(natives_side_by_side(code, 4, 2))
+        ratio, other = (statistics.median(a) / statistics.median(b) for a, b in ((one, two), (native_one, native_two)))
+        table.row(f"{what}, two calls side by side: times as many", times(ratio), times(other), "",
+                  f"{floor} x" if floor else "", ratio >= floor if floor else None)
+
+
+def beside_machine(table, client, effort):
+    """python3 as a command of a Linux machine that runs already."""
+    from vm import Ours  # which needs what the machines' bench needs
+    machine = Ours(client)
+    machine.run(["python3", "-c", ONE])
+    for what, code, count in (("1+1", ONE, 10), ("a million additions", MILLION, 3)):
+        rounds = max(3, round(count * effort))
+        ours = statistics.median(evaluated(client, code, rounds))
+        theirs = statistics.median(machine.run(["python3", "-c", code])[0] for _ in range(rounds))
+        table.row(f"{what}, beside python3 in a Linux machine", us(ours), us(theirs), times(theirs / ours))
 
 
 def monty(environment, effort):
@@ -122,6 +187,12 @@ def python(environment, effort):
                           middle / 1000 <= median_us if median_us else ratio >= 1 / slower if slower else None)
                 table.row(f"{what}, p99", us(last), us(quantile(theirs, 0.99)), "", f"{p99_us} us" if p99_us else "",
                           last / 1000 <= p99_us if p99_us else None)
+            ours = statistics.median(evaluated(client, EXECUTOR, max(3, round(10 * effort))))
+            theirs = statistics.median(native(EXECUTOR, max(3, round(10 * effort))))
+            table.row("two halves of a million additions by an executor", us(ours), us(theirs), times(theirs / ours))
+            two_at_once(table, client, effort)
+            if MACHINE.exists():
+                beside_machine(table, client, effort)
             evaluated(client, "n = 0", 1, session="bench")
             middle = statistics.median(evaluated(client, "n += 1\nn", max(20, round(100 * effort)), session="bench"))
             table.row("a session's call", us(middle), "", "", "1500 us", middle / 1000 <= 1500)
