@@ -537,6 +537,64 @@ def test_files_have_descriptors(cloche, vault, tmp_path):
         "one two", 7, ["OSError", "OSError", "FileNotFoundError", "FileExistsError", False, True], True, "one", ["inside"]], done.stdout
 
 
+OPENED = """
+import asyncio, errno, importlib, io, os, pathlib, sys, tempfile
+def number(act):
+    try:
+        act()
+    except OSError as error:
+        return errno.errorcode[error.errno], error.filename
+pathlib.Path('/touched').touch()
+os.chdir('/')
+told = [os.path.exists('/touched'), number(lambda: pathlib.Path('/none/touched').touch()), number(lambda: open('none'))]
+f, g = open('/a', 'w+'), open('/a', 'r+')
+f.write('one')
+f.flush()
+told += [g.read(), os.pread(g.fileno(), 2, 1).decode(), os.fstat(g.fileno()).st_size]
+os.rename('/a', '/b')
+f.write(' two')
+f.flush()
+told += [open('/b').read(), os.path.exists('/a')]
+os.unlink('/b')
+f.write(' three')
+f.flush()
+copy = os.dup(f.fileno())
+told += [os.lseek(copy, 0, os.SEEK_CUR), os.fstat(copy).st_nlink, os.path.exists('/b')]
+f.close()
+told += [number(lambda: os.lseek(g.fileno(), -1, os.SEEK_SET)), number(lambda: os.write(copy, b'x')), number(lambda: os.write(os.open('/touched', os.O_RDONLY), b''))]
+os.mkdir('/d')
+folder = os.open('/d', os.O_RDONLY)
+os.close(os.open('x', os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+told += [os.listdir(folder), number(lambda: open('/d')), number(lambda: io.FileIO(folder))[0]]
+with tempfile.TemporaryFile() as t:
+    told.append(os.fstat(t.fileno()).st_nlink)
+open(os.devnull, 'w').write('x')
+told += [repr(io.FileIO('/touched')), open(os.devnull).read()]
+open('/d/made_here.py', 'w').write('value = 7')
+sys.path.append('/d')
+importlib.invalidate_caches()
+import made_here
+told += [made_here.value, os.listdir('/d')]
+sys.stdin = io.StringIO('a line\\n')
+told.append(input())
+async def main():
+    return 3
+told.append(asyncio.Runner(loop_factory=asyncio.SelectorEventLoop).run(main()))
+told
+"""
+
+
+def test_open_files_are_those_of_a_system(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"fileSystem": True})
+    done = subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "python", "--files", "-e", OPENED],
+                          capture_output=True, text=True)
+    told = json.loads(done.stdout)["result"]
+    assert told == [
+        True, ["ENOENT", "/none/touched"], ["ENOENT", "none"], "one", "ne", 3, "one two", False, 13, 0, False,
+        ["EINVAL", None], None, ["EBADF", None], ["x"], ["EISDIR", "/d"], "EISDIR", 0,
+        "<_io.FileIO name='/touched' mode='rb' closefd=True>", "", 7, ["made_here.py", "x"], "a line", 3], done.stdout
+
+
 PROGRAMS = [
     ("import yaml\nyaml.safe_load('a: [1, 2]')", {"a": [1, 2]}),
     ("import yaml\nyaml.safe_dump({'b': 1})", "b: 1\n"),

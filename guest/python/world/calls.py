@@ -218,7 +218,7 @@ class Loop(asyncio.BaseEventLoop):
     """Waits for the host instead of for sockets. There are no threads: what is given to an
     executor runs at once."""
 
-    def __init__(self):
+    def __init__(self, selector=None):
         super().__init__()
         self._selector = Selector(self)
 
@@ -303,6 +303,7 @@ class Executor(concurrent.futures.Executor):
 def prepare():
     """asyncio over the host's wait; its functions take answers, too."""
     asyncio.set_event_loop_policy(Policy())
+    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop
     time.sleep = sleep
     concurrent.futures.ThreadPoolExecutor = concurrent.futures.thread.ThreadPoolExecutor = Executor
     concurrent.futures.ProcessPoolExecutor = Executor

@@ -1,112 +1,359 @@
-"""Descriptors of files: os.open() and what goes with it, tempfile.mkstemp(), file.fileno().
+"""Descriptors of files: os.open() and the functions of os that take its numbers.
 
-They are numbers of this world for open files (files.Raw); the host knows none of them.
+They are numbers of this world for open files; the host knows none of them. A file that is
+open is a Node: its bytes, which all descriptors of it share. What is written goes to the
+host at once. A file that was removed while it is open has no place there any more.
 """
 import errno
-import io
 import itertools
 import os
+import posixpath
+import stat
+import weakref
 
 from . import files
 
-table = {}  # number -> Raw
+table = {}  # number -> Opened
+nodes = weakref.WeakValueDictionary()  # path -> Node
+STREAMS = (0, 1, 2)
+BLOCK = 4096
+STREAM = os.stat_result((stat.S_IFCHR | 0o620, 0, 0, 1, 0, 0, 0, 0, 0, 0), {"st_blksize": BLOCK})
+OFFSET_MAX = (1 << 63) - 1
+SIZE_MAX = (1 << 31) - 1  # of a file, which the memory of a world must hold
 
 
-class Lent(io.RawIOBase):
-    """A file that is open under a number and stays so: open(number, closefd=False)."""
+class Node:
+    """A file or a folder that is open."""
 
-    def __init__(self, raw):
-        self.raw = raw
-        self.name, self.mode = raw.name, raw.mode
+    def __init__(self, path, data, is_folder=False):
+        self.path, self.data, self.is_folder = path, data, is_folder
+        self.is_gone = False
 
-    def readable(self):
-        return self.raw.readable()
+    def stat(self):
+        """What is known without the host."""
+        mode = files.MODES["folder" if self.is_folder else "file"]
+        return os.stat_result((mode, id(self), 0, 0 if self.is_gone else 1, 0, 0, len(self.data), 0, 0, 0),
+                              {"st_blksize": BLOCK})
 
-    def writable(self):
-        return self.raw.writable()
+    def write(self, at, data):
+        size = len(self.data)
+        if at + len(data) > SIZE_MAX:
+            fail(errno.EFBIG)
+        if at == size:
+            if not self.is_gone:
+                files.store("appendFile", self.path, data, "a")
+            self.data += data
+            return
+        whole = self.data[:at] + bytes(max(0, at - size)) + data + self.data[at + len(data):]
+        self.replace(whole)
 
-    def seekable(self):
-        return True
+    def resize(self, size):
+        if size > SIZE_MAX:
+            fail(errno.EFBIG)
+        self.replace(self.data[:size] + bytes(max(0, size - len(self.data))))
 
-    def readinto(self, room):
-        return self.raw.readinto(room)
-
-    def write(self, data):
-        return self.raw.write(data)
-
-    def seek(self, offset, whence=0):
-        return self.raw.seek(offset, whence)
-
-    def truncate(self, size=None):
-        return self.raw.truncate(size)
-
-    def fileno(self):
-        return self.raw.fileno()
+    def replace(self, whole):
+        if not self.is_gone:
+            files.store("writeFile", self.path, whole, "w")
+        self.data = whole
 
 
-def give(raw):
-    number = next(n for n in itertools.count(3) if n not in table)
-    table[number] = raw
-    return number
+class Null(Node):
+    """os.devnull, which is no file of the host."""
+
+    def __init__(self):
+        super().__init__(os.devnull, b"")
+        self.is_gone = True
+
+    def stat(self):
+        return STREAM
+
+    def write(self, at, data):
+        pass
+
+    def replace(self, whole):
+        pass
+
+
+class Opened:
+    """A node under one or more numbers, which share its position."""
+
+    def __init__(self, node, reads, writes, appends):
+        self.node, self.reads, self.writes, self.appends = node, reads, writes, appends
+        self.at = 0
+
+
+def fail(number, *names):
+    raise OSError(number, os.strerror(number), *names)
 
 
 def held(number):
     try:
         return table[number]
     except (KeyError, TypeError):
-        raise OSError(errno.EBADF, "Bad file descriptor") from None
+        fail(errno.EBADF)
+
+
+def index(number):
+    """An argument that must be a descriptor: held() fails for those that are none."""
+    number = number.__index__() if hasattr(number, "__index__") else None
+    if number is None:
+        raise TypeError("an integer is required")
+    if not -1 << 31 <= number < 1 << 31:
+        raise OverflowError("Python int too large to convert to C int")
+    return number
+
+
+# ---- files that are open, told of changes elsewhere --------------------------------------
+
+def changed(path):
+    """Another than its descriptors has written to this file."""
+    node = nodes.get(posixpath.normpath(path))
+    if node is not None:
+        node.data = bytearray(files.load(path))
+
+
+def within(path):
+    path = posixpath.normpath(path)
+    return [(name, node) for name, node in list(nodes.items()) if name == path or name.startswith(path + "/")]
+
+
+def removed(path):
+    for name, node in within(path):
+        node.is_gone = True
+        del nodes[name]
+
+
+def moved(source, target):
+    removed(target)
+    source, target = posixpath.normpath(source), posixpath.normpath(target)
+    for name, node in within(source):
+        del nodes[name]
+        node.path = target + name[len(source):]
+        nodes[node.path] = node
+
+
+# ---- functions of os -----------------------------------------------------------------------
+
+def contents(path, flags, writes):
+    """The bytes of a file that is to be opened, which is created or emptied before; None of a folder."""
+    if flags & os.O_CREAT and flags & os.O_EXCL:
+        files.store("writeFile", path, b"", "wx")
+        return bytearray()
+    if flags & os.O_TRUNC:
+        if not flags & os.O_CREAT:
+            files.host["access"].send(path, False)
+        files.store("writeFile", path, b"", "w")
+        return bytearray()
+    try:
+        data = files.load(path)
+    except FileNotFoundError:
+        if not flags & os.O_CREAT:
+            raise
+        files.store("writeFile", path, b"", "wx")
+        return bytearray()
+    except IsADirectoryError:
+        if writes:
+            raise
+        return None
+    if writes:
+        files.host["access"].send(path, True)
+    return bytearray(data)
 
 
 def open_number(path, flags, mode=0o777, *, dir_fd=None):
     """os.open()"""
-    path = files.path_of(path)
+    place = files.path_of(path, "open", dir_fd)
     writes = bool(flags & os.O_WRONLY)
-    if flags & os.O_CREAT and flags & os.O_EXCL:
-        files.write_file(path, b"", flag="wx")
-    elif flags & os.O_TRUNC or flags & os.O_CREAT and not files.exists(path):
-        if not flags & os.O_CREAT:
-            files.os_stat(path)
-        files.write_file(path, b"")
-    raw = files.Raw(path, "r+" if writes else "r", path)
-    raw.reads = bool(flags & os.O_RDONLY)
-    raw.appends = bool(flags & os.O_APPEND)
-    return raw.fileno()
+    reads = bool(flags & os.O_RDONLY) or not writes
+    if place == os.devnull:
+        return give(Opened(Null(), reads, writes, False))
+    with files.naming(path):
+        data = contents(place, flags, writes)
+        if data is not None and flags & os.O_DIRECTORY:
+            fail(errno.ENOTDIR, path)
+    key = posixpath.normpath(place)
+    node = nodes.get(key)
+    if node is None:
+        node = nodes[key] = Node(key, b"" if data is None else data, data is None)
+    elif data is not None:
+        node.data = data
+    return give(Opened(node, reads, writes, bool(flags & os.O_APPEND)))
 
 
-def close(number):
-    held(number).close()
+def give(opened, least=3):
+    number = next(n for n in itertools.count(least) if n not in table)
+    table[number] = opened
+    return number
 
 
-def read(number, size):
-    raw = held(number)
-    room = bytearray(min(size, max(0, len(raw.data) - raw.at)))
-    return bytes(room[:raw.readinto(room)])
+def close(fd):
+    held(index(fd))
+    del table[fd]
 
 
-def write(number, data):
-    if number in (1, 2) and number not in table:
+def closerange(fd_low, fd_high, /):
+    for number in [n for n in table if fd_low <= n < fd_high]:
+        del table[number]
+
+
+def reading(fd):
+    opened = held(index(fd))
+    if not opened.reads:
+        fail(errno.EBADF)
+    if opened.node.is_folder:
+        fail(errno.EISDIR)
+    return opened
+
+
+def writing(fd):
+    opened = held(index(fd))
+    if not opened.writes:
+        fail(errno.EBADF)
+    return opened
+
+
+def read(fd, length, /):
+    if fd == 0 and fd not in table:
+        return b""
+    opened = reading(fd)
+    if length < 0:
+        fail(errno.EINVAL)
+    part = bytes(opened.node.data[opened.at:opened.at + length])
+    opened.at += len(part)
+    return part
+
+
+def pread(fd, length, offset, /):
+    opened = reading(fd)
+    if offset < 0 or length < 0:
+        fail(errno.EINVAL)
+    return bytes(opened.node.data[offset:offset + length])
+
+
+def readv(fd, buffers, /):
+    total = 0
+    for room in buffers:
+        part = read(fd, len(memoryview(room).cast("B")))
+        memoryview(room).cast("B")[:len(part)] = part
+        total += len(part)
+    return total
+
+
+def bytes_of(data):
+    with memoryview(data) as view:
+        return view.tobytes()
+
+
+def write(fd, data, /):
+    data = bytes_of(data)
+    if fd in (1, 2) and fd not in table:
         import sys
-        (sys.stdout, sys.stderr)[number - 1].write(bytes(data).decode("utf-8", "replace"))
+        (sys.__stdout__, sys.__stderr__)[fd - 1].write(data.decode("utf-8", "replace"))
         return len(data)
-    return held(number).write(data)
+    opened = writing(fd)
+    if opened.appends:
+        opened.at = len(opened.node.data)
+    if data:
+        opened.node.write(opened.at, data)
+    opened.at += len(data)
+    return len(data)
 
 
-def named(number, mode, closes):
-    """For open(): the file that has this number."""
-    raw = held(number)
-    if ("r" in mode or "+" in mode) and not raw.reads or (mode != "r") and not raw.writes:
-        raise OSError(errno.EBADF, "Bad file descriptor")
-    if "w" in mode:
-        raw.truncate(0)
-    return raw if closes else Lent(raw)
+def pwrite(fd, data, offset, /):
+    data = bytes_of(data)
+    opened = writing(fd)
+    if offset < 0:
+        fail(errno.EINVAL)
+    if data:
+        opened.node.write(offset, data)
+    return len(data)
 
 
-def prepare():
-    made = {"open": open_number, "close": close, "read": read, "write": write,
-            "lseek": lambda number, offset, whence: held(number).seek(offset, whence),
-            "fstat": lambda number: files.os_stat(held(number).path),
-            "fsync": lambda number: None, "isatty": lambda number: False,
-            "ftruncate": lambda number, size: held(number).truncate(size) and None}
-    for name, function in made.items():
-        function.__name__ = function.__qualname__ = name
-        setattr(os, name, staticmethod(function))
+def writev(fd, buffers, /):
+    return write(fd, b"".join(map(bytes_of, buffers)))
+
+
+def lseek(fd, position, whence=0, /):
+    if fd in STREAMS and fd not in table:
+        fail(errno.ESPIPE)
+    opened = held(index(fd))
+    position = position.__index__()
+    if not -OFFSET_MAX - 1 <= position <= OFFSET_MAX:
+        raise OverflowError("Python int too large to convert to C long")
+    if whence not in (os.SEEK_SET, os.SEEK_CUR, os.SEEK_END):
+        fail(errno.EINVAL)
+    at = position + {os.SEEK_SET: 0, os.SEEK_CUR: opened.at, os.SEEK_END: len(opened.node.data)}[whence]
+    if not 0 <= at <= OFFSET_MAX:
+        fail(errno.EINVAL)
+    opened.at = at
+    return at
+
+
+def fstat(fd):
+    """os.fstat()"""
+    if fd in STREAMS and fd not in table:
+        return STREAM
+    node = held(index(fd)).node
+    return node.stat() if node.is_gone else files.os_stat(node.path)
+
+
+def quick_stat(fd):
+    """What io.FileIO asks fstat() for, without the host."""
+    return fstat(fd) if fd in STREAMS else held(index(fd)).node.stat()
+
+
+def ftruncate(fd, length, /):
+    opened = held(index(fd))
+    if not opened.writes or length < 0:
+        fail(errno.EINVAL)
+    opened.node.resize(length)
+
+
+def isatty(fd, /):
+    index(fd)
+    return False
+
+
+def sync(fd):
+    """fsync(), fdatasync(): what was written is with the host."""
+    if fd not in STREAMS:
+        held(index(fd))
+
+
+def dup(fd, /):
+    return give(held(index(fd)))
+
+
+def dup2(fd, fd2, inheritable=True):
+    opened = held(index(fd))
+    if fd2 < 0:
+        fail(errno.EBADF)
+    table[fd2] = opened
+    return fd2
+
+
+def get_inheritable(fd, /):
+    if fd not in STREAMS:
+        held(index(fd))
+    return False
+
+
+def set_inheritable(fd, inheritable, /):
+    get_inheritable(fd)
+
+
+def get_blocking(fd, /):
+    get_inheritable(fd)
+    return True
+
+
+def set_blocking(fd, blocking, /):
+    get_inheritable(fd)
+
+
+FUNCTIONS = {"open": open_number, "close": close, "closerange": closerange, "read": read, "pread": pread, "readv": readv,
+             "write": write, "pwrite": pwrite, "writev": writev, "lseek": lseek, "fstat": fstat, "ftruncate": ftruncate,
+             "isatty": isatty, "fsync": sync, "fdatasync": sync, "dup": dup, "dup2": dup2,
+             "get_blocking": get_blocking, "set_blocking": set_blocking, "get_inheritable": get_inheritable,
+             "set_inheritable": set_inheritable}

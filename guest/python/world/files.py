@@ -1,27 +1,30 @@
-"""Files: fs, and what Python has for them (open, os, pathlib, shutil, tempfile) over it.
+"""Files: fs, and os over it, with which open, pathlib, shutil and tempfile work.
 
 They are those of the evaluation: in memory, and the folders that the policy mounts. Without
 enableFileSystem each of these functions fails with PermissionDenied.
 """
 import base64
-import builtins
+import contextlib
 import errno
 import gc
 import glob
+import importlib._bootstrap_external
 import io
 import os
+import pathlib
+import posix
 import posixpath
 import shutil
 import stat
 import sys
 import tempfile
 import types
+import warnings
 
-from . import calls, descriptors, values
+from . import calls, descriptors, opened, values
 from .api import Function
 
-FILE_MODE, FOLDER_MODE, LINK_MODE = 0o100644, 0o40755, 0o120777
-BLOCK = 4096
+MODES = {"file": 0o100644, "folder": 0o40755, "link": 0o120777}
 here = "/"
 
 
@@ -53,17 +56,39 @@ def error_of(answer):
     return error
 
 
-def path_of(path):
-    if isinstance(path, int) and not isinstance(path, bool):
-        return descriptors.held(path).path
-    path = os.fspath(path)
+def path_of(path, function=None, dir_fd=None):
+    """The absolute path, or that of an open file by its number."""
+    if isinstance(path, int) and (function is None or function in BY_NUMBER):
+        if isinstance(path, bool):
+            warnings.warn("bool is used as a file descriptor", RuntimeWarning, stacklevel=3)
+        return descriptors.held(path).node.path
+    try:
+        path = os.fspath(path)
+    except TypeError:
+        if function is None or hasattr(type(path), "__fspath__"):
+            raise
+        accepted = ", os.PathLike or integer" if function in BY_NUMBER else " or os.PathLike"
+        raise TypeError(f"{function}: path should be string, bytes{accepted}, not {type(path).__name__}") from None
     if isinstance(path, bytes):
         path = path.decode("utf-8", "surrogateescape")
     if "\0" in path:
-        raise ValueError("embedded null byte")
-    if path == "":
+        raise ValueError("embedded null byte" if function is None else f"{function}: embedded null character in path")
+    if path == "" or path.startswith("/"):
         return path
-    return path if path.startswith("/") else posixpath.join(here, path)
+    return posixpath.join(here if dir_fd is None else path_of(dir_fd), path)
+
+
+@contextlib.contextmanager
+def naming(path, target=None):
+    """Errors of the host name the path as the caller does."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            error.filename = path
+        if error.filename2 is not None:
+            error.filename2 = target
+        raise
 
 
 # ---- fs ----------------------------------------------------------------------------
@@ -72,8 +97,16 @@ def read_file(path, encoding=None, options=None):
     if isinstance(encoding, dict):
         encoding = encoding.get("encoding")
     encoding = encoding or (options or {}).get("encoding")
-    data = base64.b64decode(host["readFile"].send(path_of(path), None))
+    data = load(path_of(path))
     return data.decode(encoding) if encoding else data
+
+
+def load(path):
+    return base64.b64decode(host["readFile"].send(path, None))
+
+
+def store(call, path, data, flag):
+    host[call].send(path, data_of(data), flag)
 
 
 def data_of(data):
@@ -85,11 +118,13 @@ def data_of(data):
 
 
 def write_file(path, data, encoding=None, flag="w", options=None):
-    host["writeFile"].send(path_of(path), data_of(data), flag)
+    store("writeFile", path_of(path), data, flag)
+    descriptors.changed(path_of(path))
 
 
 def append_file(path, data, encoding=None, options=None):
-    host["appendFile"].send(path_of(path), data_of(data), "a")
+    store("appendFile", path_of(path), data, "a")
+    descriptors.changed(path_of(path))
 
 
 def readdir(path="/", recursive=False, **options):
@@ -106,10 +141,12 @@ def rm(path, recursive=False, force=False):
     if isinstance(recursive, dict):
         recursive, force = recursive.get("recursive"), recursive.get("force")
     host["rm"].send(path_of(path), bool(recursive), bool(force))
+    descriptors.removed(path_of(path))
 
 
 def copy_file(source, target, mode=0):
     host["copyFile"].send(path_of(source), path_of(target), bool(mode & 1))
+    descriptors.changed(path_of(target))
 
 
 def exists(path):
@@ -123,11 +160,10 @@ def access(path, mode=0):
 METHODS = {
     "fs.readFile": read_file, "fs.writeFile": write_file, "fs.appendFile": append_file, "fs.readdir": readdir,
     "fs.mkdir": mkdir, "fs.rm": rm, "fs.copyFile": copy_file, "fs.exists": exists, "fs.access": access,
-    "fs.rmdir": lambda path: host["rmdir"].send(path_of(path)),
-    "fs.unlink": lambda path: host["unlink"].send(path_of(path)),
-    "fs.rename": lambda source, target: host["rename"].send(path_of(source), path_of(target)),
+    "fs.rmdir": lambda path: os.rmdir(path), "fs.unlink": lambda path: os.unlink(path),
+    "fs.rename": lambda source, target: os.rename(source, target),
     "fs.stat": lambda path: os.stat(path), "fs.lstat": lambda path: os.lstat(path),
-    "fs.truncate": lambda path, size=0: host["truncate"].send(path_of(path), size),
+    "fs.truncate": lambda path, size=0: os.truncate(path, size),
 }
 
 
@@ -142,132 +178,48 @@ def globals_of(rows):
     return {}
 
 
-# ---- open() ------------------------------------------------------------------------
-
-class Raw(io.RawIOBase):
-    """A file as bytes in this world; what is written goes to the host at once."""
-
-    def __init__(self, path, mode, name):
-        self.path, self.mode, self.name = path, mode, name
-        self.number = None  # its descriptor, once somebody asks for it
-        self.at = 0
-        self.reads = "r" in mode or "+" in mode
-        self.writes = mode[0] in "wax" or "+" in mode
-        self.appends = mode[0] == "a"
-        if mode[0] == "x":
-            write_file(path, b"", flag="wx")
-        elif mode[0] == "w" or mode[0] == "a" and not exists(path):
-            write_file(path, b"")
-        self.data = bytearray() if mode[0] in "wx" else bytearray(read_file(path))
-        if self.appends:
-            self.at = len(self.data)
-
-    def readable(self):
-        return self.reads
-
-    def writable(self):
-        return self.writes
-
-    def seekable(self):
-        return True
-
-    def readinto(self, room):
-        if not self.reads:
-            raise io.UnsupportedOperation("not readable")
-        part = self.data[self.at:self.at + len(room)]
-        room[:len(part)] = part
-        self.at += len(part)
-        return len(part)
-
-    def write(self, data):
-        if not self.writes:
-            raise io.UnsupportedOperation("not writable")
-        if self.appends:
-            self.at = len(self.data)
-        if self.at == len(self.data):
-            self.data += data
-            append_file(self.path, bytes(data))
-        else:
-            self.data += bytes(max(0, self.at - len(self.data)))
-            self.data[self.at:self.at + len(data)] = data
-            write_file(self.path, bytes(self.data))
-        self.at += len(data)
-        return len(data)
-
-    def seek(self, offset, whence=0):
-        self.at = max(0, offset + (0, self.at, len(self.data))[whence])
-        return self.at
-
-    def truncate(self, size=None):
-        size = self.at if size is None else size
-        self.data = self.data[:size] + bytes(max(0, size - len(self.data)))
-        write_file(self.path, bytes(self.data))
-        return size
-
-    def fileno(self):
-        if self.closed:
-            raise ValueError("I/O operation on closed file")
-        if self.number is None:
-            self.number = descriptors.give(self)
-        return self.number
-
-    def close(self):
-        if self.number is not None:
-            descriptors.table.pop(self.number, None)
-            self.number = None
-        super().close()
-
-    def isatty(self):
-        return False
-
-
-def open_file(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
-    letters = set(mode)
-    if letters - set("rwaxbt+") or len(letters & set("rwax")) != 1 or len(mode) > len(letters) or {"b", "t"} <= letters:
-        raise ValueError(f"invalid mode: {mode!r}")
-    if "b" in letters and encoding is not None:
-        raise ValueError("binary mode doesn't take an encoding argument")
-    plain = (letters & set("rwax")).pop() + ("+" if "+" in letters else "")
-    if isinstance(file, int) and not isinstance(file, bool):
-        raw = descriptors.named(file, plain, closefd)
-    else:
-        raw = Raw(path_of(file), plain, file)
-    kind = io.BufferedRandom if "+" in letters else io.BufferedReader if plain == "r" else io.BufferedWriter
-    if buffering == 0 and "b" in letters:
-        return raw
-    buffered = kind(raw, buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE)
-    if "b" in letters:
-        return buffered
-    text = io.TextIOWrapper(buffered, encoding or "utf-8", errors, newline, buffering == 1)
-    text.mode = mode
-    return text
-
-
 # ---- os ----------------------------------------------------------------------------
 
 def stat_of(told):
-    mode = {"folder": FOLDER_MODE, "link": LINK_MODE}.get(told["type"], FILE_MODE)
-    times = [told[k + "Ms"] / 1000 for k in ("atime", "mtime", "ctime")]
-    return os.stat_result((mode, told["ino"], told["dev"], told["nlink"], 0, 0, told["size"], *map(int, times)),
-                          {"st_atime": times[0], "st_mtime": times[1], "st_ctime": times[2],
-                           "st_mtime_ns": int(told["mtimeMs"] * 1000000), "st_blksize": BLOCK,
-                           "st_blocks": (told["size"] + 511) // 512})
+    times = {name: told[name + "Ms"] for name in ("atime", "mtime", "ctime")}
+    more = {f"st_{name}": ms / 1000 for name, ms in times.items()} | \
+        {f"st_{name}_ns": int(ms * 1000000) for name, ms in times.items()}
+    return os.stat_result((MODES[told["type"]], told["ino"], told["dev"], told["nlink"], 0, 0, told["size"],
+                           *(int(ms // 1000) for ms in times.values())),
+                          {**more, "st_blksize": descriptors.BLOCK, "st_blocks": (told["size"] + 511) // 512})
 
 
 def os_stat(path, *, dir_fd=None, follow_symlinks=True):
-    return stat_of(host["stat" if follow_symlinks else "lstat"].send(path_of(path)))
+    with naming(path):
+        return stat_of(host["stat" if follow_symlinks else "lstat"].send(path_of(path, "stat", dir_fd)))
 
 
-class Entry:
-    def __init__(self, folder, name):
-        self.name, self.path = name, posixpath.join(folder, name)
+def os_lstat(path, *, dir_fd=None):
+    with naming(path):
+        return stat_of(host["lstat"].send(path_of(path, "lstat", dir_fd)))
+
+
+def read_link(path, *, dir_fd=None):
+    """os.readlink(): where a link of a mount leads is not told."""
+    is_link = stat.S_ISLNK(os_lstat(path, dir_fd=dir_fd).st_mode)
+    descriptors.fail(errno.ENOTSUP if is_link else errno.EINVAL, path)
+
+
+class DirEntry:
+    """os.DirEntry; within is the folder's number, if it was listed by that."""
+
+    def __init__(self, folder, name, type, within):
+        self.name, self.type, self.within = name, type, within
+        self.path = name if folder is None else posixpath.join(folder, name)
 
     def stat(self, *, follow_symlinks=True):
-        return os_stat(self.path, follow_symlinks=follow_symlinks)
+        return os_stat(self.path, dir_fd=self.within, follow_symlinks=follow_symlinks)
 
     def kind(self, follow_symlinks):
+        if self.type != "link" or not follow_symlinks:
+            return stat.S_IFMT(MODES[self.type])
         try:
-            return stat.S_IFMT(self.stat(follow_symlinks=follow_symlinks).st_mode)
+            return stat.S_IFMT(self.stat().st_mode)
         except FileNotFoundError:
             return 0
 
@@ -278,30 +230,36 @@ class Entry:
         return self.kind(follow_symlinks) == stat.S_IFREG
 
     def is_symlink(self):
-        return self.kind(False) == stat.S_IFLNK
+        return self.type == "link"
 
     def is_junction(self):
         return False
 
     def inode(self):
-        return self.stat().st_ino
+        return self.stat(follow_symlinks=False).st_ino
 
     def __fspath__(self):
         return self.path
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def __repr__(self):
         return f"<DirEntry {self.name!r}>"
 
 
-class Scan:
-    def __init__(self, path):
-        self.entries = iter([Entry(os.fspath(path), name) for name in os.listdir(path)])
+class ScandirIterator:
+    def __init__(self, entries):
+        self.entries = entries
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        return next(self.entries)
+        if not self.entries:
+            self.entries = None
+            raise StopIteration
+        return self.entries.pop()
 
     def __enter__(self):
         return self
@@ -310,26 +268,42 @@ class Scan:
         self.close()
 
     def close(self):
-        self.entries = iter(())
+        self.entries = None
+
+    def __del__(self):
+        if getattr(self, "entries", None) is not None:
+            warnings.warn(f"unclosed scandir iterator {self!r}", ResourceWarning, source=self)
+
+
+def scandir(path="."):
+    path = "." if path is None else path
+    with naming(path):
+        told = host["readdir"].send(path_of(path, "scandir"), False, True)
+    folder, within = (None, path) if isinstance(path, int) else (os.fspath(path), None)
+    return ScandirIterator([DirEntry(folder, os.fsencode(e["name"]) if isinstance(folder, bytes) else e["name"], e["type"],
+                                     within) for e in reversed(told)])
 
 
 def list_names(path="."):
     """os.listdir(): bytes of bytes."""
-    names = readdir(path)
+    path = "." if path is None else path
+    with naming(path):
+        names = list(host["readdir"].send(path_of(path, "listdir"), False, False))
     return [os.fsencode(n) for n in names] if isinstance(path, bytes) else names
 
 
 def chdir(path):
     global here
-    path = posixpath.normpath(path_of(path))
-    if not stat.S_ISDIR(os_stat(path).st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "Not a directory", path)
-    here = path
+    place = posixpath.normpath(path_of(path, "chdir"))
+    with naming(path):
+        if not stat.S_ISDIR(os_stat(place).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, "Not a directory", path)
+    here = place
 
 
-def may_access(path, mode, **options):
+def may_access(path, mode, *, dir_fd=None, effective_ids=False, follow_symlinks=True):
     try:
-        access(path, mode)
+        host["access"].send(path_of(path, "access", dir_fd), bool(mode & os.W_OK))
         return True
     except OSError as error:
         if getattr(error, "host", False):
@@ -337,22 +311,43 @@ def may_access(path, mode, **options):
         return False
 
 
-def rename(source, target, **options):
-    host["rename"].send(path_of(source), path_of(target))
+def make_folder(path, mode=0o777, *, dir_fd=None):
+    with naming(path):
+        host["mkdir"].send(path_of(path, "mkdir", dir_fd), False)
 
 
-def accepted(*args, **options):
+def remove_folder(path, *, dir_fd=None):
+    with naming(path):
+        host["rmdir"].send(path_of(path, "rmdir", dir_fd))
+    descriptors.removed(path_of(path, "rmdir", dir_fd))
+
+
+def unlink(path, *, dir_fd=None):
+    place = path_of(path, "unlink", dir_fd)
+    with naming(path):
+        host["unlink"].send(place)
+    descriptors.removed(place)
+
+
+def rename(src, dst, *, src_dir_fd=None, dst_dir_fd=None):
+    source, target = path_of(src, "rename", src_dir_fd), path_of(dst, "rename", dst_dir_fd)
+    with naming(src, dst):
+        host["rename"].send(source, target)
+    descriptors.moved(source, target)
+
+
+def truncate(path, length):
+    place = path_of(path, "truncate")
+    if isinstance(path, int):
+        return os.ftruncate(path, length)
+    with naming(path):
+        host["truncate"].send(place, length)
+    descriptors.changed(place)
+
+
+def accepted(path, *args, dir_fd=None, follow_symlinks=True, **options):
     """chmod, utime and the like: files here have no such property."""
-
-
-def temporary_file(mode="w+b", buffering=-1, encoding=None, newline=None, suffix=None, prefix=None, dir=None,
-                   delete=True, *, errors=None, delete_on_close=True):
-    path = posixpath.join(dir or tempfile.gettempdir(),
-                          (prefix or "tmp") + next(tempfile._get_candidate_names()) + (suffix or ""))
-    opened = open_file(path, "x+b")
-    opened.close()
-    file = open_file(path, mode, buffering, encoding, errors, newline)
-    return tempfile._TemporaryFileWrapper(file, path, delete, delete_on_close)
+    os_stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
 
 
 def put_everywhere(replaced):
@@ -368,34 +363,38 @@ def put_everywhere(replaced):
             function.__defaults__ = tuple(replaced.get(id(d), d) for d in function.__defaults__)
 
 
+BY_NUMBER = ("stat", "truncate", "chdir", "listdir", "scandir", "chmod", "utime", "chown")
+FUNCTIONS = {
+    "listdir": list_names, "scandir": scandir, "mkdir": make_folder, "rmdir": remove_folder, "unlink": unlink,
+    "remove": unlink, "rename": rename, "replace": rename, "stat": os_stat, "lstat": os_lstat, "readlink": read_link,
+    "truncate": truncate, "getcwd": lambda: here, "getcwdb": lambda: here.encode(), "chdir": chdir, "fchdir": chdir,
+    "access": may_access, "chmod": accepted, "chown": accepted, "utime": accepted,
+}
+
+
 def prepare():
-    before = [io.open, {name: getattr(os, name, None) for name in dir(os)}]
-    descriptors.prepare()
-    # As functions in C, these are no methods where a class has them.
-    builtins.open = io.open = staticmethod(open_file)
-    io.open_code = lambda path: open_file(path, "rb")
-    replaced = {
-        "listdir": list_names, "scandir": lambda path=".": Scan(path),
-        "mkdir": lambda path, mode=0o777, **o: host["mkdir"].send(path_of(path), False),
-        "rmdir": lambda path, **o: host["rmdir"].send(path_of(path)),
-        "unlink": lambda path, **o: host["unlink"].send(path_of(path)),
-        "remove": lambda path, **o: host["unlink"].send(path_of(path)),
-        "rename": rename, "replace": rename, "stat": os_stat,
-        "lstat": lambda path, **o: os_stat(path, follow_symlinks=False),
-        "truncate": lambda path, size: host["truncate"].send(path_of(path), size),
-        "getcwd": lambda: here, "getcwdb": lambda: here.encode(), "chdir": chdir, "access": may_access,
-        "chmod": accepted, "chown": accepted, "utime": accepted,
-    }
-    for name, made in replaced.items():
-        made.__name__ = made.__qualname__ = name
-        setattr(os, name, staticmethod(made))
-    for name in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
-        setattr(os, name, set())
+    before = [(module, name, value) for module in (os, io) for name, value in vars(module).items() if callable(value)]
+    for name, made in {**FUNCTIONS, **descriptors.FUNCTIONS}.items():
+        if isinstance(made, types.FunctionType):
+            made.__name__ = made.__qualname__ = name
+            made.__module__ = "posix"
+            # As functions in C, these are no methods where a class has them.
+            made = staticmethod(made)
+        setattr(os, name, made)
+        setattr(posix, name, made)
+    for name in ("link", "symlink"):  # no links are made
+        delattr(os, name)
+        delattr(posix, name)
+        delattr(pathlib.Path, {"link": "hardlink_to", "symlink": "symlink_to"}[name])
+    os.DirEntry = posix.DirEntry = DirEntry
+    opened.prepare()
+    os.supports_dir_fd = {os.open, os.stat, os.mkdir, os.unlink, os.rmdir, os.rename, os.access}
+    os.supports_fd = {os.stat, os.listdir, os.scandir, os.chdir, os.truncate}
     os.supports_follow_symlinks = {os.stat}
     shutil._use_fd_functions = False
     glob._StringGlobber.scandir = os.scandir
     glob._StringGlobber.lstat = os.lstat
-    put_everywhere({id(before[0]): io.open, **{id(was): getattr(os, name) for name, was in before[1].items()
-                                               if callable(was) and was is not getattr(os, name)}})
+    put_everywhere({id(value): getattr(module, name) for module, name, value in before
+                    if getattr(module, name, value) is not value})
+    importlib._bootstrap_external._os = os
     tempfile.tempdir = "/"
-    tempfile.NamedTemporaryFile = tempfile.TemporaryFile = temporary_file

@@ -95,16 +95,35 @@ def known():
     return sorted(n for n in names if not n.startswith("_"))
 
 
+class Nothing:
+    """The finder for folders of the library: what these have is in the table."""
+
+    @staticmethod
+    def find_spec(name, target=None):
+        return None
+
+    @staticmethod
+    def invalidate_caches():
+        pass
+
+
+def library_hook(path):
+    if path == "/lib" or path.startswith("/lib/"):
+        return Nothing
+    raise ImportError("not a folder of the library", path=path)
+
+
 def seal():
-    """From now on imports come from memory, and none from files."""
+    """From now on the library comes from memory. Files are looked for where code has put a folder into sys.path."""
     for module in list(sys.modules.values()):
         spec = getattr(module, "__spec__", None)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourcelessFileLoader):
             spec.loader = loader
             module.__loader__ = loader
             module.__cached__ = spec.cached = None
-    sys.meta_path[:] = [m for m in sys.meta_path if m is not importlib.machinery.PathFinder]
-    sys.meta_path.append(Finder)
+    sys.meta_path.remove(importlib.machinery.PathFinder)
+    sys.meta_path += [Finder, importlib.machinery.PathFinder]
     sys.path[:] = []
-    sys.path_hooks[:] = []
+    sys.path_hooks.insert(0, library_hook)
     sys.path_importer_cache.clear()
+    sys.dont_write_bytecode = True

@@ -1,5 +1,6 @@
 """What code writes: print, logging and warnings become the logs of the evaluation."""
 import builtins
+import contextlib
 import io
 import logging
 import sys
@@ -90,8 +91,22 @@ def show_warning(message, category, filename, lineno, file=None, line=None):
     _cloche.log(WARN, f"{category.__name__}: {message}{where}")
 
 
-def no_input(prompt=""):
-    raise EOFError("nobody can be asked: there is no input")
+def read_line(prompt="", /):
+    """input(): nobody can be asked, unless code has put another stream in the place of standard input."""
+    for name in ("stdin", "stdout"):
+        if getattr(sys, name, None) is None:
+            raise RuntimeError(f"input(): lost sys.{name}")
+    if sys.stdin is sys.__stdin__:
+        raise EOFError("nobody can be asked: there is no input")
+    sys.stdout.write(str(prompt))
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+    line = sys.stdin.readline()
+    if not isinstance(line, str):
+        raise TypeError("object.readline() returned non-string")
+    if not line:
+        raise EOFError("EOF when reading a line")
+    return line.removesuffix("\n")
 
 
 def prepare():
@@ -104,7 +119,8 @@ def prepare():
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     logging.basicConfig = basic_config
     warnings.showwarning = show_warning
-    builtins.input = no_input
+    read_line.__name__ = read_line.__qualname__ = "input"
+    builtins.input = read_line
 
 
 def finish():
