@@ -598,6 +598,10 @@ def test_open_files_are_those_of_a_system(cloche, vault, tmp_path):
 PROGRAMS = [
     ("import yaml\nyaml.safe_load('a: [1, 2]')", {"a": [1, 2]}),
     ("import yaml\nyaml.safe_dump({'b': 1})", "b: 1\n"),
+    ("import yaml\ntext = 'a: [1, 2.5, null]\\nb: {c: 2026-01-02}'\n"
+     "loaded = yaml.load(text, yaml.CSafeLoader)\n"
+     "[yaml.__with_libyaml__, loaded == yaml.safe_load(text), yaml.dump(loaded, Dumper=yaml.CSafeDumper)]",
+     [True, True, "a:\n- 1\n- 2.5\n- null\nb:\n  c: 2026-01-02\n"]),
     ("from markdown_it import MarkdownIt\nMarkdownIt().render('# T')", "<h1>T</h1>\n"),
     ("from dateutil import parser\nparser.parse('3 May 2024').date()", "2024-05-03"),
     ("from dateutil.relativedelta import relativedelta\nimport datetime\ndatetime.date(2024, 1, 31) + relativedelta(months=1)",

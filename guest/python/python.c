@@ -239,6 +239,7 @@ PyMODINIT_FUNC PyInit_zlib(void);
 PyMODINIT_FUNC PyInit__bz2(void);
 PyMODINIT_FUNC PyInit__lzma(void);
 PyMODINIT_FUNC PyInit__sqlite3(void);
+PyMODINIT_FUNC PyInit__yaml(void);
 
 /* Bytes that worlds have from the start, so that small ones need not grow. */
 #define READY ((size_t)8 << 20)
@@ -293,6 +294,7 @@ EXPORT(bake) void bake(void)
     PyImport_AppendInittab("_bz2", PyInit__bz2);
     PyImport_AppendInittab("_lzma", PyInit__lzma);
     PyImport_AppendInittab("_sqlite3", PyInit__sqlite3);
+    PyImport_AppendInittab("yaml._yaml", PyInit__yaml);
     configure(&c);
     must(Py_InitializeFromConfig(&c));
     PyConfig_Clear(&c);
