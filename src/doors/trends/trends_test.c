@@ -161,7 +161,7 @@ static void slow_calls_stay_when_their_minutes_become_an_hour(void **state)
 {
     (void)state;
     for (int i = 0; i < 9; i++) {
-        char name[8];
+        char name[16];
         (void)snprintf(name, sizeof name, "c%d", i);
         call(NOW - 27 * HOUR + i * MINUTE, name, "success", 100 + i, "");
     }
