@@ -18,6 +18,9 @@ void checking_put_functions(const struct function_set *all, struct str code,
  * names none. */
 void checking_define_functions(const struct function_set *all, struct str code,
                                struct buf *out);
+/* What of `among` the code of `fn` names, for its language. */
+void checking_put_known(const struct function *fn, const struct function_set *among,
+                        struct buf *out);
 /* The checker's answer on `fn`, one of `among` (NULL: the only one); its JSON includes
  * the shapes of the parameters. Cached: the next call takes less than a millisecond. NULL
  * and *e as checker_check(). */
@@ -38,7 +41,7 @@ void later_free(struct later *l); /* stops the check under way */
 void later_check(struct later *l, const struct function *fn,
                  const struct function_set *among);
 /* The same as findings. `own` declares, or for Python defines, what its code finds as
- * customFunctions. Without a
- * checker: the warning TYPES_UNCHECKED. false and *e: the checker failed. */
+ * customFunctions. Without a checker: the warning TYPES_UNCHECKED. false and *e: the checker
+ * failed. */
 bool checking_find(const struct action_call *c, const struct function *fn, struct str own,
                    struct findings *out, struct err *e);

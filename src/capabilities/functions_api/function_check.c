@@ -53,10 +53,8 @@ static bool meaning_is_plain(const struct meaning *m)
 /* Each by the name that the code uses. */
 static void put_meaning(const struct meaning *m, struct buf *out)
 {
-    bool python = m->fn->language == FUNCTION_PYTHON;
     if (meaning_is_plain(m)) {
-        (python ? checking_define_functions : checking_put_functions)(m->among,
-                                                                      m->fn->code, out);
+        checking_put_known(m->fn, m->among, out);
         return;
     }
     size_t count = 0, most = m->uses->count + 1;
@@ -71,7 +69,7 @@ static void put_meaning(const struct meaning *m, struct buf *out)
         row[count] = &copies[count];
         count++;
     }
-    if (python) {
+    if (m->fn->language == FUNCTION_PYTHON) {
         functioning_define(row, count, CHECKER_OWN_BYTES / 2, out);
         return;
     }

@@ -87,6 +87,13 @@ void checking_define_functions(const struct function_set *all, struct str code,
     functioning_define(row, select_named(all, code, row), CHECKER_OWN_BYTES / 2, out);
 }
 
+void checking_put_known(const struct function *fn, const struct function_set *among,
+                        struct buf *out)
+{
+    (fn->language == FUNCTION_PYTHON ? checking_define_functions
+                                     : checking_put_functions)(among, fn->code, out);
+}
+
 /* ---- one function ------------------------------------------------------------ */
 
 static void put_fallback(const struct json *value, struct buf *out)
@@ -152,8 +159,7 @@ const struct checker_answer *checking_function(struct actions *a,
 {
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
-    (fn->language == FUNCTION_PYTHON ? checking_define_functions
-                                     : checking_put_functions)(among, fn->code, &own);
+    checking_put_known(fn, among, &own);
     return buf_check(&own, "the declarations", e)
                ? checker_ask(a, fn, buf_view(&own), cancel, e)
                : NULL;

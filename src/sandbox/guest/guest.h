@@ -20,6 +20,8 @@ bool guest_answer(struct world *w, const char *export, uint64_t *cells, size_t c
                   void *head, size_t size, struct err *e);
 /* Borrowed from the guest's memory until the next call. */
 bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struct err *e);
+/* `most` where a parser ended with its stack. */
+#define GUEST_NESTED_MAX 100u
 /* Does JavaScript or TypeScript have a bracket within more than `most` others? The place of
  * the first, from 1, columns in characters. Without a parser: a guess where parsing failed,
  * and safe for a `most` that no person writes. */

@@ -377,14 +377,12 @@ static bool refuse_saved(struct script_outcome *out, struct err *e)
     return false;
 }
 
-#define NESTED_MAX 100u
-
 /* The parser of JavaScript ends with its stack, and tells no place. */
 static void explain_nested(const struct run *r, struct script_outcome *out)
 {
     struct str code = r->q->code;
     if (r->script->language != &script_javascript ||
-        !guest_code_is_nested(code, NESTED_MAX, &out->line, &out->column))
+        !guest_code_is_nested(code, GUEST_NESTED_MAX, &out->line, &out->column))
         return;
     buf_cstr(&out->message, ": the code is nested too deeply here");
     explain_frame(code, out->line, out->column, &out->frame);

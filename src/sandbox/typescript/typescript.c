@@ -62,13 +62,11 @@ static bool translation_key(const struct typescript *t, struct str source,
     return buf_check(&all, "the code", e);
 }
 
-#define NESTED_MAX 100u
-
 static void tell_nested(struct str source, struct err *e)
 {
     struct err said = *e;
     uint32_t line, column;
-    if (!guest_code_is_nested(source, NESTED_MAX, &line, &column))
+    if (!guest_code_is_nested(source, GUEST_NESTED_MAX, &line, &column))
         return;
     *e = (struct err){0};
     err_set(e, said.code, "%s, at line %u, column %u", said.msg, line, column);
