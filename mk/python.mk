@@ -6,13 +6,13 @@ PYTHON_OBJ   := $(patsubst %,build/guest/python/%.o,python code frames missing s
 PYTHON_LIBS   = $(PYTHON_PARTS)/lib/libmodules.a $(filter-out %/libmodules.a %/libpython3.13.a,$(wildcard $(PYTHON_PARTS)/lib/*.a))
 PYTHON_WASI  := -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS
 
-$(DEPS)/python.ok: $(DEPS)/build.ok deps/debian-python.txt deps/python-guest.txt deps/python-types.txt deps/python-suites.txt \
+$(DEPS)/python.ok: $(DEPS)/build.ok deps/debian-python.txt deps/python-guest.txt deps/python-types.txt deps/python-extensions.txt \
                    deps/python-cython.txt
 	@deps/fetch python && touch $@
 
 # What others wrote, compiled; kept, since it takes five minutes.
 build/guest/python.tar: guest/python/make guest/python/compile.py deps/debian-python.txt \
-                        deps/python-guest.txt deps/python-suites.txt deps/python-cython.txt deps/python-build.txt dev/kept $(DEPS)/python.ok
+                        deps/python-guest.txt deps/python-extensions.txt deps/python-cython.txt deps/python-build.txt dev/kept $(DEPS)/python.ok
 	@echo "  wasm  CPython (minutes)"
 	@mkdir -p $(@D)
 	@dev/kept $@ $(filter guest/% deps/%,$^) -- guest/python/make $@
