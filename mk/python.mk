@@ -2,7 +2,7 @@
 # (docs/python.md). It is apart from the other guests, because it takes minutes and 100 MB.
 PYTHON_WORLD := $(wildcard guest/python/world/*.py)
 PYTHON_PARTS := build/guest/python/parts
-PYTHON_OBJ   := $(patsubst %,build/guest/python/%.o,python code frames missing scrypt settle)
+PYTHON_OBJ   := $(patsubst %,build/guest/python/%.o,python code frames missing scrypt settle waits)
 PYTHON_LIBS   = $(PYTHON_PARTS)/lib/libmodules.a $(filter-out %/libmodules.a %/libpython3.13.a,$(wildcard $(PYTHON_PARTS)/lib/*.a))
 PYTHON_WASI  := -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS
 

@@ -376,6 +376,23 @@ def test_there_is_no_way_out(run, code):
     details(run(code))
 
 
+@pytest.mark.parametrize("code", [
+    "import threading\nlock = threading.Lock()\nlock.acquire()\nwait = lock.acquire",
+    "import threading\nlock = threading.Lock()\nlock.acquire()\nwait = lock.__enter__",
+    "import threading\nwait = threading.Event().wait", "import threading\nwait = threading.Semaphore(0).acquire",
+    "import threading\nc = threading.Condition()\nc.acquire()\nwait = c.wait",
+    "import queue\nwait = queue.Queue().get", "import queue\nwait = queue.SimpleQueue().get",
+    "import concurrent.futures\nwait = concurrent.futures.Future().result",
+    "import threading\nbarrier = threading.Barrier(2)\nwait = barrier.wait",
+])
+def test_a_wait_for_another_thread_is_an_exception(run, code):
+    """Where WASI's own function would end the world, and with it what the code does about it."""
+    told = details(run(code + "\nwait()"))
+    assert told["name"] == "RuntimeError" and "asyncio" in told["message"]
+    caught = "\nseen = []\nfor _ in range(3):\n    try:\n        wait()\n    except RuntimeError as e:\n        seen.append(str(e)[:8])\nseen"
+    assert result(run(code + caught)) == ["deadlock"] * 3
+
+
 CRASHERS = [
     "import types\nf = lambda: 0\nc = f.__code__.replace(co_code=bytes([100, 255, 83, 0] * 4))\nexec(c)",
     "import marshal\nmarshal.loads(b'\\xe3' + b'\\xff' * 200)",
