@@ -38,12 +38,13 @@ ifeq ($(MODE),release)
 python: build/guest/python.ahead build/guest/python-types.ahead  ## Python for code of agents, ready in build/guest (minutes, once)
 	@$(MAKE) --no-print-directory ready
 # The library with our world in it is what its start sees at "/".
-build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/python/compile.py build/cloche-bake
+build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/python/compile.py guest/python/beside.py build/cloche-bake
 	@echo "  bake  build/guest/python"
 	@rm -rf $(@D)/python/root && mkdir -p $(@D)/python/root/source && \
 	    cp -R $(PYTHON_PARTS)/library $(@D)/python/root/lib && \
 	    cp -R guest/python/world $(@D)/python/root/source/_cloche_world && \
 	    PYTHONHOME=$(PYTHON_PARTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON_PARTS)/python -S guest/python/compile.py $(@D)/python/root/lib $(@D)/python/root/source && \
+	    python3 guest/python/beside.py $(@D)/python/root/lib $(DEPS)/python/packages/*.whl && \
 	    rm -rf $(@D)/python/root/source
 	@build/cloche-bake --own --wasi --data $(@D)/python/root $< -o $(@D)/python && rm $(@D)/python.wasm
 	@rm -rf $(@D)/python/root

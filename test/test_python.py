@@ -621,6 +621,17 @@ PROGRAMS = [
      [True, True, "a:\n- 1\n- 2.5\n- null\nb:\n  c: 2026-01-02\n"]),
     ("from markdown_it import MarkdownIt\nMarkdownIt().render('# T')", "<h1>T</h1>\n"),
     ("from dateutil import parser\nparser.parse('3 May 2024').date()", "2024-05-03"),
+    ("from dateutil import tz\nimport datetime\ndatetime.datetime(2026, 7, 1, tzinfo=tz.gettz('America/New_York')).isoformat()",
+     "2026-07-01T00:00:00-04:00"),
+    ("from dateutil import rrule\nrule = 'DTSTART;TZID=Europe/Berlin:20260328T090000\\nRRULE:FREQ=DAILY;COUNT=2'\n"
+     "[str(d.utcoffset()) for d in rrule.rrulestr(rule)]", ["1:00:00", "2:00:00"]),
+    ("import importlib.metadata as m\n"
+     "[m.version('PyYAML'), m.metadata('attrs')['Name'], 'tzdata' in {d.name for d in m.distributions()}]", ["6.0.3", "attrs", True]),
+    ("import importlib.metadata as m\nname = None\ntry:\n    m.version('numpy')\nexcept m.PackageNotFoundError as e:\n"
+     "    name = e.name\nname", "numpy"),
+    ("import importlib.resources as r\nf = r.files('tzdata')\n"
+     "['Asia/Tokyo' in (f / 'zones').read_text(), f.joinpath('zoneinfo/UTC').is_file(), f.is_dir()]", [True, True, True]),
+    ("import importlib.resources as r\nr.files('tzdata.zoneinfo').joinpath('Asia', 'Tokyo').read_bytes()[:4].decode()", "TZif"),
     ("from dateutil.relativedelta import relativedelta\nimport datetime\ndatetime.date(2024, 1, 31) + relativedelta(months=1)",
      "2024-02-29"),
     ("import jinja2\njinja2.Template('a {{ b }}').render(b=1)", "a 1"),

@@ -208,6 +208,8 @@ def read_link(path, *, dir_fd=None):
 class DirEntry:
     """os.DirEntry; within is the folder's number, if it was listed by that."""
 
+    __class_getitem__ = classmethod(types.GenericAlias)
+
     def __init__(self, folder, name, type, within):
         self.name, self.type, self.within = name, type, within
         self.path = name if folder is None else posixpath.join(folder, name)

@@ -1,7 +1,8 @@
 """What is imported when the guest is baked, so that code finds it at once."""
 import abc, argparse, array, ast, asyncio, base64, bisect, bz2, calendar, cmath, codecs, collections, colorsys
 import configparser, contextlib, copy, csv, dataclasses, datetime, decimal, difflib, email.utils, enum, fnmatch
-import fractions, functools, glob, graphlib, gzip, hashlib, heapq, hmac, html, html.parser, inspect, io, itertools
+import fractions, functools, glob, graphlib, gzip, hashlib, heapq, hmac, html, html.parser, importlib.metadata
+import importlib.resources, inspect, io, itertools
 import json, keyword, linecache, locale, logging, lzma, math, mimetypes, numbers, operator, os, pathlib, pickle
 import pprint, queue, random, re, secrets, shlex, shutil, sqlite3, statistics, string, stringprep, struct, tarfile
 import tempfile, textwrap, time, timeit, tokenize, tomllib, traceback, types, typing, unicodedata, urllib.parse

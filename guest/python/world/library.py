@@ -67,6 +67,10 @@ class Loader:
         except KeyError:
             raise FileNotFoundError(2, "No such file or directory", path) from None
 
+    def get_resource_reader(self, name):
+        from . import resources
+        return resources.Reader(name) if self.is_package(name) else None
+
 
 # A warning about an import is meant for who imports: the frames of the import system do not count.
 Loader.exec_module.__code__ = Loader.exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
@@ -84,6 +88,11 @@ class Finder:
         if found[0]:
             spec.submodule_search_locations = ["/lib/" + name.replace(".", "/")]
         return spec
+
+    @staticmethod
+    def find_distributions(context=None):
+        from . import resources
+        return resources.distributions(context or resources.importlib.metadata.DistributionFinder.Context())
 
 
 loader = Loader()
