@@ -364,6 +364,16 @@ def test_a_change_that_breaks_callers_is_refused(do, register):
     assert not answer["success"] and answer["breaking"]
 
 
+def test_a_change_by_force_says_which_callers_do_not_fit_any_more(do, register):
+    kept(register(RAIN))
+    kept(register("def twice(d: list[float]) -> float:\n    'x'\n    return custom_functions.rain_total(d) * 2\n"))
+    kept(register("def odd(d: list[float]) -> str:\n    'x'\n    return custom_functions.rain_total(d)\n"))
+    answer = kept(do("update_custom_function", name="rain_total", code=RAIN.replace("days: list[float]", "days: str"), force=True))
+    broken = [f for f in answer["warnings"] if f["code"] == "CALLER_BREAKS"]
+    assert [(f["field"], f["line"]) for f in broken] == [("customFunctions.odd", 3), ("customFunctions.twice", 3)], answer["warnings"]
+    assert all('Argument 1 to "rain_total"' in f["message"] for f in broken[1:])
+
+
 def test_a_new_name_is_followed_in_the_code_and_by_callers(do, register, run):
     kept(register(RAIN))
     kept(register("def twice(d: list[float]) -> float:\n    'x'\n    return custom_functions.rain_total(d) * 2  # rain_total\n"))

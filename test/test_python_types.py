@@ -345,6 +345,8 @@ FUNCTIONS = [
     {"name": "countAll", "description": "Counts", "returnType": "number",
      "parameters": {"from": {"type": "string"}, "...more": {"type": "number[]"}},
      "code": "function countAll(from: string, ...more: number[]): number { return more.length; }"},
+    {"name": "numbers", "description": "Some", "returnType": "number[]", "parameters": {},
+     "code": "function numbers(): number[] { return [1]; }"},
     {"name": "str", "description": "A name that Python has", "returnType": "string", "parameters": {"class_": {"type": "any"}},
      "code": "function str(class_: any): string { return String(class_); }"},
 ]
@@ -373,6 +375,8 @@ def knowing(cloche, tmp_path_factory):
     "import asyncio\na, b = await asyncio.gather(custom_functions.rain_total([1]), custom_functions.countAll('a'))\nreturn a + b",
     "name = 'rain_total'\ncustom_functions[name](1, 2, 3)\ngetattr(custom_functions, name)(1)\n"
     "return [f.upper() for f in custom_functions if f in custom_functions]",
+    "n: int = custom_functions.count_all('a')\nx: float = custom_functions.count_all('a')\nn.bit_length() + x / 2",
+    "n: list[int] = custom_functions.numbers()\nx: list[float] = custom_functions.numbers()\nsum(n) + sum(x)",
     "custom_functions.str(1)",
     "def custom_functions(n: int) -> int: return n\ncustom_functions(1)",
 ])

@@ -8,7 +8,7 @@ from .typescript import Spelling, fields, split
 
 SPACES = ("custom_functions", "customFunctions")
 # What stubs of functions are made of: baked. An array of JSON is made of whatever can be gone through,
-# but for a text, in which there are only texts; a number that was answered may be whole.
+# but for a text, in which there are only texts; a number that was answered goes where an int or a float goes.
 SHAPES, SHAPES_STUBS = "cloche_shapes", """
 from typing import Any as Any, Iterator as Iterator, List as List, Literal as Literal, Mapping as Mapping
 from typing import NoReturn as NoReturn, Protocol, TypeVar
@@ -19,8 +19,8 @@ class Array(Protocol[T_co]):
     def __iter__(self) -> Iterator[T_co]: ...
 class Map(dict[str, T]):
     def __getattr__(self, name: str) -> T: ...
-class Number(float):
-    def __index__(self) -> int: ...
+class Number(int):
+    def hex(self) -> str: ...
 class Functions:
     def __getitem__(self, name: str) -> Any: ...
     def __iter__(self) -> Iterator[str]: ...
@@ -67,11 +67,12 @@ class Answered(Bounded):
         self.name = name
         self.classes = []
 
+    # list[int] and list[float] are both what numbers go to, and neither goes where the other does.
     def list_of(self, kind):
-        return f"List[{kind}]"
+        return f"List[{'Any' if kind == 'Number' else kind}]"
 
     def map_of(self, kind):
-        return f"Map[{kind}]"
+        return f"Map[{'Any' if kind == 'Number' else kind}]"
 
     def object_of(self, text):
         members = fields(text)

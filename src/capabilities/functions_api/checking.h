@@ -40,8 +40,8 @@ void later_free(struct later *l); /* stops the check under way */
 /* Keeps a reference to `among`, which contains fn; does nothing if enough are queued. */
 void later_check(struct later *l, const struct function *fn,
                  const struct function_set *among);
-/* The same as findings. `own` declares, or for Python defines, what its code finds as
- * customFunctions. Without a checker: the warning TYPES_UNCHECKED. false and *e: the checker
- * failed. */
+/* The same as findings: errors, and for Python, which leaves types open, warnings unless
+ * `strict`. `own` declares, or for Python defines, what its code finds as customFunctions.
+ * Without a checker: the warning TYPES_UNCHECKED. false and *e: the checker failed. */
 bool checking_find(const struct action_call *c, const struct function *fn, struct str own,
-                   struct findings *out, struct err *e);
+                   bool strict, struct findings *out, struct err *e);

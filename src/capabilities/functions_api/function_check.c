@@ -84,13 +84,13 @@ static void put_meaning(const struct meaning *m, struct buf *out)
 }
 
 static bool check_types(const struct action_call *c, const struct meaning *m,
-                        struct findings *out, struct err *e)
+                        bool strict, struct findings *out, struct err *e)
 {
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);
     put_meaning(m, &own);
     return buf_check(&own, "the declarations", e) &&
-           checking_find(c, m->fn, buf_view(&own), out, e);
+           checking_find(c, m->fn, buf_view(&own), strict, out, e);
 }
 
 /* ---- one function ----------------------------------------------------------------- */
@@ -111,7 +111,7 @@ bool function_check(const struct action_call *c, const struct function *fn,
     const struct meaning m = {.fn = fn, .uses = &v->uses, .among = among};
     function_missing(fn, &v->uses, among, out);
     return function_circles(fn, among, uses_of, &all, out, e) &&
-           check_types(c, &m, out, e);
+           check_types(c, &m, false, out, e);
 }
 
 bool function_lint(const struct action_call *c, const struct function *fn,
@@ -218,7 +218,7 @@ static bool types_of(const struct caller_of *x, const struct function *by,
         m.old = function_found(x->among, x->name);
         m.instead = x->instead;
     }
-    return check_types(x->c, &m, out, e);
+    return check_types(x->c, &m, true, out, e);
 }
 
 /* The first error in its code that is new. */

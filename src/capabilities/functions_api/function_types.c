@@ -243,7 +243,7 @@ static bool is_code_error(const struct err *why)
 }
 
 bool checking_find(const struct action_call *c, const struct function *fn, struct str own,
-                   struct findings *out, struct err *e)
+                   bool strict, struct findings *out, struct err *e)
 {
     struct err why = {0};
     scoped_checked const struct checker_answer *a =
@@ -264,6 +264,6 @@ bool checking_find(const struct action_call *c, const struct function *fn, struc
         return err_pass(e, &why);
     struct json_iter it = json_iter(json_get(all, "diagnostics"));
     while (json_next(&it))
-        diagnostic_put(it.value, mild, out);
+        diagnostic_put(it.value, mild && !strict, out);
     return true;
 }
