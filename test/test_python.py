@@ -1,12 +1,14 @@
 """Python code in a world of its own: results, the API, errors, limits, isolation."""
 import hashlib
 import json
+import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, policy_in, sample_vault
+from conftest import ROOT, folders_in, policy_in, sample_vault
 from needs import installed
 from wire import Stdio, call
 
@@ -168,6 +170,18 @@ def test_a_note_is_created_changed_and_removed(run):
             "now = notes.get(made.id)\nnotes.delete(made.id, confirm=True)\n"
             "[now.content.strip(), now.metadata.tags, notes.get(made.id)]")
     assert result(run(code)) == ["two", ["x"], None]
+
+
+@pytest.mark.parametrize("code, value", [
+    ("c = f(1)\nawait asyncio.gather(c, c, f(2))", [1, 1, 2]),
+    ("await asyncio.gather({}, notes.get('none'), f(2))", [{}, None, 2]),
+    ("c = f(1)\n[await x for x in asyncio.as_completed([c, c])]", [1]),
+    ("done, left = await asyncio.wait([f(1), asyncio.create_task(f(2))])\n[sorted(d.result() for d in done), len(left)]", [[1, 2], 0]),
+    ("await asyncio.wait_for(f(3), 1)", 3),
+    ("try:\n    await asyncio.wait(f(1))\nexcept TypeError as e:\n    kind = type(e).__name__\nkind", "TypeError"),
+])
+def test_functions_of_asyncio_take_what_they_take_elsewhere_and_values(run, code, value):
+    assert result(run("import asyncio\nasync def f(n):\n    return n\n" + code)) == value
 
 
 def test_gather_has_its_calls_under_way_at_the_same_time(run):
@@ -612,6 +626,37 @@ def test_open_files_are_those_of_a_system(cloche, vault, tmp_path):
         "<_io.FileIO name='/touched' mode='rb' closefd=True>", "", 7, ["made_here.py", "x"], "a line", 3], done.stdout
 
 
+OVERWRITES = """
+import os, zipfile
+fd = os.open('/shared/a', os.O_CREAT | os.O_RDWR)
+os.write(fd, b'one two')
+os.pwrite(fd, b'ONE', 0)
+told = [fs.read_file('/shared/a', 'utf8'), os.path.getsize('/shared/a')]
+os.ftruncate(fd, 5)
+os.pwrite(fd, b'!', 7)
+told += [open('/shared/a').read(), list(os.read(fd, 9))[-3:]]
+os.pwrite(fd, b'TWO', 4)
+with zipfile.ZipFile('/shared/z.zip', 'w') as z:
+    for i in range(4000):
+        z.writestr(f'f{i}', b'x')
+"""
+
+
+@pytest.mark.parametrize("end", ["\ntold", "\n1/0"])
+def test_what_changes_within_a_file_is_with_the_host_at_the_next_call_and_at_the_end(cloche, vault, tmp_path, end):
+    """However often it changes: 4,000 entries of an archive are far more changes than an evaluation has host calls."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    policy_in(tmp_path, {"fileSystem": True, "mounts": [{"guest": "/shared", "host": str(shared), "mode": "rw"}]})
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
+        asked = {"code": OVERWRITES + end, "language": "python", "enableFileSystem": True}
+        answer = client.ask(call("evaluate_note_code", asked))["result"]["structuredContent"]
+    if end == "\ntold":
+        assert result(answer) == ["ONE two", 7, "ONE t\0\0!", [33]]
+    assert (shared / "a").read_bytes() == b"ONE TWO!"
+    assert len(zipfile.ZipFile(shared / "z.zip").namelist()) == 4000
+
+
 PROGRAMS = [
     ("import yaml\nyaml.safe_load('a: [1, 2]')", {"a": [1, 2]}),
     ("import yaml\nyaml.safe_dump({'b': 1})", "b: 1\n"),
@@ -621,6 +666,8 @@ PROGRAMS = [
      [True, True, "a:\n- 1\n- 2.5\n- null\nb:\n  c: 2026-01-02\n"]),
     ("from markdown_it import MarkdownIt\nMarkdownIt().render('# T')", "<h1>T</h1>\n"),
     ("from dateutil import parser\nparser.parse('3 May 2024').date()", "2024-05-03"),
+    ("from dateutil import parser\n[parser.parse(t).year for t in ('1/2/25', '3 Sep 03', 'Aug 8 99')]", [2025, 2003, 1999]),
+    ("import logging\nmade = [logging.makeLogRecord({}).relativeCreated for _ in (1, 2)]\nmade[0] == 0 <= made[1] < 60000", True),
     ("from dateutil import tz\nimport datetime\ndatetime.datetime(2026, 7, 1, tzinfo=tz.gettz('America/New_York')).isoformat()",
      "2026-07-01T00:00:00-04:00"),
     ("from dateutil import rrule\nrule = 'DTSTART;TZID=Europe/Berlin:20260328T090000\\nRRULE:FREQ=DAILY;COUNT=2'\n"

@@ -6,8 +6,8 @@ import sys
 import tempfile
 import types
 
-from . import (api, calls, check, files, functions, hashes, imports, library, output, randomness, run, stubs, values, web,
-               zones)
+from . import (api, calls, check, files, functions, hashes, imports, library, moments, output, randomness, run, stubs,
+               values, web, zones)
 
 SESSION, TRACE, CHECK, FUNCTION = 1, 2, 4, 8
 
@@ -87,6 +87,7 @@ def bake():
     library.load("/lib")
     library.seal()
     zones.prepare()
+    moments.prepare()
     randomness.prepare()
     web.prepare()
     hashes.prepare()

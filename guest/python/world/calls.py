@@ -76,7 +76,18 @@ def line_of_code():
     return frame.f_lineno if frame else 0
 
 
+unsent = {}  # node of a file -> function that writes its bytes to the host
+
+
+def send_first():
+    """What the host must have before it does anything else."""
+    while unsent:
+        unsent.popitem()[1]()
+
+
 def begin(row, args):
+    if unsent:
+        send_first()
     ident = world.next_id
     world.next_id += 1
     _cloche.begin(ident, row, line_of_code() if world.trace else 0, args)
@@ -115,6 +126,8 @@ def perform(row, args, finish=None):
 
 def perform_now(row, args, finish=None):
     """One that answers at once."""
+    if unsent:
+        send_first()
     failed, text = _cloche.call(row, args)
     if failed:
         raise error_of(text)
@@ -271,18 +284,18 @@ def is_awaitable(value):
     return asyncio.isfuture(value) or asyncio.iscoroutine(value) or hasattr(type(value), "__await__")
 
 
-def future_of(value, loop=None):
-    """A value is a future that is done."""
-    if asyncio.isfuture(value):
+def taken(value, loop=None):
+    """What asyncio's functions take: a value is a future that is done."""
+    if asyncio.isfuture(value) or asyncio.iscoroutine(value) or not isinstance(value, (dict, list)) and is_awaitable(value):
         return value
-    loop = loop or asyncio.get_event_loop()
-    if asyncio.iscoroutine(value):
-        return loop.create_task(value)
-    if isinstance(value, (dict, list)) or not is_awaitable(value):
-        future = loop.create_future()
-        future.set_result(value)
-        return future
-    return loop.create_task(coroutine_of(value))
+    future = (loop or asyncio.get_event_loop()).create_future()
+    future.set_result(value)
+    return future
+
+
+def is_one(given):
+    """Whether it is given where more than one is wanted, of which asyncio's functions complain."""
+    return asyncio.isfuture(given) or asyncio.iscoroutine(given)
 
 
 class Executor(concurrent.futures.Executor):
@@ -308,23 +321,27 @@ def prepare():
     concurrent.futures.ThreadPoolExecutor = concurrent.futures.thread.ThreadPoolExecutor = Executor
     concurrent.futures.ProcessPoolExecutor = Executor
     gather, wait_for, wait, as_completed = asyncio.gather, asyncio.wait_for, asyncio.wait, asyncio.as_completed
+    ensure_future = asyncio.ensure_future
 
     def our_gather(*all, **options):
-        return gather(*map(future_of, all), **options)
+        return gather(*map(taken, all), **options)
 
     async def our_wait_for(one, timeout):
-        return await wait_for(future_of(one), timeout)
+        return await wait_for(taken(one), timeout)
 
-    async def our_wait(all, **options):
-        return await wait([future_of(a) for a in all], **options)
+    async def our_wait(all, *, timeout=None, return_when=asyncio.ALL_COMPLETED):
+        """Coroutines are taken as well."""
+        if not is_one(all) and return_when in (asyncio.ALL_COMPLETED, asyncio.FIRST_COMPLETED, asyncio.FIRST_EXCEPTION):
+            all = [our_ensure_future(a) for a in all]
+        return await wait(all, timeout=timeout, return_when=return_when)
 
-    def our_as_completed(all, **options):
-        return as_completed([future_of(a) for a in all], **options)
+    def our_as_completed(all, *, timeout=None):
+        return as_completed(all if is_one(all) else [taken(a) for a in all], timeout=timeout)
 
-    def ensure_future(one, *, loop=None):
-        return future_of(one, loop)
+    def our_ensure_future(one, *, loop=None):
+        return ensure_future(taken(one, loop), loop=loop)
 
     for name, made in {"gather": our_gather, "wait_for": our_wait_for, "wait": our_wait,
-                       "as_completed": our_as_completed, "ensure_future": ensure_future}.items():
+                       "as_completed": our_as_completed, "ensure_future": our_ensure_future}.items():
         made.__name__ = made.__qualname__ = name
         setattr(asyncio, name, made)

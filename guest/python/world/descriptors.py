@@ -1,8 +1,9 @@
 """Descriptors of files: os.open() and the functions of os that take its numbers.
 
 They are numbers of this world for open files; the host knows none of them. A file that is
-open is a Node: its bytes, which all descriptors of it share. What is written goes to the
-host at once. A file that was removed while it is open has no place there any more.
+open is a Node: its bytes, which all descriptors of it share. What is added to it goes to the
+host at once. Once it was changed otherwise, the whole goes there when it is closed, or
+before the next host call. A file that was removed while it is open has no place there any more.
 """
 import errno
 import itertools
@@ -11,7 +12,7 @@ import posixpath
 import stat
 import weakref
 
-from . import files
+from . import calls, files
 
 table = {}  # number -> Opened
 nodes = weakref.WeakValueDictionary()  # path -> Node
@@ -39,23 +40,29 @@ class Node:
         size = len(self.data)
         if at + len(data) > SIZE_MAX:
             fail(errno.EFBIG)
-        if at == size:
-            if not self.is_gone:
-                files.store("appendFile", self.path, data, "a")
+        if at == size and not self.is_gone and self not in calls.unsent:
+            files.store("appendFile", self.path, data, "a")
             self.data += data
             return
-        whole = self.data[:at] + bytes(max(0, at - size)) + data + self.data[at + len(data):]
-        self.replace(whole)
+        if at > size:
+            self.data += bytes(at - size)
+        self.data[at:at + len(data)] = data
+        self.send_later()
 
     def resize(self, size):
         if size > SIZE_MAX:
             fail(errno.EFBIG)
-        self.replace(self.data[:size] + bytes(max(0, size - len(self.data))))
+        del self.data[size:]
+        self.data += bytes(size - len(self.data))
+        self.send_later()
 
-    def replace(self, whole):
+    def send_later(self):
         if not self.is_gone:
-            files.store("writeFile", self.path, whole, "w")
-        self.data = whole
+            calls.unsent[self] = self.send
+
+    def send(self):
+        if not self.is_gone:
+            files.store("writeFile", self.path, self.data, "w")
 
 
 class Null(Node):
@@ -71,7 +78,7 @@ class Null(Node):
     def write(self, at, data):
         pass
 
-    def replace(self, whole):
+    def resize(self, size):
         pass
 
 
@@ -188,13 +195,21 @@ def give(opened, least=3):
 
 
 def close(fd):
-    held(index(fd))
+    node = held(index(fd)).node
     del table[fd]
+    sent(node)
 
 
 def closerange(fd_low, fd_high, /):
     for number in [n for n in table if fd_low <= n < fd_high]:
-        del table[number]
+        close(number)
+
+
+def sent(node):
+    """The host has its bytes, or this fails."""
+    send = calls.unsent.pop(node, None)
+    if send:
+        send()
 
 
 def reading(fd):
@@ -316,9 +331,9 @@ def isatty(fd, /):
 
 
 def sync(fd):
-    """fsync(), fdatasync(): what was written is with the host."""
+    """fsync(), fdatasync()"""
     if fd not in STREAMS:
-        held(index(fd))
+        sent(held(index(fd)).node)
 
 
 def dup(fd, /):
@@ -329,6 +344,8 @@ def dup2(fd, fd2, inheritable=True):
     opened = held(index(fd))
     if fd2 < 0:
         fail(errno.EBADF)
+    if fd2 in table and fd2 != fd:
+        close(fd2)
     table[fd2] = opened
     return fd2
 

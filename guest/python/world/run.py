@@ -10,6 +10,7 @@
 import ast
 import asyncio
 import builtins
+import contextlib
 import inspect
 import linecache
 import re
@@ -253,7 +254,7 @@ def wait(value):
     if loop is None or loop.is_closed():
         loop = calls.Loop()
     asyncio.set_event_loop(loop)
-    return loop.run_until_complete(calls.future_of(value, loop))
+    return loop.run_until_complete(calls.taken(value, loop))
 
 
 def settle(value):
@@ -265,7 +266,8 @@ def settle(value):
 
 
 def finish_calls():
-    """Calls that nobody has awaited are performed before the end; a failure of one counts."""
+    """Calls that nobody has awaited are performed before the end, and files written; a failure of one counts."""
+    calls.send_first()
     if not calls.world.pending:
         return
     futures = list(calls.world.pending.values())
@@ -430,6 +432,8 @@ def answer(value, most):
 
 
 def fail(error):
+    with contextlib.suppress(BaseException):  # the first failure is the one that is told
+        calls.send_first()
     try:
         kind, text = describe(error)
     except RecursionError:
