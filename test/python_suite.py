@@ -16,13 +16,13 @@ from conftest import ROOT, folders_in, policy_in
 from wire import Stdio, call
 
 SOURCES = ROOT / "build/deps/python/debian/python3.13"
-FOLDER = ROOT / "build/python-suite"
+FOLDER = ROOT / "build/python-tests"
 WORLD = (ROOT / "test/python_suite_world.py").read_text()
-HELPERS = ("socketserver.py", "dbm/", "wsgiref/")  # that tests import and the guest's library leaves out
+# What tests import and the guest's library leaves out.
+HELPERS = ("socketserver.py", "dbm/", "wsgiref/", "xmlrpc/", "pydoc_data/", "nturl2path.py", "_osx_support.py",
+           "_apple_support.py", "_android_support.py", "webbrowser.py", "__phello__/", "this.py", "multiprocessing/",
+           "ftplib.py", "imaplib.py", "poplib.py", "smtplib.py")
 SECONDS = 300
-POLICY = {"fileSystem": True, "limits": {"total": SECONDS * 1000, "hostCalls": 1000000},
-          "levels": {"full": {"timeout": SECONDS * 1000, "memoryLimit": 1024}},
-          "mounts": [{"guest": "/suite", "host": str(FOLDER), "mode": "ro"}]}
 
 
 def unpacked():
@@ -44,28 +44,49 @@ def unpacked():
     return FOLDER
 
 
+def holds_tests(package):
+    """Whether tests stand in the package itself, which has no modules of tests then."""
+    text = package.read_text()
+    return "    def test_" in text and "def load_tests" not in text
+
+
 def modules():
     """The names of all modules of tests."""
-    folder = unpacked() / "test"
-    return sorted({f"test.{p.stem}" for p in folder.glob("test_*.py")} |
-                  {f"test.{p.parent.name}.{p.stem}" for p in folder.glob("test_*/test_*.py")})
+    folder = unpacked()
+    found = [p.with_suffix("") for p in (folder / "test").glob("test_*.py")]
+    for inner in (folder / "test").glob("test_*/"):
+        found += [p.with_suffix("") for p in inner.rglob("test*.py") if "data" not in p.parts]
+        found += [p.parent for p in inner.glob("__init__.py") if holds_tests(p)]
+    return sorted(".".join(p.relative_to(folder).parts) for p in found)
 
 
-class Suite:
-    """A server whose evaluations have the tests, and the time and memory that these need."""
+def read_failures(file):
+    """{test, or module that cannot be run: reason}, of a list below lines that begin with #."""
+    known, reason = {}, None
+    for line in file.read_text().splitlines():
+        if line.startswith("# "):
+            reason = line[2:]
+        elif line:
+            known[line] = reason
+    return known
 
-    def __init__(self, cloche, place):
-        unpacked()
-        policy_in(place, POLICY)
+
+class Worlds:
+    """A server whose evaluations have a folder, and the time and memory that suites of tests need."""
+
+    def __init__(self, cloche, place, guest, folder):
+        policy_in(place, {"fileSystem": True, "limits": {"total": SECONDS * 1000, "hostCalls": 1000000},
+                          "levels": {"full": {"timeout": SECONDS * 1000, "memoryLimit": 1024}},
+                          "mounts": [{"guest": guest, "host": str(folder), "mode": "ro"}]})
         vault = Path(place) / "vault"
         vault.mkdir()
         self.client = Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(Path(place)))
 
-    def run(self, module, without=()):
-        """{ran, skipped, failed: {test: why}}, {needs: why} or {ended: why}."""
+    def evaluate(self, code, context):
+        """The result, or {ended: why}."""
         reply = self.client.ask(call("evaluate_note_code", {
-            "code": WORLD, "language": "python", "enableFileSystem": True, "timeout": SECONDS * 1000,
-            "memoryLimit": 1024, "context": {"module": module, "without": list(without)}}), SECONDS + 60)
+            "code": code, "language": "python", "enableFileSystem": True, "timeout": SECONDS * 1000,
+            "memoryLimit": 1024, "context": context}), SECONDS + 60)
         answer = reply["result"]["structuredContent"]
         if answer["success"]:
             return answer["result"]
@@ -75,6 +96,15 @@ class Suite:
 
     def close(self):
         self.client.__exit__(None, None, None)
+
+
+class Suite(Worlds):
+    def __init__(self, cloche, place):
+        super().__init__(cloche, place, "/suite", unpacked())
+
+    def run(self, module, without=()):
+        """{ran, skipped, failed: {test: why}}, {needs: why} or {ended: why}."""
+        return self.evaluate(WORLD, {"module": module, "without": list(without)})
 
 
 def main(names):
