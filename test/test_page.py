@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import tomllib
 from pathlib import Path
 
@@ -82,6 +83,15 @@ class Browser:
         """Waits until it is there, and contains the text."""
         return self.do("const l = page.locator(given[0]).filter({hasText: given[1], visible: true})"
                        ".first(); await l.waitFor(); return l.innerText()", [selector, text])
+
+    def until(self, condition):
+        """Waits for what the page shows a moment later."""
+        end = time.monotonic() + 10
+        while not condition():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
 
     def click(self, selector, name):
         """Clicks it, once that is possible."""
@@ -451,9 +461,9 @@ def test_a_client_is_connected_and_seen_to_be(program, vault, browser):
         assert [settings["command"], *settings["args"]] == words.split()
         for one, name in CLIENTS.items():
             browser.do("await page.getByRole('radio', {name: given, exact: true}).click()", name)
-            shown = browser.do("return page.locator('.snippet').innerText()")
             printed = subprocess.run([words.split()[0], "connect", one, *words.split()[2:], "--print"], capture_output=True, text=True, check=True).stdout
-            assert entry(shown) == entry(printed), one
+            shown = "return page.locator('.snippet').innerText()"
+            assert browser.until(lambda: entry(browser.do(shown)) == entry(printed)), (one, browser.do(shown))
         browser.do("await page.getByRole('radio', {name: 'Cursor'}).click()")
         browser.do("await page.getByRole('radio', {name: 'Over HTTP'}).click()")
         assert json.loads(browser.see(".snippet", "url")) == \
