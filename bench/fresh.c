@@ -8,6 +8,8 @@
  *                          last one saved: {"ns": [...], "bytes": what is saved}
  *   program FILE           runs the program once: {"ns", "result"}
  *
+ * "counted " before a command: on the engine that counts fuel; "python ": on the Python guest.
+ *
  * peers/quickjs.mjs answers the same commands for the other side. Deadlines are in
  * force throughout: every run has its limits of computing time, total time and memory. */
 #include <fcntl.h>
@@ -232,12 +234,28 @@ static void command_program(struct script *s, const char *path, struct json_writ
 
 /* ---- commands ----------------------------------------------------------- */
 
-/* "counted " before a command: on the engine that counts fuel. */
-static void obey(struct script *const sides[2], char *line)
+/* A side of ours, by the word before a command: "" is JavaScript. */
+struct side {
+    const char *word;
+    struct script *script;
+};
+
+static struct script *take_side(const struct side *sides, size_t count, char **line)
 {
-    bool counted = str_starts(str_of(line), "counted ");
-    struct script *s = sides[counted];
-    line += counted ? strlen("counted ") : 0;
+    for (size_t i = 1; i < count; i++) {
+        if (!str_starts(str_of(*line), sides[i].word))
+            continue;
+        *line += strlen(sides[i].word);
+        if (!sides[i].script)
+            give_up("no guest", str_of(sides[i].word));
+        return sides[i].script;
+    }
+    return sides[0].script;
+}
+
+static void obey(const struct side *sides, size_t side_count, char *line)
+{
+    struct script *s = take_side(sides, side_count, &line);
     scoped_buf struct buf answer;
     buf_init(&answer, (size_t)256 << 20);
     struct json_writer w = json_writer(&answer);
@@ -270,8 +288,12 @@ int main(int argc, char **argv)
         script_open_metered(g, argv[1], rows, LENGTH(rows), &e);
     if (!counted)
         give_up("no engine that counts fuel", str_of(e.msg));
+    /* NULL where it was not built, which counts when it is asked for. */
+    scoped(script_close) struct script *python =
+        script_open_python(g, argv[1], rows, LENGTH(rows), STR("[]"), &e);
+    const struct side sides[] = {{"", s}, {"counted ", counted}, {"python ", python}};
     char line[4096];
     while (fgets(line, sizeof line, stdin))
-        obey((struct script *const[2]){s, counted}, line);
+        obey(sides, LENGTH(sides), line);
     return 0;
 }
