@@ -4,8 +4,8 @@
  * CPython's locks take 0 for "woken by a signal", and run its handlers, the pending calls, before
  * they wait again. A lock that does not run them would wait forever: the second wait without a
  * handler in between ends the world. */
-#include <Python.h>
 #include <pthread.h>
+#include <Python.h>
 
 static bool is_pending;
 
@@ -13,8 +13,10 @@ static int raise_deadlock(void *none)
 {
     (void)none;
     is_pending = false;
-    PyErr_SetString(PyExc_RuntimeError, "deadlock: this waits for another thread (a lock, an event, a queue, a future), "
-                                        "and there are no threads. asyncio has all of these, without threads");
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "deadlock: this waits for another thread (a lock, an event, a queue, a future), "
+        "and there are no threads. asyncio has all of these, without threads");
     return -1;
 }
 

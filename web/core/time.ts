@@ -1,17 +1,27 @@
 // Times as the person reads them: relative when recent, exact on hover.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { t } from "./texts";
 
 export const now = signal(Date.now());
 setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 5000);
 addEventListener("visibilitychange", () => { if (!document.hidden) now.value = Date.now(); });
 
+const halfMinute = computed(() => Math.floor(now.value / 30_000));
+const quarter = computed(() => Math.floor(now.value / 900_000));
+/** The time, which is told as often as words about `ms` change with it: days change at a quarter of an hour. */
+function nowFor(ms: number): number {
+  const age = now.peek() - ms;
+  void (age < 60_000 ? now : age < 3_600_000 ? halfMinute : quarter).value;
+  return now.peek();
+}
+
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-export function relative(time: string, at: number = now.value): string {
+export function relative(time: string): string {
   const ms = Date.parse(time);
+  const at = nowFor(ms);
   const s = Math.max(0, Math.round((at - ms) / 1000));
   if (s < 10) return t.justNow;
   if (s < 60) return t.secondsAgo(s);

@@ -1,10 +1,11 @@
 // Small parts that all views are made of.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { computed } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { useInPlace } from "../core/focus";
 import { spell } from "../core/spell";
 import { t } from "../core/texts";
-import { exactly, now, relative } from "../core/time";
+import { exactly, relative } from "../core/time";
 import type { Claim } from "../core/types";
 import { whoIs } from "../core/who";
 
@@ -34,8 +35,11 @@ export function Icon({ name, size = 18 }: { name: string; size?: number }) {
   );
 }
 
+/** Its text changes by itself when the words do, which is seldom: nothing is rendered meanwhile. */
 export function Time({ time }: { time: string }) {
-  return <time dateTime={time} title={exactly(time)}>{relative(time, now.value)}</time>;
+  const words = useMemo(() => computed(() => relative(time)), [time]);
+  const title = useMemo(() => exactly(time), [time]);
+  return <time dateTime={time} title={title}>{words}</time>;
 }
 
 export { spell };

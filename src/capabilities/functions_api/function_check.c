@@ -83,8 +83,8 @@ static void put_meaning(const struct meaning *m, struct buf *out)
                    : "");
 }
 
-static bool check_types(const struct action_call *c, const struct meaning *m,
-                        bool strict, struct findings *out, struct err *e)
+static bool check_types(const struct action_call *c, const struct meaning *m, bool strict,
+                        struct findings *out, struct err *e)
 {
     scoped_buf struct buf own;
     buf_init(&own, CHECKER_OWN_BYTES);

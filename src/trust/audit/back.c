@@ -193,7 +193,8 @@ static struct lane *newest(const struct back *b)
 bool trail_back(struct trail *t, trail_line_fn *each, void *arg, struct err *e)
 {
     struct back b = {.lanes = mem_new(2 * LANES_MAX * sizeof *b.lanes)};
-    bool ok = trail_visit(t, &(struct lane_visit){add_lane, &b}, e), more = ok;
+    bool ok = trail_visit(t, &(struct lane_visit){.each = add_lane, .arg = &b}, e),
+         more = ok;
     for (struct lane *l; more && (l = newest(&b));) {
         more = each(arg, l->line, e);
         if (more)

@@ -82,5 +82,6 @@ bool trail_beside(struct trail *t, uint64_t record, struct str mac, struct buf *
 {
     struct seeking s = {.record = record, .mac = mac, .out = out};
     return mac.n == MAC_HEX - 1 &&
-           trail_visit(t, &(struct lane_visit){look_beside, &s}, e) && s.found;
+           trail_visit(t, &(struct lane_visit){.each = look_beside, .arg = &s}, e) &&
+           s.found;
 }

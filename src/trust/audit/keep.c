@@ -119,6 +119,6 @@ bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err
     (void)snprintf(name, sizeof name, "code/%.64s.txt", sha256);
     if (!is_hex(sha256))
         return err_set(e, ERR_INVALID, "'%.80s' is not a SHA-256", sha256);
-    return trail_visit(t, &(struct lane_visit){find_kept, &k}, e) &&
+    return trail_visit(t, &(struct lane_visit){.each = find_kept, .arg = &k}, e) &&
            (k.found || err_set(e, ERR_NOT_FOUND, "this code was not kept"));
 }

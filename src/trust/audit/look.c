@@ -38,7 +38,8 @@ static bool visit_place(const struct trail *t, bool aside, const struct lane_vis
         return false;
     for (unsigned lane = 0; lane < LANES_MAX; lane++) {
         struct chain c;
-        if (!(seen.bits >> lane & 1) && !trail_has_head(t, aside, lane))
+        if (!(seen.bits >> lane & 1) &&
+            (v->files_only || !trail_has_head(t, aside, lane)))
             continue;
         if (!trail_open_to_read(t, aside, lane, &c, e))
             return false;
@@ -146,7 +147,7 @@ bool trail_verify(struct trail *t, struct json_writer *out, bool *sound, struct 
 {
     struct verification v = {.out = out, .sound = true};
     json_open_array(out);
-    bool ok = trail_visit(t, &(struct lane_visit){verify_lane, &v}, e);
+    bool ok = trail_visit(t, &(struct lane_visit){.each = verify_lane, .arg = &v}, e);
     json_close(out);
     *sound = v.sound;
     return ok;
@@ -176,7 +177,8 @@ static bool walk_lane(void *arg, struct chain *c, bool aside, struct err *e)
 bool trail_each(struct trail *t, trail_line_fn *each, void *arg, struct err *e)
 {
     struct walk w = {.each = each, .arg = arg};
-    bool ok = trail_visit(t, &(struct lane_visit){walk_lane, &w}, e) || !e->code;
+    bool ok =
+        trail_visit(t, &(struct lane_visit){.each = walk_lane, .arg = &w}, e) || !e->code;
     return tell_odd(ok, &w.odd, e);
 }
 
@@ -203,7 +205,10 @@ bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *eac
                   void *arg, struct err *e)
 {
     struct following f = {.place = place, .each = each, .arg = arg};
-    bool ok = trail_visit(t, &(struct lane_visit){follow_lane, &f}, e);
+    /* That a chain has lost its files is told once. */
+    const struct lane_visit v = {
+        .each = follow_lane, .arg = &f, .files_only = place->begun};
+    bool ok = trail_visit(t, &v, e);
     place->begun = true;
     return tell_odd(ok, &f.odd, e);
 }

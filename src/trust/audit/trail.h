@@ -62,5 +62,6 @@ bool trail_begin(struct trail *t, struct err *e);
 struct lane_visit {
     bool (*each)(void *arg, struct chain *c, bool aside, struct err *e);
     void *arg;
+    bool files_only; /* heads are not looked for: one look at each folder */
 };
 bool trail_visit(const struct trail *t, const struct lane_visit *v, struct err *e);
