@@ -9,7 +9,11 @@ from pathlib import Path
 
 SYSTEM = "this system: "
 # Those of more than half a minute on two cores, the longest first; the list that a run prints.
-LONGEST = ()
+LONGEST = (
+    "test_page_firefox", "test_machine_network", "test_machine_servers", "test_tool_cases", "test_tool_hostile",
+    "test_page", "test_vm_image", "test_page_firefox_dark", "test_mounts_here", "test_vm_programs", "test_page_keys",
+    "test_machine_peers", "test_page_views", "test_oauth", "test_tool_suites", "test_vm_init", "test_machine_escapes",
+    "test_client_node", "test_tool_machine", "test_machine_ipv6", "test_machine_copies")
 
 
 def reason(report):
