@@ -57,6 +57,7 @@ $(DEPS)/vm.ok: $(DEPS)/build.ok deps/debian $(foreach d,kernel root,deps/debian-
 $(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
 	@deps/fetch checker && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/python-clients.txt deps/npm-test/package-lock.json deps/npm-rest/package-lock.json \
+                 deps/python-suites.txt deps/python-runners.txt deps/python-backends.txt \
                  deps/debian deps/debian-references.txt deps/debian-machine.in deps/debian-machine.txt
 	@deps/fetch test && touch $@
 $(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json deps/debian deps/debian-bench.in

@@ -15,7 +15,6 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 	@dev/unit $(OUT)/fuzz $(notdir $(FUZZ:.c=))
 check:                    ## everything that a commit must pass (./check)
 	@./check
-$(DEPS)/test.ok: deps/python-suites.txt deps/python-runners.txt deps/python-backends.txt
 deep: all tools python tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes at many more moments, long fuzzing of messages and frames, 1,000 damaged inputs a tool (hours)
 	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 CLOCHE_MATH=30000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_wasi.py test/test_tool_hostile.py test/test_math.py

@@ -49,11 +49,11 @@ def fetched():
 def test_dpkg_lists_exactly_what_was_fetched_and_that_is_what_is_pinned(machine):
     """Debian forgets a version when the next one comes: then its successor was taken, and never another package."""
     told = said(machine, "dpkg-query -W -f '${Package} ${Version} ${db:Status-Abbrev}\\n'").splitlines()
-    assert {tuple(line.split()[:2]) for line in told} == fetched()
-    assert {name for name, _ in fetched()} == {name for name, _ in pinned()}
-    for name, version in sorted(fetched() - pinned()):
-        before = dict(pinned())[name]
-        assert subprocess.run(["dpkg", "--compare-versions", version, "gt", before]).returncode == 0, (name, version)
+    there, versions = fetched(), dict(pinned())
+    assert {tuple(line.split()[:2]) for line in told} == there
+    assert {name for name, _ in there} == set(versions)
+    for name, version in sorted(there - pinned()):
+        assert subprocess.run(["dpkg", "--compare-versions", version, "gt", versions[name]]).returncode == 0, (name, version)
     assert {line.split()[2] for line in told} == {"ii"}
     assert said(machine, "dpkg --audit") == ""
 

@@ -90,9 +90,9 @@ class Finder:
         return spec
 
     @staticmethod
-    def find_distributions(context=None):
+    def find_distributions(context):
         from . import resources
-        return resources.distributions(context or resources.importlib.metadata.DistributionFinder.Context())
+        return resources.distributions(context)
 
 
 loader = Loader()

@@ -5,7 +5,7 @@ import io
 
 from . import library
 
-INFO = ".dist-info/"
+METADATA = ".dist-info/METADATA"
 
 
 class File(importlib.resources.abc.Traversable):
@@ -71,8 +71,8 @@ class Distribution(importlib.metadata.Distribution):
 
 def distributions(context):
     """Those of the name that is asked for, or all."""
-    wanted = context.name and importlib.metadata.Prepared.normalize(context.name)
+    plain = importlib.metadata.Prepared.normalize
     for path in library.data:
         name = path[len("/lib/"):].partition("-")[0]
-        if path.endswith(INFO + "METADATA") and wanted in (None, importlib.metadata.Prepared.normalize(name)):
+        if path.endswith(METADATA) and (context.name is None or plain(name) == plain(context.name)):
             yield Distribution(path[:-len("METADATA")])
