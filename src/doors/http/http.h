@@ -106,8 +106,8 @@ struct http_stream;
  * The handle is the caller's, until http_stream_end(): to be called once, also when the
  * client is gone. `gone(arg)` is called at most once, from a thread of the server, when
  * the client hung up, was too slow or the server stops: never before the handler that
- * opened the stream has returned, whom http_cancel() tells, nor after http_stream_end()
- * has, which waits for one that runs, unless it is called by it. So nobody may
+ * opened the stream has returned, whom http_cancel() tells, nor once http_stream_end() is
+ * called, which waits for one that runs, unless it is called by it. So nobody may
  * end a stream while holding a lock that its gone() takes. gone() must not wait.
  * Threads: safe. */
 struct http_stream *http_stream_open(struct http_request *rq, struct http_response *rs,

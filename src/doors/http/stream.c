@@ -99,6 +99,12 @@ void http_stream_end(struct http_stream *st)
 {
     if (!st)
         return;
+    struct stream_hub *hub = &st->server->hub;
+    pthread_mutex_lock(&hub->lock);
+    st->ended =
+        true; /* first: the socket may be closed as soon as the last byte is sent */
+    pthread_mutex_unlock(&hub->lock);
+
     pthread_mutex_lock(&st->lock);
     if (st->phase == PHASE_OPEN) {
         if (st->chunked)
@@ -111,9 +117,7 @@ void http_stream_end(struct http_stream *st)
     }
     pthread_mutex_unlock(&st->lock);
 
-    struct stream_hub *hub = &st->server->hub;
     pthread_mutex_lock(&hub->lock);
-    st->ended = true;
     while (st->telling && !pthread_equal(pthread_self(), st->teller))
         pthread_cond_wait(&hub->changed, &hub->lock);
     let_go(st);

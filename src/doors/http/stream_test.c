@@ -233,6 +233,19 @@ static void what_is_put_arrives_in_order_and_ends_whole(void **state)
     await(&released_n, 1);
 }
 
+/* The socket may be closed before http_stream_end() returns: that is no hang-up. */
+static void who_ends_a_stream_is_not_told_of_its_end(void **state)
+{
+    (void)state;
+    for (unsigned i = 1; i <= 300; i++) {
+        int fd = start_held("/stream", &held);
+        http_stream_end(take(held));
+        hear(fd);
+        await(&released_n, i);
+    }
+    assert_int_equal(gone_n, 0);
+}
+
 static void an_older_client_gets_no_chunks(void **state)
 {
     (void)state;
@@ -380,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(status_and_fields_leave_at_once),
         test(what_is_put_arrives_in_order_and_ends_whole),
+        test(who_ends_a_stream_is_not_told_of_its_end),
         test(an_older_client_gets_no_chunks),
         test(a_silent_stream_holds_no_worker),
         test(the_owner_learns_of_a_hang_up),
