@@ -234,6 +234,19 @@ HOSTILE = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "\u202ee
            "\x1b[31mred\x07", "&lt;b&gt;", "\u200bhidden\u00ad"]
 
 
+def test_the_words_of_a_time_change_as_it_passes(program, vault, browser):
+    with serve(program, vault) as server, Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        browser.do("await page.clock.install()")
+        come(browser, server)
+        client.ask(hello())
+        client.ask(call("search_notes", {"query": "zzz"}, id=3))
+        browser.see(".agent time", "just now")
+        for forward, words in (("00:30", " s ago"), ("01:00", "1 min ago"), ("30:00", "31 min ago"), ("40:00", ":")):
+            browser.do("await page.clock.fastForward(given)", forward)
+            browser.see(".agent time", words)
+        server.process.stderr.close()
+
+
 def test_strangers_words_stay_words(program, vault, browser):
     with serve(program, vault) as server, \
          Stdio([program, "mcp", "--vault", str(vault)]) as client:

@@ -1,18 +1,31 @@
 // Times as the person reads them: relative when recent, exact on hover.
-import { computed, signal } from "@preact/signals";
+import { signal, type Signal } from "@preact/signals";
 import { t } from "./texts";
 
-export const now = signal(Date.now());
-setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 5000);
-addEventListener("visibilitychange", () => { if (!document.hidden) now.value = Date.now(); });
+/** Changes every `ms` and when the page is looked at again. Its timer runs only while something that depends on it is shown. */
+function every(ms: number): Signal<number> {
+  let timer = 0;
+  const look = () => { if (!document.hidden) tick.value = Date.now(); };
+  const tick: Signal<number> = signal(0, {
+    watched: () => { timer = window.setInterval(look, ms); addEventListener("visibilitychange", look); },
+    unwatched: () => { clearInterval(timer); removeEventListener("visibilitychange", look); },
+  });
+  return tick;
+}
 
-const halfMinute = computed(() => Math.floor(now.value / 30_000));
-const quarter = computed(() => Math.floor(now.value / 900_000));
-/** The time, which is told as often as words about `ms` change with it: days change at a quarter of an hour. */
+const fiveSeconds = every(5_000);
+const halfMinute = every(30_000);
+const quarter = every(900_000);
+/** The time. What shows it is shown anew every five seconds. */
+export function now(): number {
+  void fiveSeconds.value;
+  return Date.now();
+}
+/** The time. What shows it is shown anew as often as words about `ms` change with it: days change at a quarter of an hour. */
 function nowFor(ms: number): number {
-  const age = now.peek() - ms;
-  void (age < 60_000 ? now : age < 3_600_000 ? halfMinute : quarter).value;
-  return now.peek();
+  const at = Date.now();
+  void (at - ms < 60_000 ? fiveSeconds : at - ms < 3_600_000 ? halfMinute : quarter).value;
+  return at;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });

@@ -113,7 +113,7 @@ function Answer({ a }: { a: Approval }) {
 }
 
 function Request({ a }: { a: Approval }) {
-  const left = a.left_ms - (now.value - seen(a));
+  const left = a.left_ms - (now() - seen(a));
   const who = whoIs(a.caller, a.client);
   const order = ["call", "arguments", "would change"];
   const labels = Object.keys(a.shown).filter((l) => l !== "call" && l !== "vault")

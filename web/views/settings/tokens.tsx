@@ -52,7 +52,7 @@ function Create({ close, onMade }: { close: () => void; onMade: (name: string, t
 }
 
 function stateOf(x: Token): "revoked" | "expired" | "good" {
-  return x.revoked ? "revoked" : x.expires && Date.parse(x.expires) < now.value ? "expired" : "good";
+  return x.revoked ? "revoked" : x.expires && Date.parse(x.expires) < now() ? "expired" : "good";
 }
 
 function Row({ x, revoke }: { x: Token; revoke: () => void }) {
