@@ -3,7 +3,7 @@
 PYTHON_WORLD := $(wildcard guest/python/world/*.py)
 PYTHON_PARTS := build/guest/python/parts
 PYTHON_OBJ   := $(patsubst %,build/guest/python/%.o,python code frames missing scrypt settle waits)
-PYTHON_LIBS   = $(PYTHON_PARTS)/lib/libmodules.a $(filter-out %/libmodules.a %/libpython3.13.a,$(wildcard $(PYTHON_PARTS)/lib/*.a))
+PYTHON_LIBS   = $(PYTHON_PARTS)/lib/cpython.o $(PYTHON_PARTS)/lib/libmodules.a $(filter-out %/libmodules.a,$(wildcard $(PYTHON_PARTS)/lib/*.a))
 PYTHON_WASI  := -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS
 
 $(DEPS)/python.ok: $(DEPS)/build.ok deps/debian-python.txt deps/python-guest.txt deps/python-types.txt deps/python-extensions.txt \
@@ -24,13 +24,9 @@ $(PYTHON_OBJ): build/%.o: %.c guest/abi/abi.h $(wildcard guest/python/*.h) guest
 	@echo "  wasm  $<"
 	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -fno-sanitize=undefined $(PYTHON_WASI) $(WARN) \
 	    -Wno-missing-prototypes -Iguest -isystem $(PYTHON_PARTS)/include -c $< -o $@
-# The growth of CPython's stack of frames goes by another name of the same length, so that
-# missing.c stands before it.
-$(PYTHON_PARTS)/pystate.o: $(PYTHON_PARTS)/ok mk/python.mk
-	@ar p $(@D)/lib/libpython3.13.a $(@F) | LC_ALL=C sed 's/_PyThreadState_PushFrame/_PyThreadState_PushLimit/g' >$@
-build/guest/python.raw.wasm: build/guest/libc.o $(PYTHON_OBJ) $(PYTHON_PARTS)/pystate.o $(patsubst %,build/guest/script/%.o,heap memory) $(PYTHON_PARTS)/ok
+build/guest/python.raw.wasm: build/guest/libc.o $(PYTHON_OBJ) $(patsubst %,build/guest/script/%.o,heap memory) $(PYTHON_PARTS)/ok
 	@echo "  link  $@"
-	@$(GUEST_CC) -mexec-model=reactor $(filter %.o,$^) $(PYTHON_PARTS)/lib/libpython3.13.a $(PYTHON_LIBS) -o $@ \
+	@$(GUEST_CC) -mexec-model=reactor $(filter %.o,$^) $(PYTHON_LIBS) -o $@ \
 	    -lwasi-emulated-process-clocks -lwasi-emulated-signal -lwasi-emulated-getpid \
 	    -Wl,-z,stack-size=8388608 -Wl,--strip-debug -Wl,--export=__stack_pointer
 
@@ -44,7 +40,7 @@ build/guest/python.bare.wasm: build/guest/python.raw.wasm $(PYTHON_WORLD) guest/
 	    cp -R $(PYTHON_PARTS)/library $(@D)/python/root/lib && \
 	    cp -R guest/python/world $(@D)/python/root/source/_cloche_world && \
 	    PYTHONHOME=$(PYTHON_PARTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON_PARTS)/python -S guest/python/compile.py $(@D)/python/root/lib $(@D)/python/root/source && \
-	    python3 guest/python/beside.py $(@D)/python/root/lib $(DEPS)/python/packages/*.whl && \
+	    python3 -P guest/python/beside.py $(@D)/python/root/lib $(DEPS)/python/packages/*.whl && \
 	    rm -rf $(@D)/python/root/source
 	@build/cloche-bake --own --wasi --data $(@D)/python/root $< -o $(@D)/python && rm $(@D)/python.wasm
 	@rm -rf $(@D)/python/root
