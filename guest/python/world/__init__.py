@@ -28,14 +28,18 @@ def settle():
     gc.freeze()
 
 
-def fresh_scope():
-    main = types.ModuleType("__main__")
-    main.__builtins__ = vars(builtins)
-    sys.modules["__main__"] = main
-    return main.__dict__
+# The namespace of the code is that of the module __main__, where pickle, doctest, unittest and
+# dataclasses look for it.
+sys.modules["__main__"] = types.ModuleType("__main__")
+scope = vars(sys.modules["__main__"])
 
 
-scope = fresh_scope()
+def begin_scope():
+    scope.clear()
+    scope.update(vars(types.ModuleType("__main__")), __builtins__=vars(builtins))
+
+
+begin_scope()
 
 
 def evaluate(source, context, features, flags, most):
@@ -46,6 +50,8 @@ def evaluate(source, context, features, flags, most):
         return 0, check.check(source, values.read(context) if context else {}), None, None, False
     randomness.renew()
     calls.world.trace = bool(flags & TRACE)
+    if flags & SESSION:
+        run.number_call()
     if flags & FUNCTION:
         try:
             return functions.call(source, values.read(context)["call"], scope, most)
@@ -65,6 +71,7 @@ def rest():
     """The world is put away: what only this evaluation needed goes."""
     calls.world.pending.clear()
     calls.world.waited.clear()
+    calls.world.failed.clear()
     if run.loop is not None and not run.loop.is_closed():
         run.loop._ready.clear()
         run.loop._scheduled.clear()
@@ -76,8 +83,7 @@ def warm():
     for source in imports.WARM:
         for _ in range(10):
             evaluate(source, "", 0, 0, 1 << 20)
-    scope.clear()
-    scope.update(fresh_scope())
+    begin_scope()
 
 
 def bake():
@@ -88,6 +94,7 @@ def bake():
     library.seal()
     zones.prepare()
     moments.prepare()
+    values.prepare()
     randomness.prepare()
     web.prepare()
     hashes.prepare()

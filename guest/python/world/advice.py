@@ -157,6 +157,8 @@ def advice_on_type(text):
 
 def advice(error):
     """More for the message: what is there instead."""
+    if getattr(error, "host", False):
+        return advice_on_call(error)
     if isinstance(error, NameError) and error.name in OF_JAVASCRIPT:
         return f". {OF_JAVASCRIPT[error.name]}"
     if isinstance(error, AttributeError):
@@ -167,8 +169,8 @@ def advice(error):
         return advice_on_syntax(error)
     if type(error) is TypeError:
         return advice_on_type(str(error))
-    if getattr(error, "host", False):
-        return advice_on_call(error)
+    if str(error) == "unable to open database file":
+        return ". A database is in memory here: sqlite3.connect(':memory:')"
     if isinstance(error, OSError) and "does not support processes" in str(error) or \
             isinstance(error, RuntimeError) and "start new thread" in str(error):
         return OUTSIDE

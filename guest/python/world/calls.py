@@ -14,6 +14,7 @@ import _cloche
 from . import values
 
 FILE = "code.py"
+files = {FILE}  # what code of the agent is compiled as; in a session call-1.py, call-2.py ...
 
 
 class HostCallError(Exception):
@@ -31,9 +32,18 @@ class HostCallError(Exception):
         self.problem = problem
 
 
+    def __str__(self):
+        return str(self.message)
+
+
 errors = {"HostCallError": HostCallError}
 BASES = {"NotFound": LookupError, "InvalidInput": ValueError, "PermissionDenied": PermissionError,
          "IoError": OSError, "Timeout": TimeoutError}
+# What a custom function raised is caught by the name that it has there.
+BASES |= {one.__name__: one for one in (
+    ArithmeticError, AssertionError, AttributeError, EOFError, FileExistsError, FileNotFoundError, IndexError, KeyError,
+    LookupError, NameError, NotImplementedError, OSError, OverflowError, RuntimeError, TimeoutError, TypeError, ValueError,
+    ZeroDivisionError)}
 
 
 def error_class(name):
@@ -64,6 +74,7 @@ class World:
         self.next_id = 1
         self.pending = {}  # id -> Pending
         self.waited = {}  # id -> None, or (failed, text)
+        self.failed = []  # those of `pending` that have failed
 
 
 world = World()
@@ -71,7 +82,7 @@ world = World()
 
 def line_of_code():
     frame = sys._getframe(2)
-    while frame and frame.f_code.co_filename != FILE:
+    while frame and frame.f_code.co_filename not in files:
         frame = frame.f_back
     return frame.f_lineno if frame else 0
 
@@ -103,7 +114,10 @@ def dispatch(settled):
         if future is None or future.done():
             continue
         if failed:
-            future.set_exception(error_of(text))
+            error = error_of(text)
+            error.begun = future.line
+            future.set_exception(error)
+            world.failed.append(future)
         else:
             future.set_result(future.finish(values.read(text)))
 
@@ -139,12 +153,13 @@ def same(value):
     return value
 
 
-class Pending(asyncio.Future):
+class Pending(values.Later, asyncio.Future):
     """A call on its way: to be awaited, or used as its answer, which waits for it."""
 
     def __init__(self, row, args, finish, loop):
         super().__init__(loop=loop)
         self.finish = finish or same
+        self.line = line_of_code()
         world.pending[begin(row, args)] = self
 
     def answer(self):
@@ -186,7 +201,7 @@ class Pending(asyncio.Future):
         except RuntimeError:
             task = None
         # A future is iterated by what awaits it; a list by whoever reads it.
-        if task is not None and sys._getframe(1).f_code.co_filename == FILE:
+        if task is not None and sys._getframe(1).f_code.co_filename in files:
             return iter(self.answer())
         return self.__await__()
 
@@ -321,7 +336,7 @@ def prepare():
     concurrent.futures.ThreadPoolExecutor = concurrent.futures.thread.ThreadPoolExecutor = Executor
     concurrent.futures.ProcessPoolExecutor = Executor
     gather, wait_for, wait, as_completed = asyncio.gather, asyncio.wait_for, asyncio.wait, asyncio.as_completed
-    ensure_future = asyncio.ensure_future
+    ensure_future, run = asyncio.ensure_future, asyncio.run
 
     def our_gather(*all, **options):
         return gather(*map(taken, all), **options)
@@ -341,7 +356,10 @@ def prepare():
     def our_ensure_future(one, *, loop=None):
         return ensure_future(taken(one, loop), loop=loop)
 
-    for name, made in {"gather": our_gather, "wait_for": our_wait_for, "wait": our_wait,
+    def our_run(main, **options):
+        return run(coroutine_of(main) if isinstance(main, (values.Record, values.Rows, values.Later)) else main, **options)
+
+    for name, made in {"run": our_run, "gather": our_gather, "wait_for": our_wait_for, "wait": our_wait,
                        "as_completed": our_as_completed, "ensure_future": our_ensure_future}.items():
         made.__name__ = made.__qualname__ = name
         setattr(asyncio, name, made)

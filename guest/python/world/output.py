@@ -8,6 +8,8 @@ import warnings
 
 import _cloche
 
+from . import calls
+
 LOG, INFO, WARN, ERROR, DEBUG = range(5)
 
 
@@ -77,9 +79,18 @@ class Handler(logging.Handler):
             self.handleError(record)
 
 
-def basic_config(*, level=None, format=None, datefmt=None, style="%", force=False, **ignored):
-    """logging.basicConfig(): there is one place where logs go."""
+def basic_config(*, level=None, format=None, datefmt=None, style="%", filename=None, filemode="a", encoding=None,
+                 handlers=(), **ignored):
+    """logging.basicConfig(): logs go to the call's own, and to a file that is named where the call has files."""
     root = logging.getLogger()
+    files = [h for h in handlers or () if isinstance(h, logging.FileHandler)]
+    if filename is not None:
+        with contextlib.suppress(PermissionError):
+            files.append(logging.FileHandler(filename, filemode, encoding))
+    for handler in files:
+        if handler.formatter is None:
+            handler.setFormatter(logging.Formatter(format or logging.BASIC_FORMAT, datefmt, style))
+        root.addHandler(handler)
     if level is not None:
         root.setLevel(level)
     if format is not None:
@@ -87,7 +98,7 @@ def basic_config(*, level=None, format=None, datefmt=None, style="%", force=Fals
 
 
 def show_warning(message, category, filename, lineno, file=None, line=None):
-    where = f" (line {lineno})" if filename == "code.py" else ""
+    where = f" (line {lineno})" if filename in calls.files else ""
     _cloche.log(WARN, f"{category.__name__}: {message}{where}")
 
 
@@ -121,6 +132,8 @@ def prepare():
     warnings.showwarning = show_warning
     read_line.__name__ = read_line.__qualname__ = "input"
     builtins.input = read_line
+    for name in ("exit", "quit"):
+        setattr(builtins, name, sys.exit)
 
 
 def finish():

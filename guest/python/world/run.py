@@ -4,9 +4,10 @@
   are all global.
 - The value of the last statement, where that is an expression, is the result.
 - What is awaited need not be awaitable: calls of the API answer at once.
-- Where a call of the API stands under `await`, or as an argument or element in code that
-  awaits, it only begins (calls.Pending).
+- Where a call of the API stands under `await`, or where its answer is awaited later
+  (`gather(notes.get('x'))`, `jobs.append(notes.get('x'))`), it only begins (calls.Pending).
 """
+import __future__
 import ast
 import asyncio
 import builtins
@@ -61,12 +62,103 @@ def awaits(body):
                isinstance(n, ast.comprehension) and n.is_async for n in own_nodes(body))
 
 
-class Marks(ast.NodeTransformer):
-    """The places of `await`, and of calls that begin there."""
+# What awaits its arguments, or lets something else await them.
+JOINS = {"gather", "wait", "wait_for", "as_completed", "shield", "ensure_future", "create_task", "run", "run_until_complete"}
+GROWS = {"append", "appendleft", "add", "insert", "extend", "put", "put_nowait", "update", "setdefault"}
+HOLDS = {"list", "tuple", "set", "dict", "zip", "enumerate", "reversed", "sorted", "iter"}
 
-    def __init__(self, names):
+
+def called(node):
+    """The last word of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+
+
+def stored(target):
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def sources(node):
+    """The names whose values, or whose elements, this is."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, (ast.Starred, ast.Attribute, ast.Subscript, ast.NamedExpr)):
+        return sources(node.value)
+    if isinstance(node, ast.BinOp):
+        return sources(node.left) | sources(node.right)
+    if isinstance(node, ast.IfExp):
+        return sources(node.body) | sources(node.orelse)
+    parts = []
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        parts = node.elts
+    elif isinstance(node, ast.Dict):
+        parts = node.values
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        parts = [node.elt]
+    elif isinstance(node, ast.DictComp):
+        parts = [node.value]
+    elif isinstance(node, ast.Call):
+        parts = node.args if called(node) in HOLDS else [node.func] if isinstance(node.func, ast.Attribute) else []
+    return set().union(*map(sources, parts))
+
+
+class Joined(ast.NodeVisitor):
+    """The names of what is awaited somewhere, and of what holds it."""
+
+    def __init__(self, tree):
+        self.coroutines = {n.name for n in ast.walk(tree) if isinstance(n, ast.AsyncFunctionDef)}
+        self.names = set()
+        self.given = []  # (names that get it, names that it comes from)
+        self.visit(tree)
+        found = None
+        while found != len(self.names):
+            found = len(self.names)
+            for targets, origins in self.given:
+                if targets & self.names:
+                    self.names |= origins
+
+    def visit_Call(self, node):
+        if called(node) in JOINS or called(node) in self.coroutines:
+            for given in [*node.args, *(k.value for k in node.keywords)]:
+                self.names |= sources(given)
+        elif called(node) in GROWS and isinstance(node.func, ast.Attribute):
+            for given in node.args:
+                self.given.append((sources(node.func.value), sources(given)))
+        self.generic_visit(node)
+
+    def visit_Await(self, node):
+        self.names |= sources(node.value)
+        self.generic_visit(node)
+
+    def visit_For(self, node):
+        self.given.append((stored(node.target), sources(node.iter)))
+        self.generic_visit(node)
+
+    visit_AsyncFor = visit_For
+
+    def visit_comprehension(self, node):
+        self.given.append((stored(node.target), sources(node.iter)))
+        self.generic_visit(node)
+
+    def visit_Assign(self, node):
+        for target in node.targets:
+            self.given.append((stored(target), sources(node.value)))
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node):
+        self.given.append((stored(node.target), sources(node.value)))
+        self.generic_visit(node)
+
+
+class Marks(ast.NodeTransformer):
+    """The places of `await`, and of calls of the API that begin there: what is awaited at once, and
+    elements and arguments that are awaited later. All others answer where they stand."""
+
+    def __init__(self, names, tree):
         self.names = names
         self.within_async = False
+        joined = Joined(tree)
+        self.coroutines, self.joined = joined.coroutines, joined.names - names
+        self.is_joined = False  # what is collected here is awaited later
 
     def is_of_api(self, node):
         if not isinstance(node, ast.Call):
@@ -84,10 +176,14 @@ class Marks(ast.NodeTransformer):
         ast.copy_location(call.func, node.func)
         return call
 
+    def collected(self, node):
+        return self.begun(node) if self.is_joined else node
+
     def scope(self, node, is_async):
-        before, self.within_async = self.within_async, is_async
+        before = self.within_async, self.is_joined
+        self.within_async, self.is_joined = is_async, False
         self.generic_visit(node)
-        self.within_async = before
+        self.within_async, self.is_joined = before
         return node
 
     def visit_FunctionDef(self, node):
@@ -99,36 +195,79 @@ class Marks(ast.NodeTransformer):
     def visit_AsyncFunctionDef(self, node):
         return self.scope(node, True)
 
+    def given_to(self, targets, node, part):
+        """Visits the part of a statement that goes to these targets."""
+        before = self.is_joined
+        self.is_joined = bool(self.joined & set().union(*map(stored, targets)))
+        setattr(node, part, self.visit(getattr(node, part)))
+        self.is_joined = before
+
+    def visit_Assign(self, node):
+        node.targets = [self.visit(t) for t in node.targets]
+        self.given_to(node.targets, node, "value")
+        return node
+
+    def visit_AugAssign(self, node):
+        node.target = self.visit(node.target)
+        self.given_to([node.target], node, "value")
+        return node
+
+    def visit_AnnAssign(self, node):
+        if node.value is not None:
+            self.given_to([node.target], node, "value")
+        return node
+
+    def visit_For(self, node):
+        self.given_to([node.target], node, "iter")
+        for part in ("body", "orelse"):
+            setattr(node, part, [self.visit(s) for s in getattr(node, part)])
+        return node
+
+    visit_AsyncFor = visit_For
+
+    def visit_comprehension(self, node):
+        self.given_to([node.target], node, "iter")
+        node.ifs = [self.visit(i) for i in node.ifs]
+        return node
+
     def visit_Call(self, node):
-        self.generic_visit(node)
-        node.args = [ast.copy_location(ast.Starred(self.begun(a.value), a.ctx), a) if isinstance(a, ast.Starred)
-                     else self.begun(a) for a in node.args]
-        for keyword in node.keywords:
-            keyword.value = self.begun(keyword.value)
+        name, before = called(node), self.is_joined
+        node.func = self.visit(node.func)
+        awaited = name in JOINS or name in self.coroutines
+        if not awaited and name in GROWS and isinstance(node.func, ast.Attribute):
+            awaited = bool(sources(node.func.value) & self.joined)
+        self.is_joined = awaited or before and name in HOLDS
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [self.visit(k) for k in node.keywords]
+        if awaited:
+            node.args = [self.begun(a) for a in node.args]
+            for keyword in node.keywords:
+                keyword.value = self.begun(keyword.value)
+        self.is_joined = before
         return node
 
     def visit_elements(self, node):
         self.generic_visit(node)
-        node.elts = [self.begun(e) for e in node.elts]
+        node.elts = [self.collected(e) for e in node.elts]
         return node
 
     visit_List = visit_Tuple = visit_Set = visit_elements
 
     def visit_element(self, node):
         self.generic_visit(node)
-        node.elt = self.begun(node.elt)
+        node.elt = self.collected(node.elt)
         return node
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_element
 
     def visit_Dict(self, node):
         self.generic_visit(node)
-        node.values = [self.begun(v) for v in node.values]
+        node.values = [self.collected(v) for v in node.values]
         return node
 
     def visit_DictComp(self, node):
         self.generic_visit(node)
-        node.value = self.begun(node.value)
+        node.value = self.collected(node.value)
         return node
 
     def visit_Await(self, node):
@@ -142,6 +281,9 @@ class Marks(ast.NodeTransformer):
 class Unreturned(ast.NodeTransformer):
     """For the body of a function whose names are global: what cannot stand there."""
 
+    def __init__(self, bound):
+        self.bound = bound
+
     def visit_Global(self, node):
         return ast.copy_location(ast.Pass(), node)
 
@@ -149,6 +291,27 @@ class Unreturned(ast.NodeTransformer):
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    def visit_ImportFrom(self, node):
+        """`import *` may stand in modules alone."""
+        if not any(a.name == "*" for a in node.names):
+            return node
+        text = ast.Constant(f"from {'.' * node.level}{node.module or ''} import *")
+        return ast.copy_location(ast.Expr(ast.Call(ast.Name("exec", ast.Load()), [text, self.globals()], [])), node)
+
+    @staticmethod
+    def globals():
+        return ast.Call(ast.Name("globals", ast.Load()), [], [])
+
+    def visit_Call(self, node):
+        """What works on the names of a function would not see global ones."""
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) and node.func.id not in self.bound else ""
+        if name in ("exec", "eval") and len(node.args) == 1 and not node.keywords:
+            node.args.append(ast.copy_location(self.globals(), node))
+        elif name in ("locals", "vars") and not node.args:
+            node.func.id = "globals"
+        return node
 
     def leave(self, node):
         return node
@@ -175,6 +338,17 @@ def keep_last(body):
             keep_last(handler.body)
 
 
+def lift_future(body):
+    """The compiler's flags of `from __future__ import ...`, which stands before everything else."""
+    flags = 0
+    at = 1 if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else 0
+    while at < len(body) and isinstance(body[at], ast.ImportFrom) and body[at].module == "__future__" and \
+            all(a.name in __future__.all_feature_names for a in body[at].names):
+        for alias in body.pop(at).names:
+            flags |= getattr(__future__, alias.name).compiler_flag
+    return flags
+
+
 class Code:
     """Compiled code."""
 
@@ -187,16 +361,16 @@ class Code:
         except (RecursionError, MemoryError) as error:
             if not nesting.is_too_deep(error):
                 raise
-            raise nesting.too_deep(source, FILE) from None
+            raise nesting.too_deep(source, own) from None
 
     def compile(self, source, names, flags):
         # Most code has none of these words: then nothing looks for what they would mean, which
         # spares a world much memory to write.
         if "return" in source or "main" in source or "await" in source or "async" in source:
-            tree, more = self.marked(ast.parse(source, FILE), names)
-            self.code = compile(tree, FILE, "exec", flags | more, dont_inherit=True)
+            tree, more = self.marked(ast.parse(source, own), names)
+            self.code = compile(tree, own, "exec", flags | more, dont_inherit=True)
         else:
-            self.code, self.is_expression = _cloche.compile(source, FILE, LAST, flags)
+            self.code, self.is_expression = _cloche.compile(source, own, LAST, flags)
 
     def marked(self, tree, names):
         """The tree as it is compiled, and the compiler's flags."""
@@ -210,18 +384,20 @@ class Code:
                               for n in nodes)
         is_async = awaits(body)
         bound = names_bound(body)
-        marks = Marks(set(names) - bound)
+        marks = Marks(set(names) - bound, tree)
         marks.within_async = is_async
         tree = marks.visit(tree)
         keep_last(tree.body)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if is_async else 0
         if self.returns:
+            flags = lift_future(tree.body)
             tree = self.function(tree.body, is_async, bound)
         ast.fix_missing_locations(tree)
-        return tree, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if is_async and not self.returns else 0
+        return tree, flags
 
     @staticmethod
     def function(body, is_async, bound):
-        turned = Unreturned()
+        turned = Unreturned(bound)
         body = [turned.visit(s) for s in body]
         kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
         empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -268,11 +444,13 @@ def settle(value):
 def finish_calls():
     """Calls that nobody has awaited are performed before the end, and files written; a failure of one counts."""
     calls.send_first()
-    if not calls.world.pending:
+    if not (calls.world.pending or calls.world.failed):
         return
-    futures = list(calls.world.pending.values())
-    for future in futures:
+    for future in list(calls.world.pending.values()):
         future.answer()
+    for future in calls.world.failed:
+        if future._log_traceback:  # nobody has asked for its result
+            future.answer()
 
 
 def evaluate_code(source, scope):
@@ -301,7 +479,7 @@ STACK_MAX = 16000
 
 
 def is_own(frame):
-    return frame.filename == FILE
+    return frame.filename in calls.files
 
 
 def cut_frames(told, seen):
@@ -309,8 +487,11 @@ def cut_frames(told, seen):
     if told is None or id(told) in seen:
         return
     seen.add(id(told))
-    own = [f for f in told.stack if is_own(f)]
-    told.stack[:] = own
+    told.stack[:] = [f for f in told.stack if is_own(f)]
+    for frame in told.stack:
+        frame.filename = shown(frame.filename)
+    if isinstance(getattr(told, "filename", None), str):
+        told.filename = shown(told.filename)
     cut_frames(told.__cause__, seen)
     cut_frames(told.__context__, seen)
     for one in told.exceptions or []:
@@ -319,7 +500,7 @@ def cut_frames(told, seen):
 
 def place_of(error):
     """Line and column, from 1, of the innermost frame that is the agent's own."""
-    if isinstance(error, SyntaxError) and error.filename == FILE:
+    if isinstance(error, SyntaxError) and error.filename == own:
         return error.lineno or 0, error.offset or 0
     if isinstance(error, calls.Stuck):
         return waiting_line(), 0
@@ -327,17 +508,17 @@ def place_of(error):
     tb = error.__traceback__
     while tb is not None:
         code = tb.tb_frame.f_code
-        if code.co_filename == FILE:
+        if code.co_filename == own:
             found = (tb.tb_lineno or 0, column_of(code, tb.tb_lasti, tb.tb_lineno))
         tb = tb.tb_next
-    return found
+    return found if found[0] else (getattr(error, "begun", 0), 0)
 
 
 def waiting_line():
     """Where the code waits."""
     for task in asyncio.all_tasks(loop) if loop else ():
         for frame in reversed(task.get_stack()):
-            if frame.f_code.co_filename == FILE:
+            if frame.f_code.co_filename == own:
                 return frame.f_lineno
     return 0
 
@@ -345,7 +526,7 @@ def waiting_line():
 def column_of(code, lasti, lineno):
     for i, (line, _, column, _) in enumerate(code.co_positions()):
         if i == lasti // 2 and line == lineno and column is not None:
-            text = linecache.getline(FILE, line).encode()
+            text = linecache.getline(own, line).encode()
             return len(text[:column].decode(errors="replace")) + 1
     return 0
 
@@ -354,8 +535,8 @@ SUGGESTED = re.compile(r"\. Did you mean: '[^']*'\?$")
 
 
 def message_of(error, told):
-    lines = list(told.format_exception_only())
-    text = "".join(lines[-1:]).strip() if not isinstance(error, SyntaxError) else (error.msg or "")
+    line = next(iter(told.format_exception_only()), "")  # its notes follow
+    text = line.strip() if not isinstance(error, SyntaxError) else (error.msg or "")
     name = type(error).__qualname__
     for start in (f"{type(error).__module__}.{name}: ", f"{name}: "):
         if text.startswith(start):
@@ -373,7 +554,8 @@ def message_of(error, told):
         text = SUGGESTED.sub("", text)  # a name that is spelt alike, where we know what was meant
     if more.startswith(". ") and text.endswith((".", "?")):
         more = more[1:]
-    return text + more
+    notes = [n for n in getattr(error, "__notes__", None) or () if isinstance(n, str)]
+    return "\n".join([text + more, *notes])
 
 
 def describe(error):
@@ -392,7 +574,7 @@ def describe(error):
         out["limit"] = "stack"
     elif isinstance(error, MemoryError):
         out["limit"] = "memory"
-    parsing = isinstance(error, SyntaxError) and error.filename == FILE and error.__traceback__ is not None \
+    parsing = isinstance(error, SyntaxError) and error.filename == own and error.__traceback__ is not None \
         and not any(is_own(f) for f in told.stack)
     return 2 if parsing else 1, values.encode(values.json.dumps(out, ensure_ascii=False))
 
@@ -402,14 +584,28 @@ def describe(error):
 update_lines = linecache.updatecache
 LINE_END = re.compile("\r\n?|\n")
 remembered = ""
+own = FILE  # what this call's code is compiled as
+session_calls = 0
+
+
+def number_call():
+    """In a session, functions of earlier calls are told from those of this one."""
+    global own, session_calls
+    session_calls += 1
+    own = f"call-{session_calls}.py"
+    calls.files.add(own)
+
+
+def shown(filename):
+    return FILE if filename == own else filename
 
 
 def lines_of(filename, module_globals=None):
     """The library's source is not here: nobody looks for it among the evaluation's files."""
-    if filename != FILE:
+    if filename != own:
         return [] if filename.startswith("/lib/") else update_lines(filename, module_globals)
     lines = [f"{line}\n" for line in LINE_END.split(remembered)]
-    linecache.cache[FILE] = (len(remembered), None, lines, FILE)
+    linecache.cache[own] = (len(remembered), None, lines, own)
     return lines
 
 
@@ -420,7 +616,7 @@ def remember(source):
     """The lines are made when somebody asks for one."""
     global remembered
     remembered = source
-    linecache.cache.pop(FILE, None)
+    linecache.cache.pop(own, None)
 
 
 def answer(value, most):

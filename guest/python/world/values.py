@@ -6,6 +6,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import io
 import json
 import math
 import pathlib
@@ -75,6 +76,31 @@ class Lost(Exception):
     """JSON has no word for it."""
 
 
+class Later:
+    """A value that answer() waits for."""
+
+
+drained = {}  # id of an iterator that was written -> (it, what it gave or None, its error)
+
+
+def drain(iterator):
+    """What it gives, also when it is written again."""
+    if id(iterator) not in drained:
+        try:
+            drained[id(iterator)] = (iterator, list(iterator), None)
+        except Exception as error:
+            drained[id(iterator)] = (iterator, None, error)
+    _, given, error = drained[id(iterator)]
+    if error is not None:
+        raise error
+    return given
+
+
+def forget_drained(kept):
+    while len(drained) > kept:
+        drained.popitem()
+
+
 def rows_of(value):
     """The rows of what is like a DataFrame or a Series; None: it is not."""
     to_dict = getattr(value, "to_dict", None)
@@ -88,6 +114,12 @@ def rows_of(value):
 
 def simpler(value):
     """The value in terms of others, one step; docs/python.md says the rules."""
+    if isinstance(value, Later):
+        return value.answer()
+    if isinstance(value, io.IOBase):
+        raise Lost
+    if isinstance(value, collections.abc.Iterator):
+        return drain(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):
@@ -118,14 +150,31 @@ def simpler(value):
         return dict(value)
     if hasattr(value, "__attrs_attrs__"):
         return {a.name: getattr(value, a.name) for a in value.__attrs_attrs__}
+    if type(value).__module__.startswith("bs4."):
+        return str(value)
     if isinstance(value, (type, types.ModuleType, types.CoroutineType)) or callable(value):
         raise Lost
-    if isinstance(value, (collections.abc.Iterator, collections.abc.Sequence, collections.abc.Set)):
+    if isinstance(value, collections.abc.Iterable):
         return list(value)
     members = getattr(value, "__dict__", None)
-    if isinstance(members, dict):
-        return {k: v for k, v in members.items() if not k.startswith("_")}
-    raise Lost
+    slots = [n for c in reversed(type(value).__mro__) for n in words_of(vars(c).get("__slots__", ()))]
+    if not isinstance(members, dict) and not slots:
+        raise Lost
+    members = {n: getattr(value, n) for n in slots if hasattr(value, n)} | (members or {})
+    return {k: v for k, v in members.items() if not k.startswith("_")}
+
+
+def words_of(slots):
+    return (slots,) if isinstance(slots, str) else slots
+
+
+def kind_of(value):
+    """How the warning calls what was lost."""
+    if isinstance(value, type):
+        return "a class"
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+        return "a function"
+    return f"a {type(value).__name__}"
 
 
 def key_of(key):
@@ -164,20 +213,20 @@ class Writer:
             self.lose("NaN" if math.isnan(value) else "Infinity", path)
             return None
         if id(value) in self.open:
-            raise ValueError(f"the value contains itself, at {path or 'its top'}")
+            raise ValueError(f"the value contains itself, at {path.lstrip('.') or 'its top'}")
         if len(self.open) >= DEEP:
-            raise ValueError(f"the value is nested more than {DEEP} levels deep, at {path[:200]}")
+            raise ValueError(f"the value is nested more than {DEEP} levels deep, at {path[:200].lstrip('.')}")
         self.open.add(id(value))
         try:
             if isinstance(value, dict):
-                return {k: self.plain(v, f"{path}.{k}" if path else k)
+                return {k: self.plain(v, f"{path}.{k}")
                         for k, v in ((key_of(k), v) for k, v in value.items())}
             if isinstance(value, (list, tuple)):
                 return [self.plain(v, f"{path}[{i}]") for i, v in enumerate(value)]
             try:
                 return self.plain(simpler(value), path)
             except Lost:
-                self.lose("function" if callable(value) else type(value).__name__, path)
+                self.lose(kind_of(value), path)
                 return None
         finally:
             self.open.discard(id(value))
@@ -206,23 +255,39 @@ def write_fast(value):
 
 def write(value):
     """(JSON as bytes, what was lost, as JSON or None)."""
-    text = write_fast(value)
-    if text is not None:
-        return text, None
-    writer = Writer()
-    text = json.dumps(writer.plain(value), ensure_ascii=False, separators=(",", ":"))
-    lost = json.dumps(list(writer.losses.values())).encode() if writer.losses else None
-    return encode(text), lost
+    kept = len(drained)
+    try:
+        text = write_fast(value)
+        if text is not None:
+            return text, None
+        writer = Writer()
+        text = json.dumps(writer.plain(value), ensure_ascii=False, separators=(",", ":"))
+        lost = json.dumps(list(writer.losses.values())).encode() if writer.losses else None
+        return encode(text), lost
+    finally:
+        forget_drained(kept)
 
 
 def write_arguments(name, values):
     """Arguments of a host call: nothing of them is lost without a word."""
-    text = write_fast(values)
-    if text is not None:
-        return text
-    writer = Writer()
-    plain = writer.plain(values)
-    if writer.losses:
-        first = next(iter(writer.losses.values()))
-        raise TypeError(f"{name}: an argument is or holds a {first['what']}, which JSON has no word for")
-    return encode(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+    kept = len(drained)
+    try:
+        text = write_fast(values)
+        if text is not None:
+            return text
+        writer = Writer()
+        plain = writer.plain(values)
+        if writer.losses:
+            first = next(iter(writer.losses.values()))
+            raise TypeError(f"{name}: an argument is or holds {first['what']}, which JSON has no word for")
+        return encode(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+    finally:
+        forget_drained(kept)
+
+
+def prepare():
+    """PyYAML writes the host's objects and lists as any others."""
+    import yaml
+    for representer in (yaml.representer.SafeRepresenter, yaml.representer.Representer):
+        representer.add_representer(Record, representer.represent_dict)
+        representer.add_representer(Rows, representer.represent_list)

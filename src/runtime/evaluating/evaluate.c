@@ -251,8 +251,8 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
     q.context = buf_view(&context);
     q.source = capability_custom() ? capability_custom()->source : NULL;
     struct session_lease lease;
-    bool ok =
-        lease_begin(&lease, c, &q, e) && evaluation_run(c, script, &q, &lease, out, e);
+    bool ok = lease_begin(&lease, c, language_is_python(c), &q, e) &&
+              evaluation_run(c, script, &q, &lease, out, e);
     lease_done(&lease);
     return ok;
 }

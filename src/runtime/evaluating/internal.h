@@ -34,8 +34,9 @@ struct session_lease {
     struct err why; /* why it was not kept */
     uint64_t bytes;
 };
-/* Opens the session that the arguments name, if any, for the request. */
-bool lease_begin(struct session_lease *k, const struct action_call *c,
+/* Opens the session that the arguments name, if any, for the request. ERR_CONFLICT: it was begun
+ * in the other language (JavaScript and TypeScript are one), and stays. */
+bool lease_begin(struct session_lease *k, const struct action_call *c, bool python,
                  struct script_request *q, struct err *e);
 /* The code did not run at all: *e says what that means for the session. Returns false. */
 bool lease_refuse(struct session_lease *k, const struct script_outcome *o, struct err *e);

@@ -28,7 +28,7 @@ static const char *advice_for(struct str what, bool many)
     if (str_is(what, "a function"))
         return "Call it, or leave it out.";
     if (str_is(what, "NaN"))
-        return "Arithmetic with undefined, or with a text that is not a number, gives "
+        return "Arithmetic with a missing value, or with a text that is not a number, gives "
                "NaN.";
     return "";
 }

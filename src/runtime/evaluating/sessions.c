@@ -53,7 +53,26 @@ static void own_init(struct own *o, const struct action_call *c)
 
 /* ---- an evaluation's session -------------------------------------------- */
 
-bool lease_begin(struct session_lease *k, const struct action_call *c,
+enum {
+    HOLDS_SCRIPT = 1,
+    HOLDS_PYTHON
+}; /* the kinds of sessions: their numbers are in files */
+
+/* A world of one language cannot go on in another. */
+static bool fits_language(struct session *x, bool python, struct err *e)
+{
+    uint64_t kind = python ? HOLDS_PYTHON : HOLDS_SCRIPT;
+    if (x->saved.n && x->kind && x->kind != kind)
+        return err_set(
+            e, ERR_CONFLICT,
+            "session '%s' was begun in %s and goes on in it alone; nothing was run; use "
+            "another session for %s",
+            x->name, python ? "JavaScript" : "Python", python ? "Python" : "JavaScript");
+    x->kind = kind;
+    return true;
+}
+
+bool lease_begin(struct session_lease *k, const struct action_call *c, bool python,
                  struct script_request *q, struct err *e)
 {
     *k = (struct session_lease){0};
@@ -67,7 +86,7 @@ bool lease_begin(struct session_lease *k, const struct action_call *c,
     if (store)
         k->session =
             session_take(store, &own.owner, &own.limits, name, c->who->cancel, e);
-    if (!k->session)
+    if (!k->session || !fits_language(k->session, python, e))
         return false;
     q->session = true;
     q->saved = buf_view(&k->session->saved);

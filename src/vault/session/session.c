@@ -37,7 +37,9 @@ struct file_head {
     char sum[CRYPTO_SUM_HEX - 1]; /* of all that follows, under secret and handle */
     uint64_t calls, bytes;
     int64_t created_ms;
-    char name[64], caller[OWNER_TEXT], vault[OWNER_TEXT]; /* with their NUL */
+    char name[56]; /* this and the texts that follow with their NUL */
+    uint64_t kind;
+    char caller[OWNER_TEXT], vault[OWNER_TEXT];
 };
 #define SUMMED offsetof(struct file_head, calls)
 
@@ -364,6 +366,7 @@ static bool read_session(struct session *x, struct str name, struct err *e)
     memmove(x->saved.at, x->saved.at + sizeof h, h.bytes);
     x->saved.n = h.bytes;
     x->calls = h.calls;
+    x->kind = h.kind;
     x->created_ms = h.created_ms;
     x->used_ms = st.mtime_ns / 1000000;
     (void)snprintf(x->name, sizeof x->name, "%.40s", h.name);
@@ -404,8 +407,10 @@ bool session_keep(struct session *x, struct str saved, struct err *e)
                        "all sessions together would take more than %llu MB; end one with "
                        "close_session",
                        (unsigned long long)(x->limits.bytes >> 20));
-    struct file_head h = {
-        .calls = x->calls + 1, .bytes = saved.n, .created_ms = x->created_ms};
+    struct file_head h = {.calls = x->calls + 1,
+                          .bytes = saved.n,
+                          .created_ms = x->created_ms,
+                          .kind = x->kind};
     memcpy(h.magic, magic, sizeof magic);
     (void)snprintf(h.name, sizeof h.name, "%s", x->name);
     shorten(x->owner.caller, h.caller);

@@ -38,7 +38,9 @@ struct session_limits {
 struct session {
     char name[SESSION_NAME_MAX + 1], handle[SESSION_HANDLE];
     struct buf saved; /* what the last call kept; empty: it begins with this call */
-    uint64_t calls;   /* that have kept something */
+    uint64_t
+        kind; /* of what is kept, by a number of the caller's; 0: a new one, unless it is set */
+    uint64_t calls;              /* that have kept something */
     int64_t created_ms, used_ms; /* since 1970; used: 0 for a new one */
     struct session_limits limits;
     struct session_owner owner;

@@ -108,10 +108,13 @@ static void a_session_is_what_its_last_call_kept(void **state)
     assert_int_equal(x->calls, 0);
     assert_int_equal(x->used_ms, 0);
     struct err e = {0};
+    assert_int_equal(x->kind, 0);
+    x->kind = 7;
     assert_true(session_keep(x, STR("one"), &e));
     session_release(take(x));
     keep(&ada, "a", "two");
     x = must_take(&ada, "a");
+    assert_int_equal(x->kind, 7);
     assert_string_equal(buf_cz(&x->saved), "two");
     assert_int_equal(x->calls, 2);
     assert_true(x->created_ms > 0 && x->used_ms > 0);
