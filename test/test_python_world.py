@@ -172,6 +172,40 @@ def test_errors_of_custom_functions_are_caught_by_their_names(cloche, tmp_path):
     assert got == ["no x", "key"]
 
 
+def test_a_function_that_is_not_there_is_said_in_python(run):  # noqa: F811
+    told = details(run("custom_functions.nowhere(1)"))
+    assert told["name"] == "NotFound" and "customFunctions)" not in told["message"]
+
+
+def test_check_code_refuses_what_the_compiler_refuses(client):  # noqa: F811
+    code = "def f():\n    return await notes.list()\nf()"
+    told = client.ask(call("check_code", {"code": code, "language": "python"}))["result"]["structuredContent"]
+    assert not told["ok"] and [(f["rule"], f["line"]) for f in told["findings"]] == [("syntax", 2)]
+    code = "from __future__ import annotations\nfrom math import *\nreturn sqrt(4)"
+    assert client.ask(call("check_code", {"code": code, "language": "python"}))["result"]["structuredContent"]["ok"]
+
+
+def test_hints_are_in_the_language_of_the_code(run):  # noqa: F811
+    hints = run("for i in range(30):\n    notes.get('note/Start here')")["hints"]
+    assert any("asyncio.gather" in h for h in hints) and not any("Promise" in h for h in hints)
+
+
+# ---- the library ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code, value", [
+    ("import networkx as nx\n[round(x, 2) for x in nx.pagerank(nx.DiGraph([(1, 2), (2, 3)])).values()]", [0.18, 0.34, 0.47]),
+    ("import networkx as nx\n[sorted(h) for h in nx.hits(nx.DiGraph([(1, 2), (3, 2)]))]", [[1, 2, 3], [1, 2, 3]]),
+    ("import lzma\nlzma.decompress(lzma.compress(b'q' * 9)).decode()", "q" * 9),
+])
+def test_the_library_does_with_what_there_is(run, code, value):  # noqa: F811
+    assert result(run(code)) == value
+
+
+def test_functions_of_atexit_run_at_the_end(run):  # noqa: F811
+    assert [e["message"] for e in run("import atexit\natexit.register(print, 'bye')\nprint('x')")["logs"]] == ["x", "bye"]
+
+
 # ---- sessions -----------------------------------------------------------------------
 
 

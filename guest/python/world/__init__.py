@@ -1,4 +1,5 @@
 """The world of Python code: what the guest calls when it is baked and for an evaluation."""
+import atexit
 import builtins
 import gc
 import re
@@ -20,6 +21,7 @@ def install(text):
 
 
 def settle():
+    atexit._clear()  # the bake does not end
     re.purge()
     tempfile._name_sequence = None
     sys.path_importer_cache.clear()
@@ -64,6 +66,8 @@ def evaluate(source, context, features, flags, most):
     try:
         return run.run(source, scope, most)
     finally:
+        if atexit._ncallbacks():
+            atexit._run_exitfuncs()
         output.finish()
 
 
@@ -95,6 +99,7 @@ def bake():
     zones.prepare()
     moments.prepare()
     values.prepare()
+    library.spare_memory()
     randomness.prepare()
     web.prepare()
     hashes.prepare()

@@ -53,7 +53,7 @@ OF_SYNTAX = [(re.compile(pattern), words) for pattern, words in (
     (r"=>", "a short function is lambda x: x + 1"),
     (r"^\s*[!%]", "commands of a shell or a notebook are not Python, and there is no pip: vm.exec() runs commands in the Linux machine"),
     (r"&&|\|\|", "these are and, or"), (r"(^|[^=!<>])!(?!=)", "this is not"), (r"\+\+|--\s*$", "this is x += 1"),
-    (r"`", "text with values in it is f'{x}'"), (r"[{]\s*$", "blocks begin with ':' and are indented, without braces"),
+    (r"^\s*```", "code stands without the fences of Markdown"), (r"`", "text with values in it is f'{x}'"), (r"[{]\s*$", "blocks begin with ':' and are indented, without braces"),
     (r"===|!==", "these are ==, !="), (r"\bnew\s+\w", "an object is made without new: Name()"))]
 FILES = ". The argument enableFileSystem of the call provides files, where the policy allows it"
 NETWORK = ". The argument enableNetwork of the call provides it, for hosts that the policy allows"

@@ -135,6 +135,7 @@ def check(source, known):
     findings = Findings()
     try:
         find(source, known, findings)
+        run.Code(source, api.names)  # what only the compiler refuses
     except (RecursionError, MemoryError) as error:
         if not nesting.is_too_deep(error):
             raise

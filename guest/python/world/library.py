@@ -45,12 +45,25 @@ def code_of(name):
     return marshal.loads(memoryview(zlib.decompress(content) if name in packed else content)[HEADER:])
 
 
+def without_numpy(module):
+    """networkx has these in Python, too, and calls what needs numpy."""
+    if module.__name__.endswith("pagerank_alg"):
+        module._pagerank_scipy = module._pagerank_python
+    else:
+        module.hits.__wrapped__.orig_func = module._hits_python
+
+
+ADAPTED = {f"networkx.algorithms.link_analysis.{name}": without_numpy for name in ("pagerank_alg", "hits_alg")}
+
+
 class Loader:
     def create_module(self, spec):
         return None
 
     def exec_module(self, module):
         exec(code_of(module.__spec__.name), module.__dict__)
+        if module.__spec__.name in ADAPTED:
+            ADAPTED[module.__spec__.name](module)
 
     def get_code(self, name):
         return code_of(name)
@@ -96,6 +109,18 @@ class Finder:
 
 
 loader = Loader()
+
+
+def spare_memory():
+    """lzma's own default (6) takes 94 MB of memory to compress, most of what a world has; 3 takes 32."""
+    import lzma
+    made = lzma.LZMACompressor
+
+    def compressor(format=lzma.FORMAT_XZ, check=-1, preset=None, filters=None):
+        return made(format, check, 3 if preset is None and filters is None else preset, filters)
+
+    compressor.__name__ = compressor.__qualname__ = "LZMACompressor"
+    lzma.LZMACompressor = compressor
 
 
 def known():

@@ -147,6 +147,8 @@ static bool is_of_a_day(struct str name)
 static void put_something(const struct function_parameter *p, struct buf *out)
 {
     struct str type = str_trim(p->type);
+    if (is_rest(p) && str_ends(type, "[]")) /* one of them */
+        type = str_cut(type, type.n - 2);
     if (str_is(type, "string") && is_of_a_day(p->name)) {
         buf_cstr(out, "'2024-01-15'");
         return;

@@ -128,6 +128,21 @@ static const char *usage(const char *returns, const char *args)
     return buf_cz(&out);
 }
 
+static void a_call_with_any_number_of_arguments_is_shown_with_one(void **state)
+{
+    (void)state;
+    const struct function_parameter rest = {.name = STR("...xs"),
+                                            .type = STR("number[]")};
+    const struct function fn = {.name = STR("f"),
+                                .return_type = STR("void"),
+                                .parameters = &rest,
+                                .parameter_count = 1};
+    scoped_buf struct buf out;
+    buf_init(&out, 1 << 16);
+    function_put_usage(&fn, &out);
+    assert_string_equal(buf_cz(&out), "customFunctions.f(1);");
+}
+
 static void a_call_is_shown_as_code_would_make_it(void **state)
 {
     (void)state;
@@ -154,6 +169,7 @@ int main(void)
         cmocka_unit_test(a_type_that_would_leave_its_place_is_any),
         cmocka_unit_test(names_are_identifiers),
         cmocka_unit_test(a_call_is_shown_as_code_would_make_it),
+        cmocka_unit_test(a_call_with_any_number_of_arguments_is_shown_with_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,6 +191,7 @@ static bool evaluation_run(const struct action_call *c, struct script *script,
 {
     struct evaluation v;
     evaluation_init(&v, c);
+    v.python = language_is_python(c);
     v.lease = lease;
     v.script = script;
     v.trace = q->trace;

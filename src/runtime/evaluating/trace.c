@@ -96,6 +96,7 @@ void trace_write(const struct evaluation *v, const struct script_outcome *o,
 
 struct hints {
     const struct script_outcome *o;
+    bool python;
     struct json_writer *w;
     unsigned count;
 };
@@ -173,10 +174,10 @@ static void hint_in_a_row(struct hints *h)
     (void)snprintf(
         text, sizeof text,
         "%zu%s calls of %s%s were awaited one after the other (%.1f ms in them). Where "
-        "none needs the answer of the one before: await Promise.all(items.map((x) => "
-        "%s(...)))",
+        "none needs the answer of the one before: await %s%s(...)%s",
         longest, longest == SCRIPT_MADE_MAX ? " or more" : "", made_name(m), line, ms,
-        made_name(m));
+        h->python ? "asyncio.gather(*(" : "Promise.all(items.map((x) => ", made_name(m),
+        h->python ? " for x in items))" : "))");
     put_hint(h, text);
 }
 
@@ -272,7 +273,7 @@ static void hint_gets_of_list(struct hints *h)
 void hints_write(struct evaluation *v, const struct script_outcome *o,
                  struct json_writer *w)
 {
-    struct hints h = {.o = o, .w = w};
+    struct hints h = {.o = o, .python = v->python, .w = w};
     if (v->repeat_hint.n)
         put_hint(&h, buf_cz(&v->repeat_hint));
     hint_in_a_row(&h);

@@ -68,6 +68,7 @@ struct evaluation {
     struct str
         diagnostics; /* JSON, where types were only checked (evaluating/checking.c) */
     struct dry *dry; /* NULL: not a dry run (dry_new()) */
+    bool python;     /* what the code is written in; else JavaScript or TypeScript */
     struct advice advice;
     struct {
         double done, total; /* as the code reported it */
