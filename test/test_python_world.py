@@ -39,6 +39,7 @@ def test_a_call_whose_answer_nobody_awaits_fails_where_it_stands(run):  # noqa: 
     ("Template('{% for n in ns %}{{ n.type }},{% endfor %}').render(ns=notes.list(limit=2))", "note,daily,"),
     ("len(tabulate(notes.list(limit=2), headers='keys').splitlines())", 4),
     ("(lambda n: n is None)(notes.get('none/x'))", True),
+    ("async def missing(n): return n is None\nn = notes.get('none/x')\n[await missing(n), n is None]", [True, True]),
     ("len(copy.deepcopy(notes.list(limit=1)))", 1),
 ])
 def test_in_code_that_awaits_calls_answer_where_nothing_awaits_them(run, use, given):  # noqa: F811
@@ -53,6 +54,7 @@ JOINED = {
                          "got = await asyncio.gather(*jobs)",
     "a dict": "jobs = {i: notes.get(i) for i in ids}\ngot = await asyncio.gather(*jobs.values())",
     "more lists": "one = [notes.get(ids[0])]\nmore = [notes.get(i) for i in ids[1:]]\njobs = one + more\ngot = await asyncio.gather(*jobs)",
+    "names": "a = notes.get(ids[0])\nb = notes.get(ids[1])\nc = notes.get(ids[2])\ngot = await asyncio.gather(a, b, c)",
     "arguments": "got = await asyncio.gather(notes.get(ids[0]), *(notes.get(i) for i in ids[1:]))",
     "one after the other": "got = []\nfor job in [notes.get(i) for i in ids]:\n    got.append(await job)",
     "a group": "async with asyncio.TaskGroup() as group:\n    tasks = [group.create_task(notes.get(i)) for i in ids]\n"
