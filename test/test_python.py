@@ -21,8 +21,9 @@ def vault(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def client(cloche, vault):
-    with Stdio([cloche, "mcp", "--vault", str(vault)]) as c:
+def client(cloche, vault, tmp_path_factory):
+    state = folders_in(tmp_path_factory.mktemp("state"))  # without sessions of an earlier build
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | state) as c:
         yield c
 
 

@@ -9,10 +9,13 @@ what to do with a call that is under way. A name counts wherever it stands in th
 import ast
 
 AWAITED, LATER = "_cloche_awaited_", "_cloche_later_"  # api.awaited and api.later, among the built-in names
+
 # What awaits its arguments, or lets something else await them.
 JOINS = {"gather", "wait", "wait_for", "as_completed", "shield", "ensure_future", "create_task", "run", "run_until_complete"}
+# Methods that put their arguments into a container.
 GROWS = {"append", "appendleft", "add", "insert", "extend", "put", "put_nowait", "update", "setdefault"}
-HOLDS = {"list", "tuple", "set", "dict", "zip", "enumerate", "reversed", "sorted", "iter"}
+# What has the elements of what it is given.
+HOLDS = {"list", "tuple", "set", "dict", "zip", "enumerate", "reversed", "sorted", "iter", AWAITED}
 
 
 def called(node):
@@ -107,10 +110,10 @@ class Marks(ast.NodeTransformer):
 
     def __init__(self, names, tree):
         self.names = names
+        self.tree = tree
+        self.found = None
         self.within_async = False
-        joined = Joined(tree)
-        self.coroutines, self.joined, self.awaited = joined.coroutines, joined.perhaps - names, joined.awaited - names
-        self.is_joined = False  # what is collected here is awaited later
+        self.into = None  # where this goes: True (awaited), names, the name of a function, or nowhere
 
     def is_of_api(self, node):
         if not isinstance(node, ast.Call):
@@ -128,14 +131,27 @@ class Marks(ast.NodeTransformer):
         ast.copy_location(call.func, node.func)
         return call
 
+    def joined(self):
+        """Looked for when a call of the API asks: most code has none in such a place."""
+        if self.found is None:
+            self.found = Joined(self.tree)
+            self.found.awaited -= self.names
+            self.found.perhaps -= self.names
+        return self.found
+
+    def is_awaited_later(self):
+        if isinstance(self.into, str):
+            return self.into in self.joined().coroutines
+        return self.into is True or bool(self.into and self.into & self.joined().perhaps)
+
     def collected(self, node):
-        return self.begun(node) if self.is_joined else node
+        return self.begun(node) if self.within_async and self.is_of_api(node) and self.is_awaited_later() else node
 
     def scope(self, node, is_async):
-        before = self.within_async, self.is_joined
-        self.within_async, self.is_joined = is_async, False
+        before = self.within_async, self.into
+        self.within_async, self.into = is_async, None
         self.generic_visit(node)
-        self.within_async, self.is_joined = before
+        self.within_async, self.into = before
         return node
 
     def visit_FunctionDef(self, node):
@@ -149,15 +165,14 @@ class Marks(ast.NodeTransformer):
 
     def given_to(self, targets, node, part):
         """Visits the part of a statement that goes to these targets."""
-        before = self.is_joined
-        self.is_joined = bool(self.joined & set().union(*map(stored, targets)))
+        before, self.into = self.into, set().union(*map(stored, targets))
         setattr(node, part, self.visit(getattr(node, part)))
-        self.is_joined = before
+        self.into = before
 
     def visit_Assign(self, node):
         node.targets = [self.visit(t) for t in node.targets]
         self.given_to(node.targets, node, "value")
-        if all(isinstance(t, ast.Name) and t.id in self.awaited for t in node.targets):
+        if self.is_of_api(node.value) and all(isinstance(t, ast.Name) and t.id in self.joined().awaited for t in node.targets):
             node.value = self.begun(node.value)
         return node
 
@@ -185,19 +200,21 @@ class Marks(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node):
-        name, before = called(node), self.is_joined
+        name, before = called(node), self.into
         node.func = self.visit(node.func)
-        awaited = name in JOINS or name in self.coroutines
-        if not awaited and name in GROWS and isinstance(node.func, ast.Attribute):
-            awaited = bool(sources(node.func.value) & self.joined)
-        self.is_joined = awaited or before and name in HOLDS
+        if name in JOINS:
+            self.into = True
+        elif name in GROWS and isinstance(node.func, ast.Attribute):
+            self.into = sources(node.func.value)
+        elif name not in HOLDS:
+            self.into = name
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [self.visit(k) for k in node.keywords]
-        if awaited:
-            node.args = [self.begun(a) for a in node.args]
+        if name not in HOLDS:
+            node.args = [self.collected(a) for a in node.args]
             for keyword in node.keywords:
-                keyword.value = self.begun(keyword.value)
-        self.is_joined = before
+                keyword.value = self.collected(keyword.value)
+        self.into = before
         return node
 
     def visit_elements(self, node):
