@@ -528,6 +528,22 @@ def test_a_program_is_run_and_taken_back(program, vault, browser):
         server.process.stderr.close()
 
 
+def test_the_examples_run(program, vault, browser):
+    (vault / "plan").mkdir()
+    (vault / "plan/Tea.md").write_text("# Tea\n\nA plan.\n\n- [ ] water\n\n[[nowhere]]\n")
+    with serve(program, vault) as server:
+        come(browser, server)
+        browser.do("await page.goto(given)", f"{server.url}/run")
+        for name in browser.do("return page.locator('.run-options select').first().locator('option').evaluateAll((all) => all.slice(1).map((o) => o.value))"):
+            browser.do("await page.locator('.run-options select').first().selectOption(given)", name)
+            browser.see(".run-foot", "No problems found")
+            browser.do("await page.keyboard.press('Control+Enter'); await page.locator('.run-result[aria-busy=false] .done .tag').first().waitFor()")
+            browser.see(".done .tag", "done")
+            assert browser.do("return page.locator('.done .tree').innerText()").strip() not in ("", "[]", "null"), name
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
 def test_a_program_is_checked_limited_and_kept(program, vault, browser):
     with serve(program, vault) as server:
         come(browser, server)
@@ -675,6 +691,53 @@ def test_notes_are_read_edited_and_brought_back(program, vault, browser):
         assert browser.do("return page.locator(\".rendered a[href^='https:']\").getAttribute('rel')") == "noopener noreferrer"
         show_all(browser, "note-wild")
         assert browser.errors() == []
+        server.process.stderr.close()
+
+
+def test_notes_of_all_kinds_are_kept_as_they_are(program, vault, browser):
+    (vault / "plan").mkdir()
+    (vault / "plan/Dos.md").write_bytes(b"# Dos\r\n\r\none\r\n")
+    (vault / "plan/Old.md").write_bytes(b"# Old\n\ncaf\xe9\n")
+    (vault / "plan/Marked.md").write_bytes(b"\xef\xbb\xbf# Marked\n\ntext\n")
+    (vault / "plan/Hub.md").write_text("# Hub\n")
+    (vault / "plan/Many.md").write_text("# Many\n\n" + "[[Hub]] " * 20_000 + "\n")
+    (vault / "plan/Brief.md").write_text("# Brief\n\nshort\n")
+
+    def visit(name, mode=""):
+        browser.do("await page.goto(given)", f"{server.url}/notes/plan/{name}{mode}")
+        browser.see(".note h2", name)
+
+    with serve(program, vault) as server:
+        come(browser, server)
+        visit("Dos", "?edit")
+        write_code(browser, "# Dos\n\ntwo\n")
+        browser.click(".note-edit", "Save")
+        browser.see(".rendered", "two")
+        assert (vault / "plan/Dos.md").read_bytes() == b"# Dos\r\n\r\ntwo\r\n"
+        visit("Old", "?edit")
+        browser.see(".note-edit .note-line", "is not UTF-8")
+        visit("Marked")
+        browser.see(".rendered h1", "Marked")
+        visit("Hub")
+        visit("Many")
+        assert browser.errors() == []
+
+        # What is not saved is said to be so, and is there when the note is not.
+        visit("Brief")
+        browser.do("await page.keyboard.press('e')")
+        write_code(browser, "# Brief\n\nlonger\n")
+        browser.do("await page.locator(given).click()", ".note-row >> text=Hub")
+        browser.see(".note h2", "Hub")
+        browser.do("await page.locator(given).click()", ".note-row >> text=Brief")
+        browser.see(".note > .note-line", "are not saved")
+        browser.click(".note > .note-line", "Edit my text further")
+        browser.see(".note-edit .cm-content", "longer")
+        (vault / "plan/Brief.md").unlink()
+        browser.click(".note-edit", "Save")
+        browser.see(".orphan", "longer")
+        browser.click(".orphan", "Save as a new note")
+        browser.see(".rendered", "longer")
+        assert "longer" in (vault / "plan/Brief.md").read_text()
         server.process.stderr.close()
 
 

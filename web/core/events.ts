@@ -35,8 +35,9 @@ function tell(block: string) {
 }
 
 async function listen(signal_: AbortSignal) {
-  const answer = await fetch("/person/events", { headers: { "X-Cloche-Key": keyOf() }, cache: "no-store", signal: signal_ });
-  if (answer.status === 401 && !(await enter())) throw new Error("out");
+  const ask = () => fetch("/person/events", { headers: { "X-Cloche-Key": keyOf() }, cache: "no-store", signal: signal_ });
+  let answer = await ask();
+  if (answer.status === 401 && (await enter())) answer = await ask(); // the server was started anew
   if (!answer.ok || !answer.body) throw new Error(String(answer.status));
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

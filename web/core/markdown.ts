@@ -52,7 +52,7 @@ md.core.ruler.push("align", (state) => {
 export const bodyOf = (markdown: string): string => markdown.replace(FRONTMATTER, "");
 
 export function renderMarkdown(markdown: string): DocumentFragment {
-  const html = md.render(spell(bodyOf(markdown).replaceAll("\r\n", "\n")));
+  const html = md.render(spell(bodyOf(markdown.replace(/^\ufeff/, "")).replaceAll("\r\n", "\n")));
   const made = DOMPurify.sanitize(html, {
     RETURN_DOM_FRAGMENT: true, ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ["href", "class", "start", "data-target"], ALLOW_DATA_ATTR: false, ADD_URI_SAFE_ATTR: ["data-target"],
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,

@@ -55,8 +55,11 @@ async function run<T>(vault: string, code: string, context: object): Promise<T> 
   if (!said.success) throw new Refusal(422, said.error ?? "");
   return said.result as T;
 }
-export const getLinks = (vault: string, note: string): Promise<{ out: Link[]; back: Link[] }> =>
-  run(vault, "const found = await links.getForNote(note);\nreturn {out: found.outgoing_internal, back: found.incoming};", { note });
+/** A link for each target and for each note that links here, up to so many. */
+export const getLinks = (vault: string, note: string, most = 1000): Promise<{ out: Link[]; back: Link[] }> =>
+  run(vault, `const found = await links.getForNote(note);
+const firsts = (all, key) => [...new Map([...all].reverse().map((x) => [x[key], x])).values()].reverse().slice(0, most);
+return {out: firsts(found.outgoing_internal, "target"), back: firsts(found.incoming, "source_note_id")};`, { note, most });
 export const getBroken = (vault: string): Promise<Link[]> => run(vault, "return await links.findBroken({limit: 1000});", {});
 export interface Graph { ids: string[]; pairs: number[][]; links: number }
 /** Notes by number, and for each that links to others its number with theirs. */

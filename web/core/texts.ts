@@ -122,6 +122,8 @@ export const t = {
     title: "Notes", search: "Search titles and texts", make: "New note", none: "This vault has no notes", noneHint: "Make the first one, or let an agent do it.",
     noMatch: "No note matches.", pick: "Select a note", pickHint: "Or search: titles are found as you type, texts a moment later.",
     name: "Title", kind: "Type", create: "Create", text: "Text of the note", edit: "Edit", save: "Save", saved: "Saved", unsaved: "Not saved yet", discarded: "Your changes are discarded",
+    draft: "Your changes to this note are not saved.", orphan: "This note was deleted or renamed while you edited it.", orphanHint: "Your text is still here.", saveNew: "Save as a new note",
+    notUtf8: "This file is not UTF-8. Bytes that cannot be read are shown as \ufffd, and saving replaces them.", noLinks: "The links of this note cannot be shown.",
     rename: "Rename", renamed: (title: string) => `It is called ${title} now`, linksFollow: "Links to it are changed, too.",
     remove: "Delete", deleted: (title: string) => `${title} is in the trash`, linked: "Other notes link to this one. Their links will lead nowhere.",
     conflict: "Somebody changed this note while you edited it.", conflictHint: "Nothing was overwritten. Red: the note as it is now; green: your text.",

@@ -1,7 +1,7 @@
 // Small parts that all views are made of.
 import type { ComponentChildren } from "preact";
 import { computed } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useInPlace } from "../core/focus";
 import { spell } from "../core/spell";
 import { t } from "../core/texts";
@@ -76,7 +76,15 @@ export function Empty({ icon, title, children }: { icon: string; title: string; 
   );
 }
 
+const RETRY_MS = 5_000;
+/** What failed is tried again while it is shown: its cause may be gone. */
 export function Failure({ text, retry }: { text: string; retry?: () => void }) {
+  const again = useRef(retry);
+  again.current = retry;
+  useEffect(() => {
+    const timer = setInterval(() => { if (!document.hidden) again.current?.(); }, RETRY_MS);
+    return () => clearInterval(timer);
+  }, []);
   return (
     <div class="failure" role="alert">
       <Icon name="warn" /><p><strong>{t.failed}.</strong> {text}</p>

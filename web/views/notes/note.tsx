@@ -4,7 +4,7 @@ import { Refusal } from "../../core/api";
 import { undoCall } from "../../core/deeds";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
-import { deleteNote, getLinks, getNote, lastChange, noteHref, patchNote, saveNote, type Link, type Note } from "../../core/notes";
+import { createNote, deleteNote, getLinks, getNote, lastChange, noteHref, patchNote, saveNote, type Link, type Note } from "../../core/notes";
 import { go, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -36,9 +36,52 @@ function Conflict({ theirs, mine, keep, take, back }: { theirs: Note; mine: stri
 
 /** What is not saved yet, by the note: it is there again when one comes back to it. */
 const drafts = new Map<string, { text: string; hash: string }>();
+const keyOf = (vault: string, id: string): string => `${vault} ${id}`;
+addEventListener("beforeunload", (e) => { if (drafts.size) e.preventDefault(); });
 
-function Edit({ vault, note, close }: { vault: string; note: Note; close: (now: Note) => void }) {
-  const key = `${vault} ${note.id}`;
+/** The editor has \n alone: a file of CRLF lines keeps them. */
+const linesLike = (markdown: string, text: string): string => {
+  const crlf = markdown.split("\r\n").length - 1;
+  return crlf > (markdown.split("\n").length - 1) / 2 ? text.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : text;
+};
+
+function discard(vault: string, id: string) {
+  const was = drafts.get(keyOf(vault, id));
+  drafts.delete(keyOf(vault, id));
+  if (was) toast(t.notesView.discarded, { text: t.undo, run: () => { drafts.set(keyOf(vault, id), was); go(`${noteHref(id)}?edit`); } });
+}
+
+/** The note is not there any more, and this is what was not saved of it. */
+function Orphan({ vault, id, done: over }: { vault: string; id: string; done: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const text = drafts.get(keyOf(vault, id))!.text;
+  const make = async () => {
+    setBusy(true);
+    const since = new Date().toISOString();
+    try {
+      const at = id.lastIndexOf("/");
+      const made = await createNote(vault, { title: id.slice(at + 1), ...(at > 0 && { class: id.slice(0, at) }) });
+      const now = await saveNote(vault, made.id, text, made.content_hash);
+      drafts.delete(keyOf(vault, id));
+      void done(vault, since, t.notesView.saved);
+      over();
+      go(noteHref(now?.id ?? made.id), "replace");
+    } catch (e) {
+      bad(e);
+      setBusy(false);
+    }
+  };
+  return (
+    <section class="orphan" role="alert">
+      <p><Icon name="warn" size={16} /><strong>{t.notesView.orphan}</strong> {t.notesView.orphanHint}</p>
+      <Strange text={text} block />
+      <div class="deeds"><button type="button" onClick={() => { discard(vault, id); over(); }}>{t.notesView.takeTheirs}</button><button type="button" class="primary" disabled={busy} onClick={() => void make()}>{t.notesView.saveNew}</button></div>
+    </section>
+  );
+}
+
+function Edit({ vault, note, close, lost }: { vault: string; note: Note; close: (now: Note) => void; lost: () => void }) {
+  const key = keyOf(vault, note.id);
   const [kept] = useState(() => drafts.get(key));
   const [from, setFrom] = useState<Beginning>({ text: kept?.text ?? note.markdown });
   const draft = useRef(from.text);
@@ -51,7 +94,7 @@ function Edit({ vault, note, close }: { vault: string; note: Note; close: (now: 
     setBusy(true);
     const since = new Date().toISOString();
     try {
-      const now = await saveNote(vault, note.id, draft.current, hash);
+      const now = await saveNote(vault, note.id, linesLike(note.markdown, draft.current), hash);
       if (now) {
         drafts.delete(key);
         void done(vault, since, t.notesView.saved);
@@ -60,19 +103,13 @@ function Edit({ vault, note, close }: { vault: string; note: Note; close: (now: 
       }
       setTheirs(await getNote(vault, note.id));
     } catch (e) {
+      if (e instanceof Refusal && e.status === 404) { lost(); return; }
       bad(e);
     }
     setBusy(false);
   };
-  useEffect(() => {
-    const ask = (e: BeforeUnloadEvent) => { if (dirty) e.preventDefault(); };
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [dirty]);
   const leave = () => {
-    const was = drafts.get(key);
-    drafts.delete(key);
-    if (was) toast(t.notesView.discarded, { text: t.undo, run: () => { drafts.set(key, was); go(`${noteHref(note.id)}?edit`); } });
+    discard(vault, note.id);
     close(theirs ?? note);
   };
   if (theirs) return (
@@ -84,6 +121,7 @@ function Edit({ vault, note, close }: { vault: string; note: Note; close: (now: 
       <div class="tools-row"><span class="quiet">{dirty ? t.notesView.unsaved : ""}</span><span class="gap" />
         <button type="button" onClick={leave}>{t.cancel}</button>
         <button type="button" class="primary" disabled={busy || !dirty} onClick={() => void save(base.current)}>{t.notesView.save}<Key of="Ctrl S" /></button></div>
+      {note.markdown.includes("\ufffd") && <p class="note-line" role="note"><Icon name="warn" size={15} />{t.notesView.notUtf8}</p>}
       <NoteEditor from={from} label={t.notesView.text} onChange={(now) => { draft.current = now; setDirty(true); drafts.set(key, { text: now, hash: base.current }); }} onSave={() => void save(base.current)} />
     </div>
   );
@@ -129,6 +167,9 @@ function Rename({ vault, note, close, leave }: { vault: string; note: Note; clos
     leave(true);
     try {
       const now = await patchNote(vault, note.id, { ...(title !== note.title && { title }), ...(kind !== note.class && { class: kind }) }, note.content_hash);
+      const draft = drafts.get(keyOf(vault, note.id));
+      if (draft) drafts.set(keyOf(vault, now.id), draft); // by its hash, so that saving it shows what the new name changed
+      if (draft && now.id !== note.id) drafts.delete(keyOf(vault, note.id));
       void done(vault, since, t.notesView.renamed(now.title));
       close();
       if (now.id === note.id) leave(false);
@@ -154,6 +195,7 @@ function Rename({ vault, note, close, leave }: { vault: string; note: Note; clos
 export function NotePane({ vault, id, changes }: { vault: string; id: string; changes: number }) {
   const [note, setNote] = useState<Note | null>(null);
   const [links, setLinks] = useState<{ out: Link[]; back: Link[] }>({ out: [], back: [] });
+  const [unlinked, setUnlinked] = useState(false); // they could not be told
   const [failed, setFailed] = useState("");
   const [gone, setGone] = useState(false);
   const [renaming, setRenaming] = useState(false);
@@ -163,12 +205,13 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   const editing = query.has("edit");
   const past = query.has("past");
   const newest = useNewest([vault, id]);
-  const look = () => void newest(() => Promise.all([getNote(vault, id), getLinks(vault, id)]), ([now, found]) => {
+  const look = () => void newest(() => Promise.all([getNote(vault, id), getLinks(vault, id).catch(() => null)]), ([now, found]) => {
     setNote((was) => (was?.content_hash === now.content_hash ? was : now));
-    setLinks(found);
+    setLinks(found ?? { out: [], back: [] });
+    setUnlinked(!found);
     setFailed("");
     setGone(false);
-  }, (e) => { if (e instanceof Refusal && (e.status === 404 || e.status === 422)) setGone(true); else setFailed(wordsOf(e)); });
+  }, (e) => { if (e instanceof Refusal && e.status === 404) setGone(true); else setFailed(wordsOf(e)); });
   const leave = (on: boolean) => { leaving.current = on; if (!on && !editing) look(); }; // what came meanwhile was not read
   useEffect(() => { if (!leaving.current && (!editing || !note)) look(); }, [changes, editing]); // what is edited stays as it was begun
   const to = (mode = "") => go(noteHref(id) + mode, "replace");
@@ -186,6 +229,7 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   };
   useKeys({ e: () => to("?edit"), ...(editing || past ? { Escape: () => { if (past) to(); } } : {}) });
   if (past) return <Past vault={vault} id={id} now={note} close={() => to()} />;
+  if (gone && drafts.has(keyOf(vault, id))) return <Orphan vault={vault} id={id} done={() => { setGone(true); to(); }} />;
   if (gone) return <div class="pad"><p>{t.notesView.gone}</p><a class="button" href={`${noteHref(id)}?past`}>{t.notesView.past}</a></div>;
   if (failed) return <Failure text={failed} retry={look} />;
   if (!note) return <Skeleton lines={8} />;
@@ -199,8 +243,11 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
       </header>
       {renaming && !editing && <Rename vault={vault} note={note} close={() => setRenaming(false)} leave={leave} />}
       {sure && <Confirm sentence={t.notesView.linked} yes={t.notesView.remove} onYes={() => void remove(true)} onNo={() => setSure(false)} />}
-      {editing ? <Edit vault={vault} note={note} close={(now) => { setNote(now); to(); }} />
-        : <div class="note-body"><Rendered vault={vault} id={id} markdown={note.markdown} out={links.out} /><aside><Properties note={note} /><Links links={links} /></aside></div>}
+      {!editing && drafts.has(keyOf(vault, id)) && (
+        <p class="note-line" role="status">{t.notesView.draft} <button type="button" onClick={() => to("?edit")}>{t.notesView.editOn}</button><button type="button" onClick={() => { discard(vault, id); to(); }}>{t.notesView.takeTheirs}</button></p>
+      )}
+      {editing ? <Edit vault={vault} note={note} close={(now) => { setNote(now); to(); }} lost={() => setGone(true)} />
+        : <div class="note-body"><Rendered vault={vault} id={id} markdown={note.markdown} out={links.out} /><aside><Properties note={note} />{unlinked ? <p class="quiet">{t.notesView.noLinks}</p> : <Links links={links} />}</aside></div>}
     </article>
   );
 }

@@ -61,7 +61,9 @@ export function Rendered({ vault, id, markdown, out }: { vault: string; id: stri
     const at = box.current;
     if (!render || !at) return;
     let on = true;
+    at.removeAttribute("dir"); // with it, Chromium looks at all children for each that is added
     at.replaceChildren(render.fn(markdown));
+    at.dir = "auto";
     linkUp(at, out);
     void fillEmbeds(at, vault, out, [id], render.fn, () => on);
     return () => { on = false; };

@@ -16,11 +16,11 @@ import { SaveForm } from "./save";
 const CODE = "code";
 const CALLS_SHOWN = 200;
 const EXAMPLES: Record<string, string> = {
-  list: "const rows = await notes.list({limit: 20, sort: 'updated'});\nreturn rows.map((n) => [n.title, n.updated]);",
+  list: "const rows = await notes.list({limit: 20, order: 'updated'});\nreturn rows.map((n) => [n.title, n.updated]);",
   search: "const found = await notes.search({query: 'plan', limit: 10});\nreturn found.map((n) => ({note: n.id, where: n.excerpt}));",
   broken: "return await links.findBroken();",
   tasks: "const open = [];\nfor (const row of await notes.list()) {\n  const note = await notes.get(row.id);\n  for (const line of note.content.split('\\n'))\n    if (line.trim().startsWith('- [ ]')) open.push([row.title, line.trim().slice(6)]);\n}\nreturn open;",
-  sql: "return await notes.query(\"select type, count(*) as n from notes group by type order by n desc\");",
+  sql: "const {rows} = await notes.searchSQL({query: 'SELECT type, count(*) AS n FROM notes GROUP BY type ORDER BY n DESC'});\nreturn rows;",
 };
 
 interface Done { said: Evaluated; undo: string; dry: boolean }
