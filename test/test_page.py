@@ -741,6 +741,27 @@ def test_notes_of_all_kinds_are_kept_as_they_are(program, vault, browser):
         server.process.stderr.close()
 
 
+def test_what_the_page_reads_is_no_activity(program, vault, browser):
+    (vault / "plan").mkdir()
+    (vault / "plan/Tea.md").write_text("# Tea\n\n[[Kettle]]\n")
+    with serve(program, vault) as server:
+        come(browser, server)
+        for path, selector in (("notes/plan/Tea", ".rendered"), ("notes?show=graph", "main"), ("notes?show=broken", ".mend"),
+                               ("functions?new", ".cm-content"), ("machine", "h1"), ("health", "h1")):
+            browser.do("await page.goto(given)", f"{server.url}/{path}")
+            browser.do("await page.locator(given).first().waitFor()", selector)
+        browser.do("await page.goto(given)", f"{server.url}/notes/plan/Tea?edit")
+        browser.see(".note-edit .cm-content", "Tea")
+        write_code(browser, "# Tea\n\ncold\n")
+        browser.click(".note-edit", "Save")
+        browser.see(".rendered", "cold")
+        browser.do("await page.goto(given)", f"{server.url}/activity")
+        browser.see(".record", "Tea")
+        rows = browser.do("return page.locator('.record').allInnerTexts()")
+        assert not any("ran code" in r or "list" in r or "doctor" in r for r in rows), rows
+        server.process.stderr.close()
+
+
 def test_a_page_without_a_vault_says_how_to_add_one(program, browser, tmp_path):
     with Server([program, "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE) as server:
         link = re.search(r"http://\S+/person#\S+", server.process.stderr.readline())[0]

@@ -49,11 +49,54 @@ static bool has_result(const struct json *r, struct str result)
     return str_eq(had, result);
 }
 
-/* The page's own reading is listed only where its caller is asked for. */
+static bool is_one_of(struct str word, const char *const words[])
+{
+    for (; *words; words++)
+        if (str_is(word, *words))
+            return true;
+    return false;
+}
+
+/* The code that the page itself runs to show a note's links. */
+static bool looks_at_links(const struct json *made)
+{
+    static const char *const calls[] = {"links.getForNote", "links.findBroken",
+                                        "notes.searchSQL", NULL};
+    struct json_iter it = json_iter(made);
+    bool any = false;
+    for (; json_next(&it); any = true)
+        if (!is_one_of(it.key, calls))
+            return false;
+    return any;
+}
+
+/* What the page and the doctor read by themselves is listed only where its caller is asked
+ * for. */
 static bool is_own_look(const struct reading *g, const struct json *r)
 {
-    return !g->caller.n && str_is(json_str(json_get(r, "caller")), CALLER_PAGE) &&
-           str_starts(json_str(json_get(r, "action")), "GET ");
+    static const char *const looks[] = {"check_code",
+                                        "custom_function_stats",
+                                        "custom_function_templates",
+                                        "vm_list",
+                                        "get_custom_function",
+                                        "custom_function_versions",
+                                        "vm_snapshots",
+                                        "list_custom_functions",
+                                        "validate_custom_function",
+                                        "vm_ls",
+                                        NULL};
+    struct str caller = json_str(json_get(r, "caller")),
+               action = json_str(json_get(r, "action"));
+    if (g->caller.n || json_bool(json_get(r, "changed"), false) ||
+        !str_is(json_str(json_get(r, "event")), "call"))
+        return false;
+    if (str_is(caller, "doctor"))
+        return true;
+    const struct json *done = json_get(r, "calls");
+    return str_is(caller, CALLER_PAGE) &&
+           (str_starts(action, "GET ") || is_one_of(action, looks) ||
+            (str_is(action, "evaluate_note_code") &&
+             looks_at_links(done ? done : json_get(r, "failed"))));
 }
 
 static bool record_is_wanted(const struct reading *g, const struct json *r)
