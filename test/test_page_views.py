@@ -74,7 +74,29 @@ def test_the_policy_is_tightened_and_taken_back(cloche, server, client, browser)
     browser.number("#key-limits-hostCalls", "0")
     browser.see(".key-edit .bad", "0")
     assert browser.do("return page.locator('.pending .primary').isDisabled()")
+    assert browser.do("return page.locator('.pending .diff').count()") == 0
     browser.click(".pending", "Discard")
+    browser.do("await page.waitForFunction(() => document.querySelector('#key-limits-hostCalls').value !== '0')")
+
+    # A row that is closed over what is no value is named, and opened from there; elsewhere nothing is lost.
+    browser.click(key_row("limits.hostCalls"), "Edit")
+    browser.click(key_row("mounts"), "Edit")
+    browser.do("await page.locator('#key-mounts').fill('{')")
+    browser.click(key_row("mounts"), "Edit mounts")
+    browser.see(".pending .bad", "mounts")
+    browser.click(".pending .bad", "Edit")
+    assert browser.do("await page.locator('#key-mounts:focus').waitFor(); return page.locator('#key-mounts').inputValue()") == "{"
+    browser.click(".pending", "Discard")
+    browser.do("await page.locator('.pending').waitFor({state: 'detached'})")
+    assert browser.do("return page.locator('#key-mounts').inputValue()") != "{"
+    browser.do("await page.locator('#key-readOnly').selectOption('true')")
+    browser.see(".pending", "1 change")
+    browser.do("await page.keyboard.press('Escape'); await page.locator('nav a[href=\"/\"]').first().click()")
+    browser.see("h1", "Today")
+    browser.do("await page.goBack()")
+    browser.see(".pending", "1 change")
+    browser.click(".pending", "Discard")
+    browser.do("await page.locator('.pending').waitFor({state: 'detached'})")
 
     # A secret is written, and never shown.
     browser.click(".secrets", "Add a secret")

@@ -211,7 +211,7 @@ export const t = {
     userOnly: "Only your policy can set this", edit: "Edit", unset: "Back to the default", leave: "Keep as it is", pending: "Will be", usual: "the default",
     on: "on", off: "off", all: "all", none: "none", lines: "One per line.", linesAll: "One per line. Empty: all.", json: "JSON.",
     noNumber: "This is not a number.", noJson: (why: string) => `This is not JSON yet: ${why}`, range: (low: number, high: number) => `${low.toLocaleString()} to ${high.toLocaleString()}`,
-    changes: "Changes", changed: (n: number) => s(n, "change"), save: "Save", discard: "Discard", saved: "The policy is changed", takenBack: "The policy is as it was",
+    openKey: "Edit", discarded: "Your changes are discarded", changes: "Changes", changed: (n: number) => s(n, "change"), save: "Save", discard: "Discard", saved: "The policy is changed", takenBack: "The policy is as it was",
     fileAfter: "The file as it will be", fileOf: { user: "Your policy:", vault: "This vault's:" } as Record<string, string>, notThere: "not there: all defaults",
     noMatch: "Nothing matches", allUsual: "Every key has its default", showAll: "Show all",
     groups: {
