@@ -315,6 +315,55 @@ def test_functions_come_from_a_file_and_a_form(server, browser, tmp_path):
     assert all(code in ("400", "404") for code in refusals(browser))
 
 
+def calls(cloche, vault, name, *messages):
+    """Made by a client of that name."""
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        greeting = hello()
+        greeting["params"]["clientInfo"]["name"] = name
+        client.ask(greeting)
+        for message in messages:
+            client.ask(message)
+
+
+WHOLE = """return page.locator('.record .deed.strong').first().evaluate((e) => {
+  const seen = e.getBoundingClientRect(), row = e.closest('.record-what').getBoundingClientRect(), text = document.createRange();
+  text.selectNodeContents(e);
+  return text.getBoundingClientRect().width <= seen.width + 0.01 && seen.right <= row.right + 1; })"""
+
+
+def test_a_long_name_hides_no_deed_and_a_phone_has_all_filters(cloche, vault, server, browser):
+    come(browser, server)
+    calls(cloche, vault, "n" * 300, call("create_note", {"title": "Bell", "type": "plan", "content": "x"}, id=3))
+    browser.do("await page.goto(given)", f"{server.url}/activity")
+    browser.see(".record .deed.strong", "created 1 note")
+    assert browser.do(WHOLE)
+    browser.do("await page.locator('.record').filter({hasText: 'created 1 note'}).first().click()")
+    browser.see(".drawer h2", "created 1 note")
+    assert browser.do(WHOLE)
+    show_all(browser, "activity-long-name")
+    browser.do("await page.goBack(); await page.setViewportSize({width: 390, height: 844})")
+    browser.see(".record .deed.strong", "created 1 note")
+    assert browser.do(WHOLE)
+    cut = browser.do("""return page.locator('.tools-row select').evaluateAll((all) => all.filter((e) => {
+      const style = getComputedStyle(e), pen = document.createElement('canvas').getContext('2d'); pen.font = style.font;
+      return e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) < pen.measureText(e.selectedOptions[0].text).width;
+    }).map((e) => e.ariaLabel))""")
+    assert cut == []
+    browser.show("activity-narrow", 390, 844)
+    browser.do("await page.getByLabel('Tokens, policy, log-ins').check()")
+    browser.see(".record", "opened this page")
+    assert browser.errors() == []
+
+
+@pytest.mark.parametrize("within", ["foo", "1e99", "-5"])
+def test_a_time_that_is_none_does_not_empty_the_activity(within, server, client, browser):
+    come(browser, server)
+    client.ask(call("search_notes", {"query": "zzz"}, id=3))
+    browser.do("await page.goto(given)", f"{server.url}/activity?within={within}")
+    browser.see(".record", "searched")
+    assert browser.errors() == []
+
+
 def test_how_calls_went_is_seen_live(server, client, browser):
     come(browser, server)
     browser.do("await page.keyboard.press('g'); await page.keyboard.press('p')")
