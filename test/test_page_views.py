@@ -315,6 +315,52 @@ def test_functions_come_from_a_file_and_a_form(server, browser, tmp_path):
     assert all(code in ("400", "404") for code in refusals(browser))
 
 
+def test_what_is_typed_into_a_functions_form_stays_as_typed(server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/functions?new")
+    browser.do("await page.getByLabel('Name').fill('tax'); await page.getByLabel('What it does').fill('Taxes');"
+               " await page.getByRole('button', {name: 'Add a parameter'}).click();"
+               " await page.getByLabel('name', {exact: true}).fill('rate'); await page.getByLabel('Type of rate').fill('number')")
+    default = "page.getByLabel('Default of rate')"
+    browser.do(f"await {default}.pressSequentially('1.05')")
+    assert browser.do(f"return {default}.inputValue()") == "1.05"
+    browser.do(f"await {default}.fill('a')")
+    browser.see(".fn-parameter .bad", "The default is no number")
+    browser.do(f"await page.getByLabel('Type of rate').fill('string'); await {default}.fill(''); await {default}.pressSequentially('\"a b\"')")
+    assert browser.do(f"return {default}.inputValue()") == '"a b"'
+    browser.see("label[for=arg-rate]", "rate")
+    assert browser.do("return page.locator('#arg-rate').getAttribute('placeholder')") == 'default: "a b"'
+
+    # It is there again after another view, with a way to discard it, and that is taken back.
+    browser.do("await page.locator('nav a[href=\"/\"]').first().click()")
+    browser.see("h1", "Today")
+    browser.do("await page.goBack()")
+    browser.see(".fn-kept", "Your unsaved changes are here again")
+    show_all(browser, "function-kept")
+    assert_accessible(browser)
+    assert browser.do(f"return {default}.inputValue()") == '"a b"'
+    browser.click(".fn-kept", "Discard them")
+    browser.do("await page.locator('.fn-parameter').waitFor({state: 'detached'})")
+    browser.click(".toast >> nth=-1", "Undo")
+    browser.see(".fn-parameter", "")
+    browser.do("await page.getByLabel('Templates').selectOption({index: 1})")
+    browser.see(".toast >> nth=-1", "Your changes are replaced")
+    browser.do("await page.locator('.fn-parameter input[value=rate]').waitFor({state: 'detached'});"
+               " await page.waitForFunction(() => document.querySelector('.fn-form input').value !== 'tax')")
+    browser.click(".toast >> nth=-1", "Undo")
+    browser.do("await page.waitForFunction(() => document.querySelector('.fn-form input').value === 'tax')")
+
+    # Force cannot help against an error.
+    write_code(browser, "function tax(: {")
+    browser.click(".fn-edit header", "Save")
+    browser.see(".breaks", "It was not saved")
+    assert browser.do("return page.locator('.breaks .danger').count()") == 0
+    browser.click(".fn-edit header", "Cancel")
+    browser.see(".toast >> nth=-1", "Your changes are discarded")
+    browser.see(".empty", "No custom functions")
+    assert all(code in ("400", "422") for code in refusals(browser))
+
+
 def calls(cloche, vault, name, *messages):
     """Made by a client of that name."""
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
