@@ -409,6 +409,48 @@ def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
         assert deed in done
 
 
+def test_a_request_is_open_as_long_as_it_says_and_an_edit_tells_what_came_of_it(program, vault, browser):
+    with serve(program, vault) as server, Stdio([program, "mcp", "--vault", str(vault)]) as client, \
+         Stdio([program, "mcp", "--vault", str(vault)]) as other:
+        browser.do("await page.clock.install()")
+        come(browser, server)
+        client.ask(hello())
+        other.ask(hello())
+        client.send(read_note(words=["reader", "first"]))
+        browser.do("await page.goto(given)", f"{server.url}/review")
+        left = re.compile(r"open for (?:(\d+) min )?([\d.]+) s")
+
+        def seconds():
+            found = left.search(browser.see(".request header", "open for"))
+            assert float(found[2]) < 60
+            return int(found[1] or 0) * 60 + float(found[2])
+
+        # The page's clock goes on alone: the server says anew how long it is open when another comes.
+        begun = seconds()
+        browser.do("await page.clock.fastForward(60000)")
+        other.send(read_note(id=7, words=["reader", "second"]))
+        browser.see(".requests li >> nth=1", "")
+        assert seconds() > begun - 30
+
+        # More bytes than the server takes are told of before they are sent.
+        browser.do("await page.locator('.answer .primary:enabled').waitFor(); await page.keyboard.press('r')")
+        browser.do("await page.locator('.reason input').fill('\u00fc'.repeat(200))")
+        browser.see(".reason .bad", "400 bytes; at most 300")
+        assert browser.do("return page.locator('.reason .primary').isDisabled()")
+        browser.do("await page.locator('.reason input').fill('\u00fc'.repeat(150))")
+        assert browser.do("return page.locator('.reason .primary').isEnabled()")
+        browser.do("await page.keyboard.press('Escape'); await page.locator('.answer .primary:enabled').waitFor(); await page.keyboard.press('e')")
+
+        # What is edited into a call that fails does not ask again.
+        browser.do("await page.locator('.edit-arguments textarea').first().fill('5')")
+        browser.click(".edit-arguments", "Show what it would do")
+        told = browser.see(".toast.tone-bad", "The edited call failed")
+        assert "InvalidInput" in told, told
+        assert client.receive()["result"]["isError"]
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
 def test_the_page_tells_how_long_a_module_is_being_compiled(cloche, vault, browser, tmp_path,
                                                             monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

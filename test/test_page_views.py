@@ -74,7 +74,29 @@ def test_the_policy_is_tightened_and_taken_back(cloche, server, client, browser)
     browser.number("#key-limits-hostCalls", "0")
     browser.see(".key-edit .bad", "0")
     assert browser.do("return page.locator('.pending .primary').isDisabled()")
+    assert browser.do("return page.locator('.pending .diff').count()") == 0
     browser.click(".pending", "Discard")
+    browser.do("await page.waitForFunction(() => document.querySelector('#key-limits-hostCalls').value !== '0')")
+
+    # A row that is closed over what is no value is named, and opened from there; elsewhere nothing is lost.
+    browser.click(key_row("limits.hostCalls"), "Edit")
+    browser.click(key_row("mounts"), "Edit")
+    browser.do("await page.locator('#key-mounts').fill('{')")
+    browser.click(key_row("mounts"), "Edit mounts")
+    browser.see(".pending .bad", "mounts")
+    browser.click(".pending .bad", "Edit")
+    assert browser.do("await page.locator('#key-mounts:focus').waitFor(); return page.locator('#key-mounts').inputValue()") == "{"
+    browser.click(".pending", "Discard")
+    browser.do("await page.locator('.pending').waitFor({state: 'detached'})")
+    assert browser.do("return page.locator('#key-mounts').inputValue()") != "{"
+    browser.do("await page.locator('#key-readOnly').selectOption('true')")
+    browser.see(".pending", "1 change")
+    browser.do("await page.keyboard.press('Escape'); await page.locator('nav a[href=\"/\"]').first().click()")
+    browser.see("h1", "Today")
+    browser.do("await page.goBack()")
+    browser.see(".pending", "1 change")
+    browser.click(".pending", "Discard")
+    browser.do("await page.locator('.pending').waitFor({state: 'detached'})")
 
     # A secret is written, and never shown.
     browser.click(".secrets", "Add a secret")
@@ -291,6 +313,101 @@ def test_functions_come_from_a_file_and_a_form(server, browser, tmp_path):
     browser.click(".fn-edit header", "Save")
     browser.see(".fn h2", "sum")
     assert all(code in ("400", "404") for code in refusals(browser))
+
+
+def test_what_is_typed_into_a_functions_form_stays_as_typed(server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/functions?new")
+    browser.do("await page.getByLabel('Name').fill('tax'); await page.getByLabel('What it does').fill('Taxes');"
+               " await page.getByRole('button', {name: 'Add a parameter'}).click();"
+               " await page.getByLabel('name', {exact: true}).fill('rate'); await page.getByLabel('Type of rate').fill('number')")
+    default = "page.getByLabel('Default of rate')"
+    browser.do(f"await {default}.pressSequentially('1.05')")
+    assert browser.do(f"return {default}.inputValue()") == "1.05"
+    browser.do(f"await {default}.fill('a')")
+    browser.see(".fn-parameter .bad", "The default is no number")
+    browser.do(f"await page.getByLabel('Type of rate').fill('string'); await {default}.fill(''); await {default}.pressSequentially('\"a b\"')")
+    assert browser.do(f"return {default}.inputValue()") == '"a b"'
+    browser.see("label[for=arg-rate]", "rate")
+    assert browser.do("return page.locator('#arg-rate').getAttribute('placeholder')") == 'default: "a b"'
+
+    # It is there again after another view, with a way to discard it, and that is taken back.
+    browser.do("await page.locator('nav a[href=\"/\"]').first().click()")
+    browser.see("h1", "Today")
+    browser.do("await page.goBack()")
+    browser.see(".fn-kept", "Your unsaved changes are here again")
+    show_all(browser, "function-kept")
+    assert_accessible(browser)
+    assert browser.do(f"return {default}.inputValue()") == '"a b"'
+    browser.click(".fn-kept", "Discard them")
+    browser.do("await page.locator('.fn-parameter').waitFor({state: 'detached'})")
+    browser.click(".toast >> nth=-1", "Undo")
+    browser.see(".fn-parameter", "")
+    browser.do("await page.getByLabel('Templates').selectOption({index: 1})")
+    browser.see(".toast >> nth=-1", "Your changes are replaced")
+    browser.do("await page.locator('.fn-parameter input[value=rate]').waitFor({state: 'detached'});"
+               " await page.waitForFunction(() => document.querySelector('.fn-form input').value !== 'tax')")
+    browser.click(".toast >> nth=-1", "Undo")
+    browser.do("await page.waitForFunction(() => document.querySelector('.fn-form input').value === 'tax')")
+
+    # Force cannot help against an error.
+    write_code(browser, "function tax(: {")
+    browser.click(".fn-edit header", "Save")
+    browser.see(".breaks", "It was not saved")
+    assert browser.do("return page.locator('.breaks .danger').count()") == 0
+    browser.click(".fn-edit header", "Cancel")
+    browser.see(".toast >> nth=-1", "Your changes are discarded")
+    browser.see(".empty", "No custom functions")
+    assert all(code in ("400", "422") for code in refusals(browser))
+
+
+def calls(cloche, vault, name, *messages):
+    """Made by a client of that name."""
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        greeting = hello()
+        greeting["params"]["clientInfo"]["name"] = name
+        client.ask(greeting)
+        for message in messages:
+            client.ask(message)
+
+
+WHOLE = """return page.locator('.record .deed.strong').first().evaluate((e) => {
+  const seen = e.getBoundingClientRect(), row = e.closest('.record-what').getBoundingClientRect(), text = document.createRange();
+  text.selectNodeContents(e);
+  return text.getBoundingClientRect().width <= seen.width + 0.01 && seen.right <= row.right + 1; })"""
+
+
+def test_a_long_name_hides_no_deed_and_a_phone_has_all_filters(cloche, vault, server, browser):
+    come(browser, server)
+    calls(cloche, vault, "n" * 300, call("create_note", {"title": "Bell", "type": "plan", "content": "x"}, id=3))
+    browser.do("await page.goto(given)", f"{server.url}/activity")
+    browser.see(".record .deed.strong", "created 1 note")
+    assert browser.do(WHOLE)
+    browser.do("await page.locator('.record').filter({hasText: 'created 1 note'}).first().click()")
+    browser.see(".drawer h2", "created 1 note")
+    assert browser.do(WHOLE)
+    show_all(browser, "activity-long-name")
+    browser.do("await page.goBack(); await page.setViewportSize({width: 390, height: 844})")
+    browser.see(".record .deed.strong", "created 1 note")
+    assert browser.do(WHOLE)
+    cut = browser.do("""return page.locator('.tools-row select').evaluateAll((all) => all.filter((e) => {
+      const style = getComputedStyle(e), pen = document.createElement('canvas').getContext('2d'); pen.font = style.font;
+      return e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) < pen.measureText(e.selectedOptions[0].text).width;
+    }).map((e) => e.ariaLabel))""")
+    assert cut == []
+    browser.show("activity-narrow", 390, 844)
+    browser.do("await page.getByLabel('Tokens, policy, log-ins').check()")
+    browser.see(".record", "opened this page")
+    assert browser.errors() == []
+
+
+@pytest.mark.parametrize("within", ["foo", "1e99", "-5"])
+def test_a_time_that_is_none_does_not_empty_the_activity(within, server, client, browser):
+    come(browser, server)
+    client.ask(call("search_notes", {"query": "zzz"}, id=3))
+    browser.do("await page.goto(given)", f"{server.url}/activity?within={within}")
+    browser.see(".record", "searched")
+    assert browser.errors() == []
 
 
 def test_how_calls_went_is_seen_live(server, client, browser):

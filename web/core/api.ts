@@ -66,7 +66,7 @@ export const query = (given: Record<string, string | number | undefined>): strin
 
 export const getToday = (vault: string, signal?: AbortSignal): Promise<Today> => request("GET", `/today${query({ vault })}`, undefined, signal);
 export const getApprovals = async (): Promise<Approval[]> =>
-  (await request<{ approvals: Approval[] }>("GET", "/approvals")).approvals;
+  (await request<{ approvals: Omit<Approval, "until">[] }>("GET", "/approvals")).approvals.map((a) => ({ ...a, until: Date.now() + a.left_ms }));
 export type Filter = Partial<Record<"caller" | "action" | "result" | "note" | "q" | "since" | "until" | "event", string>>;
 export const getActivity = (vault: string, filter: Filter, before = "", limit = 200, signal?: AbortSignal): Promise<ActivityPage> =>
   request("GET", `/activity${query({ vault, ...filter, before, limit })}`, undefined, signal);

@@ -86,6 +86,24 @@ export function readArgument(type: string, text: string): unknown {
   if (plain === "string[]") return text.trim().startsWith("[") ? JSON.parse(text) : text.split("\n").filter(Boolean);
   return JSON.parse(text);
 }
+/** The default that a person wrote for a parameter; undefined: none. It is JSON; a string may be without quotes. Throws
+ * where it is none of that type. */
+export function readDefault(type: string, text: string): unknown {
+  const plain = type.replaceAll(" ", "");
+  const words = text.trim();
+  if (!words) return undefined;
+  if (plain === "string" && !isQuoted(words)) return text;
+  const choices = choicesOf(type);
+  if (choices?.includes(JSON.stringify(words))) return words;
+  const value: unknown = JSON.parse(words);
+  const fits = plain === "string" || plain === "number" || plain === "boolean" ? typeof value === plain : choices ? choices.includes(JSON.stringify(value)) : !plain.endsWith("[]") || Array.isArray(value);
+  if (!fits) throw new Error(type);
+  return value;
+}
+const isQuoted = (words: string): boolean => /^".*"$/s.test(words);
+/** Text that readDefault() reads as this value. */
+export const writeDefault = (type: string, value: unknown): string =>
+  value === undefined ? "" : typeof value === "string" && type.trim() === "string" && value.trim() && !isQuoted(value.trim()) ? value : JSON.stringify(value);
 /** The words of a type that is a choice of literals: "'a' | 'b'"; as JSON. null: it is another. */
 export function choicesOf(type: string): string[] | null {
   const parts = type.split("|").map((p) => p.trim());

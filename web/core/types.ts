@@ -24,7 +24,7 @@ export interface Today {
 }
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export interface Approval {
-  id: string; kind: string; caller: string; client?: Claim; question?: string; asked: string; left_ms: number;
+  id: string; kind: string; caller: string; client?: Claim; question?: string; asked: string; left_ms: number; until: number; // left_ms is from its answer on: `until`, by this clock
   waiting: boolean; vault: string; tools: string[]; choices: string[]; shown: Record<string, string | string[]>;
   arguments?: Record<string, Json>; // that a person may edit
 }

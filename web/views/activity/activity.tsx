@@ -23,11 +23,15 @@ const PAGE = 200;
 const NAMES = ["q", "caller", "result", "within", "note", "event"] as const;
 type Words = Partial<Record<(typeof NAMES)[number], string>>;
 
+/** Seconds before now; of an address that somebody wrote, anything. */
+const WITHIN_MAX = 10 * 366 * 86_400;
+const isWithin = (text: string): boolean => /^\d+$/.test(text) && Number(text) > 0 && Number(text) <= WITHIN_MAX;
+
 function readWords(): Words {
   const out: Words = {};
   for (const name of NAMES) {
     const value = place.value.query.get(name);
-    if (value) out[name] = value;
+    if (value && (name !== "within" || isWithin(value))) out[name] = value;
   }
   return out;
 }

@@ -10,7 +10,7 @@ import { t } from "../../core/texts";
 import { Empty, Failure, Icon, Skeleton, spell, Strange, Time } from "../../parts/parts";
 import { Rows } from "../../parts/rows";
 import { Detail } from "./detail";
-import { Edit } from "./edit";
+import { Edit, turn } from "./edit";
 import { Import } from "./import";
 import { removeWithUndo, saveFile } from "./deeds";
 
@@ -91,7 +91,7 @@ export function FunctionsView() {
   const picked = [...marked].filter((one) => shown.some((f) => f.name === one));
   const give = () => void exportFunctions(vault, picked).then((file) => saveFile("custom-functions.json", file), (e) => toast(wordsOf(e), undefined, "bad"));
   const removePicked = () => void removeWithUndo(vault, picked, () => forgetAll(vault, picked)).then((done) => { if (done) { setMarked(new Set()); go("/functions"); again(); } });
-  if (isNew || deed === "edit") return <Edit key={isNew ? "new" : name} vault={vault} name={isNew ? "" : name} template={query.get("template") ?? ""} done={again} />;
+  if (isNew || deed === "edit") return <Edit key={`${vault} ${isNew ? "" : name} ${turn.value}`} vault={vault} name={isNew ? "" : name} template={query.get("template") ?? ""} done={again} />;
   const filtered = asked.words || asked.tag || asked.by || asked.usage;
   const empty = rows && !shown.length;
   return (

@@ -2,14 +2,15 @@
 // anew, with what these would change.
 import { useState } from "preact/hooks";
 import { edit } from "../../core/api";
-import { go } from "../../core/router";
-import { approvals, lookApprovals, toast, wordsOf } from "../../core/store";
+import { hear } from "../../core/events";
+import { go, place } from "../../core/router";
+import { approvals, lookApprovals, toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
-import type { Approval, Json } from "../../core/types";
+import type { Approval, Json, Rec } from "../../core/types";
 import { useKeys } from "../../core/keys";
-import { Strange } from "../../parts/parts";
+import { spell, Strange } from "../../parts/parts";
 
-const WAIT_MS = 150, LOOKS = 40; // the call asks again within a moment
+const WAIT_MS = 150, LOOKS = 40; // the call asks again, or ends, within a moment
 
 /** Texts as they are, anything else as JSON. */
 const written = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value, null, 1));
@@ -18,15 +19,40 @@ function read(was: Json, text: string): Json {
   return typeof was === "string" ? text : (JSON.parse(text) as Json);
 }
 
-/** The request that came instead; null: none did. */
-async function next(known: Set<string>): Promise<string | null> {
-  for (let i = 0; i < LOOKS; i++) {
-    await lookApprovals();
-    const one = approvals.value?.find((a) => !known.has(a.id));
-    if (one) return one.id;
-    await new Promise((done) => setTimeout(done, WAIT_MS));
+const sameCaller = (a: Approval, b: { caller?: string; client?: { name: string } }): boolean => a.caller === b.caller && a.client?.name === b.client?.name;
+
+/** The record of the call that asked: of the same caller, and under way since before it asked. */
+const isOf = (a: Approval, r: Rec): boolean =>
+  r.event === "call" && sameCaller(a, r) && Date.parse(r.time) - (r.ms ?? 0) < Date.parse(a.asked) + 1_000;
+
+interface Outcome { asks?: string; ended?: { record: Rec; vault: string } }
+/** Sends the edit. What came of it: another request, or the end of the call; neither: it still runs. */
+async function send(a: Approval, named: Record<string, Json>): Promise<Outcome> {
+  const known = new Set(approvals.value?.map((one) => one.id));
+  let ended: Outcome["ended"];
+  const off = hear("record", ({ record, vault }) => { if (isOf(a, record)) ended ??= { record, vault }; });
+  try {
+    await edit(a.id, named);
+    for (let i = 0; i < LOOKS && a.waiting && !ended; i++) {
+      await lookApprovals();
+      const one = approvals.value?.find((other) => !known.has(other.id) && sameCaller(a, other));
+      if (one) return { asks: one.id };
+      await new Promise((done) => setTimeout(done, WAIT_MS));
+    }
+  } finally {
+    off();
   }
-  return null;
+  return { ended };
+}
+
+function say(a: Approval, { asks, ended }: Outcome): void {
+  if (asks) toast(t.review.edited);
+  else if (!ended) toast(a.waiting ? t.review.editedRuns : t.review.editedLater);
+  else if (ended.record.result === "success") toast(t.review.editedDone);
+  else {
+    const { record, vault } = ended;
+    toast(t.review.editedFailed(spell(record.result ?? "")), vault === today.value?.vault ? { text: t.review.openCall, run: () => go(`/activity/${record.mac}`) } : undefined, "bad");
+  }
 }
 
 export function EditArguments({ a, close }: { a: Approval; close: () => void }) {
@@ -47,12 +73,11 @@ export function EditArguments({ a, close }: { a: Approval; close: () => void }) 
     }
     setBusy(true);
     try {
-      const known = new Set(approvals.value?.map((one) => one.id));
-      await edit(a.id, named);
-      toast(t.review.edited);
-      const id = await next(known);
+      const outcome = await send(a, named);
+      say(a, outcome);
       close();
-      if (id) go(`/review/${id}`, "replace");
+      void lookApprovals();
+      if (outcome.asks && place.value.parts[0] === "review") go(`/review/${outcome.asks}`, "replace");
     } catch (e) {
       toast(wordsOf(e), undefined, "bad");
       setBusy(false);

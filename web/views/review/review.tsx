@@ -14,6 +14,7 @@ import { whoIs } from "../../core/who";
 import { EditArguments } from "./edit";
 import { callOf, noteOf, vaultOf, wishOf } from "./wish";
 
+const REASON_MAX = 300; // bytes, as the server counts
 const CALM_MS = 600; // after something moved: a click is meant for what was there before
 
 // ---- what is asked for ---------------------------------------------------------------
@@ -89,13 +90,16 @@ function Answer({ a }: { a: Approval }) {
     ...(asked && { Escape: () => setAsked(null) }), ...(reason !== null && { Escape: () => setReason(null) }),
   });
   const off = !calm || busy;
+  const size = new TextEncoder().encode((reason ?? "").trim()).length;
+  const long = size > REASON_MAX;
   if (editing) return <EditArguments a={a} close={() => setEditing(false)} />;
   if (asked) return <Confirm wider sentence={asked.sentence} yes={t.review.confirm} off={off} onYes={() => void say(true, "always", asked.confirm)} onNo={() => setAsked(null)} />;
   if (reason !== null) return (
-    <form class="answer reason" onSubmit={(e) => { e.preventDefault(); void say(false, "call", undefined, reason.trim()); }}>
-      <label class="wide"><span class="visually-hidden">{t.review.reason}</span><input type="text" ref={(field) => field?.focus()} value={reason} maxLength={300} placeholder={t.review.reasonHint} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+    <form class="answer reason" onSubmit={(e) => { e.preventDefault(); if (!long) void say(false, "call", undefined, reason.trim()); }}>
+      <label class="wide"><span class="visually-hidden">{t.review.reason}</span><input type="text" ref={(field) => field?.focus()} value={reason} aria-invalid={long} placeholder={t.review.reasonHint} onInput={(e) => setReason(e.currentTarget.value)} />
+        {long && <span class="bad" role="alert">{t.review.reasonLong(size, REASON_MAX)}</span>}</label>
       <button type="button" onClick={() => setReason(null)}>{t.cancel}</button>
-      <button type="submit" class="primary" disabled={off || !reason.trim()}>{t.review.denyWith}</button>
+      <button type="submit" class="primary" disabled={off || long || !reason.trim()}>{t.review.denyWith}</button>
     </form>
   );
   return (
@@ -113,7 +117,7 @@ function Answer({ a }: { a: Approval }) {
 }
 
 function Request({ a }: { a: Approval }) {
-  const left = a.left_ms - (now() - seen(a));
+  const left = a.until - now();
   const who = whoIs(a.caller, a.client);
   const order = ["call", "arguments", "would change"];
   const labels = Object.keys(a.shown).filter((l) => l !== "call" && l !== "vault")
@@ -133,12 +137,6 @@ function Request({ a }: { a: Approval }) {
       <Answer a={a} />
     </article>
   );
-}
-
-const firstSeen = new Map<string, number>();
-function seen(a: Approval): number {
-  if (!firstSeen.has(a.id)) firstSeen.set(a.id, Date.now());
-  return firstSeen.get(a.id)!;
 }
 
 // ---- notifications -------------------------------------------------------------------

@@ -36,14 +36,16 @@ function brief(value: unknown): string {
 const textOf = (value: unknown, lines: boolean): string =>
   lines ? (Array.isArray(value) ? value.join("\n") : "") : typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value, null, 2);
 
-interface FieldProps { id: string; schema: Schema; value: unknown; onValue: (value: unknown) => void; onBad: (why: string) => void }
+/** What was typed and is no value; it is there again when its row is opened. */
+interface Bad { why: string; text: string }
+interface FieldProps { id: string; schema: Schema; value: unknown; bad: Bad | undefined; onValue: (value: unknown) => void; onBad: (bad: Bad) => void }
 
-function Field({ id, schema, value, onValue, onBad }: FieldProps) {
+function Field({ id, schema, value, bad, onValue, onBad }: FieldProps) {
   const kind = kindOf(schema);
-  const [text, setText] = useState(() => textOf(value, kind === "lines"));
+  const [text, setText] = useState(() => bad?.text ?? textOf(value, kind === "lines"));
   if (kind === "switch") return <select id={id} value={String(value)} onChange={(e) => onValue(e.currentTarget.value === "true")}><option value="true">{t.settings.on}</option><option value="false">{t.settings.off}</option></select>;
   if (kind === "word") return <select id={id} value={String(value)} onChange={(e) => onValue(e.currentTarget.value)}>{schema.enum!.map((word) => <option key={word} value={word}>{word}</option>)}</select>;
-  if (kind === "number") return <input id={id} type="number" min={schema.minimum} max={schema.maximum} value={String(value)} onInput={(e) => { const n = e.currentTarget.valueAsNumber; if (Number.isNaN(n)) onBad(t.settings.noNumber); else onValue(n); }} />;
+  if (kind === "number") return <input id={id} type="number" min={schema.minimum} max={schema.maximum} value={text} onInput={(e) => { const { value: now, valueAsNumber: n } = e.currentTarget; setText(now); if (Number.isNaN(n)) onBad({ why: t.settings.noNumber, text: now }); else onValue(n); }} />;
   const read = (now: string) => {
     setText(now);
     if (kind === "lines") {
@@ -54,7 +56,7 @@ function Field({ id, schema, value, onValue, onBad }: FieldProps) {
       try {
         onValue(JSON.parse(now));
       } catch (e) {
-        onBad(t.settings.noJson((e as Error).message));
+        onBad({ why: t.settings.noJson((e as Error).message), text: now });
       }
     }
   };
@@ -70,16 +72,20 @@ function Field({ id, schema, value, onValue, onBad }: FieldProps) {
 // ---- a key ---------------------------------------------------------------------------
 
 interface RowProps {
-  one: KeyValue; schema: Schema; scope: string; edit: Edit | undefined; bad: string; problem: Problem | undefined;
-  onEdit: (edit: Edit | null) => void; onBad: (why: string) => void;
+  one: KeyValue; schema: Schema; scope: string; edit: Edit | undefined; bad: Bad | undefined; problem: Problem | undefined;
+  wanted: object | null; // another one: the row is opened
+  turn: number; // another one: its field begins anew
+  onEdit: (edit: Edit | null) => void; onBad: (bad: Bad | null) => void;
 }
 
-function Row({ one, schema, scope, edit, bad, problem, onEdit, onBad }: RowProps) {
+function Row({ one, schema, scope, edit, bad, problem, wanted, turn, onEdit, onBad }: RowProps) {
   const [open, setOpen] = useState(false);
+  useEffect(() => { if (wanted) setOpen(true); }, [wanted]);
+  useEffect(() => { if (wanted && open) document.getElementById(id)?.focus(); }, [wanted, open]);
   const id = `key-${one.key.replaceAll(".", "-")}`;
   const fixed = Boolean(scope) && !one.vaultMay;
   const own = one.from === (scope ? "vault" : "user") || (Boolean(scope) && one.and !== undefined);
-  const said = bad || problem?.message || "";
+  const said = bad?.why || problem?.message || "";
   const begun = edit && "value" in edit ? edit.value : scope && one.and !== undefined ? one.and : one.value;
   return (
     <li class={`key-row${open ? " open" : ""}${edit ? " edited" : ""}`}>
@@ -92,15 +98,16 @@ function Row({ one, schema, scope, edit, bad, problem, onEdit, onBad }: RowProps
       {open && (
         <div class="key-edit" id={`${id}-box`}>
           <label for={id} class="visually-hidden">{one.key}</label>
-          <Field id={id} schema={schema} value={begun} onValue={(value) => { onBad(""); onEdit({ key: one.key, value }); }} onBad={onBad} />
+          <Field key={turn} id={id} schema={schema} value={begun} bad={bad} onValue={(value) => { onBad(null); onEdit({ key: one.key, value }); }} onBad={onBad} />
           <div class="deeds">
-            {own && <button type="button" onClick={() => { onBad(""); onEdit({ key: one.key }); setOpen(false); }}>{t.settings.unset}</button>}
-            {edit && <button type="button" onClick={() => { onBad(""); onEdit(null); setOpen(false); }}>{t.settings.leave}</button>}
+            {own && <button type="button" onClick={() => { onBad(null); onEdit({ key: one.key }); setOpen(false); }}>{t.settings.unset}</button>}
+            {(edit || bad) && <button type="button" onClick={() => { onBad(null); onEdit(null); setOpen(false); }}>{t.settings.leave}</button>}
             {schema.minimum !== undefined && <span class="quiet">{t.settings.range(schema.minimum, schema.maximum!)}</span>}
           </div>
           {said && <p class="bad" role="alert"><Strange text={said} /></p>}
         </div>
       )}
+      {bad && !edit && !open && <p class="key-pending bad"><Strange text={bad.why} /></p>}
       {edit && !open && <p class="key-pending">{t.settings.pending} {"value" in edit ? <Strange text={brief(edit.value)} /> : t.settings.usual}{said && <span class="bad"> <Strange text={said} /></span>}</p>}
     </li>
   );
@@ -108,25 +115,33 @@ function Row({ one, schema, scope, edit, bad, problem, onEdit, onBad }: RowProps
 
 // ---- what is changed -----------------------------------------------------------------
 
-interface PendingProps { tried: Tried | null; before: string; count: number; busy: boolean; asked: Confirmation | null; blocked: boolean; save: (confirm?: string) => void; drop: () => void; onNo: () => void }
+interface PendingProps { tried: Tried | null; before: string; count: number; busy: boolean; asked: Confirmation | null; bad: [string, Bad][]; save: (confirm?: string) => void; drop: () => void; open: (key: string) => void; onNo: () => void }
 
-function Pending({ tried, before, count, busy, asked, blocked, save, drop, onNo }: PendingProps) {
+function Wrong({ name, why, open }: { name: string; why: string; open: (key: string) => void }) {
+  return <p class="bad" role="alert">{name && <code>{name}</code>} <Strange text={why} /> {name && !name.startsWith(SECRETS) && <button type="button" class="ghost" onClick={() => open(name)}>{t.settings.openKey}<span class="visually-hidden"> {name}</span></button>}</p>;
+}
+
+function Pending({ tried, before, count, busy, asked, bad, save, drop, open, onNo }: PendingProps) {
   const errors = tried?.problems.filter((p) => p.severity === "error") ?? [];
   const wider = tried?.changes?.filter((c) => c.wider).map((c) => c.key) ?? [];
   return (
     <section class="pending card" aria-label={t.settings.changes}>
       <header><h2>{t.settings.changed(count)}</h2>
         {!asked && <><button type="button" onClick={drop}>{t.settings.discard}</button>
-          <button type="button" class="primary" disabled={busy || blocked || !tried?.ok} onClick={() => save()}>{t.settings.save}</button></>}
+          <button type="button" class="primary" disabled={busy || bad.length > 0 || !tried?.ok} onClick={() => save()}>{t.settings.save}</button></>}
       </header>
       {wider.length > 0 && <p class="wider"><Icon name="warn" size={16} /><span>{t.wider}: {wider.map((k) => <code key={k}>{k}</code>)}</span></p>}
-      {errors.map((p, i) => <p class="bad" role="alert" key={i}>{p.key && <code>{p.key}</code>} <Strange text={p.message} /></p>)}
+      {bad.map(([key, { why }]) => <Wrong key={key} name={key} why={why} open={open} />)}
+      {errors.filter((p) => !bad.some(([key]) => key === p.key)).map((p, i) => <Wrong key={i} name={p.key} why={p.message} open={open} />)}
       {tried?.problems.filter((p) => p.severity === "warning").map((p, i) => <p class="quiet" key={i}><Strange text={p.message} /></p>)}
-      {tried && <><h3>{t.settings.fileAfter}</h3><Diff before={before} after={tried.text} /></>}
+      {tried && !errors.length && !bad.length && <><h3>{t.settings.fileAfter}</h3><Diff before={before} after={tried.text} /></>}
       {asked && <Confirm wider sentence={asked.sentence} yes={t.settings.save} off={busy} onYes={() => save(asked.confirm)} onNo={onNo} />}
     </section>
   );
 }
+
+/** Edits that are not saved yet, by the policy they are of: they are there again when one comes back. */
+const kept = new Map<string, Edit[]>();
 
 /** What takes the edits back: the values of the file as it was. null: it holds a secret, whose value is not known here. */
 function reverse(edits: Edit[], before: string): Edit[] | null {
@@ -148,13 +163,17 @@ export function PolicyView() {
   const [failed, setFailed] = useState("");
   const [words, setWords] = useState("");
   const [unusual, setUnusual] = useState(false);
-  const [edits, setEdits] = useState<Edit[]>([]);
-  const [bad, setBad] = useState<Record<string, string>>({});
+  const [edits, setEdits] = useState<Edit[]>(() => kept.get(scope) ?? []);
+  const [bad, setBad] = useState<Record<string, Bad>>({});
+  const [wanted, setWanted] = useState<{ key: string } | null>(null);
+  const [turn, setTurn] = useState(0);
   const [tried, setTried] = useState<Tried | null>(null);
   const [before, setBefore] = useState("");
   const [busy, setBusy] = useState(false);
   const [asked, setAsked] = useState<Confirmation | null>(null);
   const search = useRef<HTMLInputElement>(null);
+  const now = useRef(scope);
+  now.current = scope;
   const newest = useNewest([scope]);
   const newestFile = useNewest([scope]);
   const newestTrial = useNewest([scope, edits]);
@@ -162,7 +181,7 @@ export function PolicyView() {
     void newest((signal) => getPolicy(scope, signal), (p) => { setPolicy(p); setFailed(""); }, (e) => setFailed(wordsOf(e)));
     void newestFile((signal) => tryPolicy(scope, [], signal), (p) => setBefore(p.text), () => setBefore(""));
   };
-  useEffect(() => { setEdits([]); setBad({}); setAsked(null); look(); }, [scope]);
+  useEffect(() => { setEdits(kept.get(scope) ?? []); setBad({}); setAsked(null); setWanted(null); look(); }, [scope]);
   useEffect(() => hear("settings", look), [scope]);
   useEffect(() => hearAgain(look), [scope]);
   useEffect(() => {
@@ -172,17 +191,36 @@ export function PolicyView() {
     return () => clearTimeout(timer);
   }, [edits, scope]);
   useKeys({ "/": () => search.current?.focus(), Escape: () => setAsked(null) });
-  const edit = (key: string, now: Edit | null) => setEdits((all) => { const rest = all.filter((e) => e.key !== key); return now ? [...rest, now] : rest; });
+  const put = (next: (all: Edit[]) => Edit[]) => setEdits((all) => { const now = next(all); kept.set(scope, now); return now; });
+  const edit = (key: string, now: Edit | null) => put((all) => { const rest = all.filter((e) => e.key !== key); return now ? [...rest, now] : rest; });
+  const wrong = Object.entries(bad);
+  const begun = edits.length > 0 || wrong.length > 0;
+  useEffect(() => {
+    const ask = (e: BeforeUnloadEvent) => { if (begun) e.preventDefault(); };
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [begun]);
+  const drop = () => {
+    const was = edits;
+    put(() => []);
+    setBad({});
+    setTurn((n) => n + 1);
+    if (was.length) toast(t.settings.discarded, { text: t.undo, run: () => {
+      kept.set(scope, was);
+      if (now.current === scope) { setEdits(was); setTurn((n) => n + 1); }
+    } });
+  };
+  const open = (key: string) => { setWords(""); setUnusual(false); setWanted({ key }); };
   const make = async (which: Edit[], confirm: string | undefined, isUndo: boolean): Promise<void> => {
     setBusy(true);
     try {
       const more = await changePolicy(scope, which, confirm);
       setAsked(more);
-      if (more && isUndo) setEdits(which); // it widens: the person sees it as a change of its own
+      if (more && isUndo) put(() => which); // it widens: the person sees it as a change of its own
       if (!more) {
         const back = reverse(which, before);
         toast(isUndo ? t.settings.takenBack : t.settings.saved, !isUndo && back ? { text: t.undo, run: () => void make(back, undefined, true) } : undefined);
-        setEdits([]);
+        put(() => []);
         setBad({});
         look();
       }
@@ -202,9 +240,8 @@ export function PolicyView() {
   const problems = policy.shown?.problems ?? policy.check?.problems ?? [];
   const secrets = policy.shown?.values.find((v) => v.key === SECRETS);
   const shows = !words && !unusual;
-  const blocked = Object.values(bad).some(Boolean);
   return (
-    <div class={`policy${edits.length ? " has-pending" : ""}`}>
+    <div class={`policy${begun ? " has-pending" : ""}`}>
       <div class="policy-main">
         <div class="line-row">
           <input ref={search} type="search" value={words} placeholder={t.settings.search} aria-label={t.settings.search} onInput={(e) => setWords(e.currentTarget.value)} />
@@ -220,14 +257,14 @@ export function PolicyView() {
         {groups.map(({ g, rows }) => (
           <section key={g} aria-label={t.settings.groups[g].title}><h2>{t.settings.groups[g].title}</h2>
             <ul class="card keys-list">{rows.map((v) => (
-              <Row key={`${scope} ${v.key}`} one={v} schema={schemaOf(policy.schema, v.key)} scope={scope} edit={edits.find((e) => e.key === v.key)} bad={bad[v.key] ?? ""}
-                problem={tried?.problems.find((p) => p.key === v.key)} onEdit={(now) => edit(v.key, now)} onBad={(why) => setBad((all) => (all[v.key] === why ? all : { ...all, [v.key]: why }))} />
+              <Row key={`${scope} ${v.key}`} one={v} schema={schemaOf(policy.schema, v.key)} scope={scope} edit={edits.find((e) => e.key === v.key)} bad={bad[v.key]} wanted={wanted?.key === v.key ? wanted : null} turn={turn}
+                problem={tried?.problems.find((p) => p.key === v.key)} onEdit={(now) => edit(v.key, now)} onBad={(now) => setBad(({ [v.key]: _, ...rest }) => (now ? { ...rest, [v.key]: now } : rest))} />
             ))}</ul>
           </section>
         ))}
         {policy.shown && <p class="quiet files-line">{policy.shown.files.map((f) => <span key={f.from}>{t.settings.fileOf[f.from]} <code>{spell(f.file)}</code>{!f.there && ` (${t.settings.notThere})`}</span>)}</p>}
       </div>
-      {edits.length > 0 && <Pending tried={tried} before={before} count={edits.length} busy={busy} asked={asked} blocked={blocked} save={(confirm) => void make(edits, confirm, false)} drop={() => { setEdits([]); setBad({}); }} onNo={() => setAsked(null)} />}
+      {begun && <Pending tried={tried} before={before} count={new Set([...edits.map((e) => e.key), ...Object.keys(bad)]).size} busy={busy} asked={asked} bad={wrong} save={(confirm) => void make(edits, confirm, false)} drop={drop} open={open} onNo={() => setAsked(null)} />}
     </div>
   );
 }
