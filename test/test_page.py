@@ -570,10 +570,10 @@ def test_a_program_is_run_and_taken_back(program, vault, browser):
         server.process.stderr.close()
 
 
-def test_the_examples_run(program, vault, browser):
+def test_the_examples_run(cloche, vault, browser):
     (vault / "plan").mkdir()
     (vault / "plan/Tea.md").write_text("# Tea\n\nA plan.\n\n- [ ] water\n\n[[nowhere]]\n")
-    with serve(program, vault) as server:
+    with serve(cloche, vault) as server:
         come(browser, server)
         browser.do("await page.goto(given)", f"{server.url}/run")
         browser.number(".run-foot input >> nth=0", "30000")
