@@ -1,5 +1,6 @@
 /* The trail as a person reads it: its records by what they say, one of them whole, and is it
  * sound. */
+#include "actions/actions.h"
 #include "audit/audit.h"
 #include "desk/internal.h"
 #include "notes/notes.h"
@@ -13,6 +14,7 @@
 /* ---- the list ------------------------------------------------------------------ */
 
 struct reading {
+    struct actions *actions;
     struct str caller, action, result, note, text, since, until, before, event;
     struct json_writer *out;
     struct arena *arena; /* of one line */
@@ -70,33 +72,23 @@ static bool looks_at_links(const struct json *made)
     return any;
 }
 
-/* What the page and the doctor read by themselves is listed only where its caller is asked
- * for. */
+/* What the page and the doctor read by themselves is listed only where its caller, or its
+ * action, is asked for. */
 static bool is_own_look(const struct reading *g, const struct json *r)
 {
-    static const char *const looks[] = {"check_code",
-                                        "custom_function_stats",
-                                        "custom_function_templates",
-                                        "vm_list",
-                                        "get_custom_function",
-                                        "custom_function_versions",
-                                        "vm_snapshots",
-                                        "list_custom_functions",
-                                        "validate_custom_function",
-                                        "vm_ls",
-                                        NULL};
     struct str caller = json_str(json_get(r, "caller")),
                action = json_str(json_get(r, "action"));
-    if (g->caller.n || json_bool(json_get(r, "changed"), false) ||
+    if (g->caller.n || g->action.n || json_bool(json_get(r, "changed"), false) ||
         !str_is(json_str(json_get(r, "event")), "call"))
         return false;
     if (str_is(caller, "doctor"))
         return true;
+    if (!str_is(caller, CALLER_PAGE) || str_starts(action, "GET "))
+        return str_is(caller, CALLER_PAGE);
+    const struct action *which = action_named(g->actions, action);
     const struct json *done = json_get(r, "calls");
-    return str_is(caller, CALLER_PAGE) &&
-           (str_starts(action, "GET ") || is_one_of(action, looks) ||
-            (str_is(action, "evaluate_note_code") &&
-             looks_at_links(done ? done : json_get(r, "failed"))));
+    return (which && which->read_only) ||
+           (json_get(r, "code") && looks_at_links(done ? done : json_get(r, "failed")));
 }
 
 static bool record_is_wanted(const struct reading *g, const struct json *r)
@@ -170,7 +162,8 @@ bool tell_activity(struct desk *d, struct http_request *rq, struct http_response
     if (!ward)
         return false;
     struct json_writer w = json_writer(&rs->body);
-    struct reading g = {.caller = query(rq, "caller"),
+    struct reading g = {.actions = d->o.actions,
+                        .caller = query(rq, "caller"),
                         .action = query(rq, "action"),
                         .result = query(rq, "result"),
                         .event = query(rq, "event"),
