@@ -44,7 +44,7 @@ static void refuse_address(struct hop *h, const struct sockaddr *sa, const char 
                          : (const void *)&((const struct sockaddr_in6 *)sa)->sin6_addr;
     if (sa->sa_family == AF_INET || sa->sa_family == AF_INET6)
         (void)inet_ntop(sa->sa_family, at, text, sizeof text);
-    err_set(&h->why, ERR_DENIED,
+    err_set(&h->refused, ERR_DENIED,
             "%s has the address %s, which is %s; nothing was sent; the person can grant "
             "private addresses in the policy: network.allowPrivate",
             h->to->host, text, why);
@@ -64,12 +64,16 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
         why = "where this program itself listens";
     else
         why = rules_refuse_address(o->rules, EGRESS_HTTPS, &a, port);
-    h->address = a;
-    h->port = port;
-    if (!why)
-        return socket(s->family, s->socktype | SOCK_CLOEXEC, s->protocol);
-    refuse_address(h, &s->addr, why);
-    return CURL_SOCKET_BAD;
+    if (!why || !h->opened) {
+        h->address = a;
+        h->port = port;
+    }
+    if (why) {
+        refuse_address(h, &s->addr, why);
+        return CURL_SOCKET_BAD; /* curl goes on to the name's next address */
+    }
+    h->opened = true;
+    return socket(s->family, s->socktype | SOCK_CLOEXEC, s->protocol);
 }
 
 static size_t take_body(char *at, size_t size, size_t n, void *arg)
@@ -218,6 +222,8 @@ static bool hop_explain(struct hop *h, CURLcode code, const char *detail, struct
     const char *host = h->to->host;
     if (h->why.code)
         return err_set(e, h->why.code, "%s", h->why.msg);
+    if (h->refused.code && !h->opened)
+        return err_set(e, h->refused.code, "%s", h->refused.msg);
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
         return err_set(e, ERR_TIMEOUT,

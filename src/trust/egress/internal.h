@@ -205,7 +205,9 @@ struct hop {
     struct address address; /* that it was connected to last */
     uint16_t port;
     uint64_t began_ns;
-    struct err why; /* from inside curl's callbacks */
+    struct err why;     /* from inside curl's callbacks */
+    struct err refused; /* an address of the name; it counts where none was allowed */
+    bool opened;        /* a socket to one that was */
     uint64_t sent_bytes, received_bytes;
 
     /* While it is under way. */
