@@ -40,6 +40,10 @@ def test_a_call_whose_answer_nobody_awaits_fails_where_it_stands(run):  # noqa: 
     ("len(tabulate(notes.list(limit=2), headers='keys').splitlines())", 4),
     ("(lambda n: n is None)(notes.get('none/x'))", True),
     ("async def missing(n): return n is None\nn = notes.get('none/x')\n[await missing(n), n is None]", [True, True]),
+    ("async def missing(n): return n is None\nawait missing(notes.get('none/x'))", True),
+    ("async def count(all): return sum(n is None for n in all)\nfound = []\nfound.append(notes.get('none/x'))\nawait count(found)", 1),
+    ("said = ''\ntry:\n    r = notes.update('none/x', content='x', content_hash='1')\nexcept NotFound as e:\n    said = e.name\n"
+     "else:\n    await r.json()\nsaid", "NotFound"),
     ("len(copy.deepcopy(notes.list(limit=1)))", 1),
 ])
 def test_in_code_that_awaits_calls_answer_where_nothing_awaits_them(run, use, given):  # noqa: F811
@@ -61,6 +65,7 @@ JOINED = {
                "got = [t.result() for t in tasks]",
     "a coroutine": "free = asyncio.Semaphore(2)\nasync def limited(job):\n    async with free:\n        return await job\n"
                    "got = await asyncio.gather(*(limited(notes.get(i)) for i in ids))",
+    "a function of its own": "def all_of(jobs): return asyncio.gather(*jobs)\ngot = await all_of([notes.get(i) for i in ids])",
     "as they complete": "got = []\nfor job in asyncio.as_completed([notes.get(i) for i in ids]):\n    got.append(await job)",
 }
 

@@ -27,18 +27,18 @@ def stored(target):
     return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
-def sources(node):
-    """The names whose values, or whose elements, this is."""
+def sources(node, itself=False):
+    """The names whose values, or whose elements, this is; `itself`: not what a part or a method of them gives."""
     if isinstance(node, ast.Name):
         return {node.id}
-    if isinstance(node, (ast.Starred, ast.Attribute, ast.Subscript, ast.NamedExpr)):
-        return sources(node.value)
-    if isinstance(node, ast.BinOp):
-        return sources(node.left) | sources(node.right)
-    if isinstance(node, ast.IfExp):
-        return sources(node.body) | sources(node.orelse)
+    if isinstance(node, (ast.Starred, ast.NamedExpr)) or isinstance(node, (ast.Attribute, ast.Subscript)) and not itself:
+        return sources(node.value, itself)
     parts = []
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+    if isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.IfExp):
+        parts = [node.body, node.orelse]
+    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         parts = node.elts
     elif isinstance(node, ast.Dict):
         parts = node.values
@@ -46,61 +46,85 @@ def sources(node):
         parts = [node.elt]
     elif isinstance(node, ast.DictComp):
         parts = [node.value]
-    elif isinstance(node, ast.Call):
-        parts = node.args if called(node) in HOLDS else [node.func] if isinstance(node.func, ast.Attribute) else []
-    return set().union(*map(sources, parts))
+    elif isinstance(node, ast.Call) and called(node) in HOLDS:
+        parts = node.args
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not itself:
+        parts = [node.func]
+    return set().union(*(sources(p, itself) for p in parts))
+
+
+def parameters_of(function):
+    names = [a.arg for a in [*function.args.posonlyargs, *function.args.args]]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
 
 
 class Joined(ast.NodeVisitor):
     """The names of what is awaited somewhere, and of what holds it."""
 
     def __init__(self, tree):
-        self.coroutines = {n.name for n in ast.walk(tree) if isinstance(n, ast.AsyncFunctionDef)}
-        self.awaited, self.perhaps = set(), set()  # perhaps: what the code's own coroutines are given
-        self.given = []  # (names that get it, names that it comes from)
+        self.functions = {n.name: n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        self.awaited, self.given = [set(), set()], [[], []]  # by `itself`
         self.visit(tree)
-        self.perhaps |= self.awaited
-        self.follow(self.awaited)
-        self.follow(self.perhaps)
+        for names, given in zip(self.awaited, self.given):
+            found = None
+            while found != len(names):
+                found = len(names)
+                for targets, origins in given:
+                    if targets & names:
+                        names |= origins
 
-    def follow(self, names):
-        found = None
-        while found != len(names):
-            found = len(names)
-            for targets, origins in self.given:
-                if targets & names:
-                    names |= origins
+    def give(self, targets, node):
+        for itself, given in enumerate(self.given):
+            given.append((targets, sources(node, itself)))
+
+    def joins(self, node):
+        for itself, names in enumerate(self.awaited):
+            names |= sources(node, itself)
+
+    def arguments(self, node):
+        """(argument, the names of the parameters that it becomes), of a call of the code's own functions."""
+        function = self.functions.get(called(node))
+        if function is None:
+            return
+        names = parameters_of(function)
+        rest = {function.args.vararg.arg} if function.args.vararg else set()
+        for i, given in enumerate(node.args):
+            yield given, {names[i]} if i < len(names) else rest
+        for keyword in node.keywords:
+            yield keyword.value, {keyword.arg} if keyword.arg else set(names)
 
     def visit_Call(self, node):
-        to = self.awaited if called(node) in JOINS else self.perhaps if called(node) in self.coroutines else set()
-        for given in [*node.args, *(k.value for k in node.keywords)]:
-            to |= sources(given)
-        if called(node) in GROWS and isinstance(node.func, ast.Attribute):
+        if called(node) in JOINS:
+            for given in [*node.args, *(k.value for k in node.keywords)]:
+                self.joins(given)
+        elif called(node) in GROWS and isinstance(node.func, ast.Attribute):
             for given in node.args:
-                self.given.append((sources(node.func.value), sources(given)))
+                self.give(sources(node.func.value), given)
+        for given, names in self.arguments(node):
+            self.give(names, given)
         self.generic_visit(node)
 
     def visit_Await(self, node):
-        self.awaited |= sources(node.value)
+        self.joins(node.value)
         self.generic_visit(node)
 
     def visit_For(self, node):
-        self.given.append((stored(node.target), sources(node.iter)))
+        self.give(stored(node.target), node.iter)
         self.generic_visit(node)
 
     visit_AsyncFor = visit_For
 
     def visit_comprehension(self, node):
-        self.given.append((stored(node.target), sources(node.iter)))
+        self.give(stored(node.target), node.iter)
         self.generic_visit(node)
 
     def visit_Assign(self, node):
         for target in node.targets:
-            self.given.append((stored(target), sources(node.value)))
+            self.give(stored(target), node.value)
         self.generic_visit(node)
 
     def visit_AugAssign(self, node):
-        self.given.append((stored(node.target), sources(node.value)))
+        self.give(stored(node.target), node.value)
         self.generic_visit(node)
 
 
@@ -113,7 +137,7 @@ class Marks(ast.NodeTransformer):
         self.tree = tree
         self.found = None
         self.within_async = False
-        self.into = None  # where this goes: True (awaited), names, the name of a function, or nowhere
+        self.into = None  # where this goes: True (it is awaited), names, or nowhere
 
     def is_of_api(self, node):
         if not isinstance(node, ast.Call):
@@ -135,14 +159,12 @@ class Marks(ast.NodeTransformer):
         """Looked for when a call of the API asks: most code has none in such a place."""
         if self.found is None:
             self.found = Joined(self.tree)
-            self.found.awaited -= self.names
-            self.found.perhaps -= self.names
+            for names in self.found.awaited:
+                names -= self.names
         return self.found
 
     def is_awaited_later(self):
-        if isinstance(self.into, str):
-            return self.into in self.joined().coroutines
-        return self.into is True or bool(self.into and self.into & self.joined().perhaps)
+        return self.into is True or bool(self.into and self.into & self.joined().awaited[False])
 
     def collected(self, node):
         return self.begun(node) if self.within_async and self.is_of_api(node) and self.is_awaited_later() else node
@@ -172,7 +194,7 @@ class Marks(ast.NodeTransformer):
     def visit_Assign(self, node):
         node.targets = [self.visit(t) for t in node.targets]
         self.given_to(node.targets, node, "value")
-        if self.is_of_api(node.value) and all(isinstance(t, ast.Name) and t.id in self.joined().awaited for t in node.targets):
+        if self.is_of_api(node.value) and all(isinstance(t, ast.Name) and t.id in self.joined().awaited[True] for t in node.targets):
             node.value = self.begun(node.value)
         return node
 
@@ -199,23 +221,34 @@ class Marks(ast.NodeTransformer):
         node.ifs = [self.visit(i) for i in node.ifs]
         return node
 
-    def visit_Call(self, node):
-        name, before = called(node), self.into
-        node.func = self.visit(node.func)
-        if name in JOINS:
-            self.into = True
-        elif name in GROWS and isinstance(node.func, ast.Attribute):
-            self.into = sources(node.func.value)
-        elif name not in HOLDS:
-            self.into = name
-        node.args = [self.visit(a) for a in node.args]
-        node.keywords = [self.visit(k) for k in node.keywords]
-        if name not in HOLDS:
-            node.args = [self.collected(a) for a in node.args]
-            for keyword in node.keywords:
-                keyword.value = self.collected(keyword.value)
+    def argument(self, node, into, is_collected):
+        before, self.into = self.into, into
+        node = self.visit(node)
+        if is_collected:
+            node = self.collected(node)
         self.into = before
         return node
+
+    def visit_Call(self, node):
+        name, into = called(node), self.into
+        node.func = self.visit(node.func)
+        parameters = {}
+        if name in JOINS:
+            into = True
+        elif name in GROWS and isinstance(node.func, ast.Attribute):
+            into = sources(node.func.value)
+        elif name not in HOLDS:
+            into = None
+            if self.within_async and any(map(self.calls_api, [*node.args, *(k.value for k in node.keywords)])):
+                parameters = {id(given): names for given, names in self.joined().arguments(node)}
+        is_collected = name not in HOLDS
+        node.args = [self.argument(a, parameters.get(id(a), into), is_collected) for a in node.args]
+        for keyword in node.keywords:
+            keyword.value = self.argument(keyword.value, parameters.get(id(keyword.value), into), is_collected)
+        return node
+
+    def calls_api(self, node):
+        return any(map(self.is_of_api, ast.walk(node)))
 
     def visit_elements(self, node):
         self.generic_visit(node)
