@@ -787,6 +787,16 @@ def test_notes_of_all_kinds_are_kept_as_they_are(program, vault, browser):
         server.process.stderr.close()
 
 
+def test_an_address_of_what_is_gone_says_so(program, vault, browser):
+    with serve(program, vault) as server:
+        come(browser, server)
+        for path, words in (("review/none", "is decided, or its agent has gone"), ("toolbox/none", "No tool of that name")):
+            browser.do("await page.goto(given)", f"{server.url}/{path}")
+            browser.see(".note-line", words)
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
 def test_what_the_page_reads_is_no_activity(program, vault, browser):
     (vault / "plan").mkdir()
     (vault / "plan/Tea.md").write_text("# Tea\n\n[[Kettle]]\n")

@@ -118,6 +118,7 @@ export function MachineView() {
         <button type="button" onClick={() => void act(async () => { const made = await forkMachine(one.machine); go(`/machine/${made.machine}`, "replace"); }, t.machine.forked)}>{t.machine.fork}</button>
         <button type="button" onClick={() => setSure(true)}>{t.machine.stop}</button>
       </header>
+      {place.value.parts[1] && one.machine !== place.value.parts[1] && <p class="note-line" role="status">{t.machine.over}</p>}
       {adding && <Start act={act} />}
       {sure && <Confirm sentence={t.machine.stopSure} yes={t.machine.stop} onYes={() => { setSure(false); void act(() => stopMachine(one.machine), t.machine.stopped); }} onNo={() => setSure(false)} />}
       <p class="quiet costs">{costs(one)}{one.from && <> · {t.machine.from} <Strange text={one.from} /></>}</p>

@@ -1,4 +1,5 @@
 // What waits for a person's word: what is asked for, what would be after, and the answer.
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { decide } from "../../core/api";
 import { useKeys } from "../../core/keys";
@@ -116,7 +117,11 @@ function Answer({ a }: { a: Approval }) {
   );
 }
 
-function Request({ a }: { a: Approval }) {
+/** Those that were on this page: what takes the place of one that is decided here needs no word. */
+const shown = new Set<string>();
+
+function Request({ a, before }: { a: Approval; before: ComponentChildren }) {
+  useEffect(() => { shown.add(a.id); }, [a.id]);
   const left = a.until - now();
   const who = whoIs(a.caller, a.client);
   const order = ["call", "arguments", "would change"];
@@ -127,6 +132,7 @@ function Request({ a }: { a: Approval }) {
       <header>
         <Avatar name={who.name} you={who.you} />
         <div>
+          {before}
           <h1 id="request"><WhoMark caller={a.caller} client={a.client} /> {wishOf(a)}{noteOf(a) && <span class="about"><Strange text={noteOf(a)} /></span>}</h1>
           <p class="quiet">{t.review.asked} <Time time={a.asked} />{left > 0 && <> · {t.review.left(duration(left))}</>}{a.shown.vault && <span title={spell(String(a.shown.vault))}> · {t.review.vaultOf} <Strange text={vaultOf(a)} /></span>}{callOf(a) && <> · <Strange text={callOf(a)} /></>}</p>
           {a.question && !/^May .+ be (run|called)\?$/.test(a.question) && <p class="question"><Strange text={a.question} /></p>}
@@ -161,8 +167,9 @@ export function ReviewView() {
   useKeys({ j: () => move(1), k: () => move(-1) });
   if (!list) return <div class="view">{trouble.value ? <Failure text={trouble.value} retry={() => void lookApprovals()} /> : <Skeleton />}</div>;
   const one = list[at];
+  const other = wanted && one?.id !== wanted && !shown.has(wanted) && <p class="note-line" role="status">{one ? t.review.other : t.review.over}</p>;
   if (!one) return (
-    <div class="view review"><h1 class="visually-hidden">{t.review.title}</h1>
+    <div class="view review"><h1 class="visually-hidden">{t.review.title}</h1>{other}
       <Empty icon="review" title={t.review.none}><p class="quiet">{t.review.noneHint}</p><Notify /></Empty>
     </div>
   );
@@ -178,7 +185,7 @@ export function ReviewView() {
           ))}</ul>
         </nav>
       )}
-      <Request key={one.id} a={one} />
+      <Request key={one.id} a={one} before={other} />
     </div>
   );
 }

@@ -173,6 +173,7 @@ export function ToolsView() {
         {failed && <Failure text={failed} retry={look} />}
         {!all && !failed && <Skeleton lines={10} />}
         {all && all.problems.length > 0 && <Strange text={all.problems.join("\n")} block />}
+        {all && name && !one && <p class="note-line pad" role="status">{t.tools.over}</p>}
         {all && !all.tools.length && <Empty icon="tools" title={t.tools.none}><p class="quiet">{t.tools.noneHint}</p></Empty>}
         {all && all.tools.length > 0 && !order.length && <Empty icon="search" title={t.tools.noMatch} />}
         {groups.map(([category, tools]) => (
