@@ -21,11 +21,26 @@ type Headers = Record<string, string>;
 async function send(method: string, path: string, body?: unknown, signal?: AbortSignal, more: Headers = {}): Promise<Response> {
   const headers: Headers = { "X-Cloche-Key": key, ...more };
   if (body !== undefined) headers["Content-Type"] ??= "application/json";
-  return fetch(`${BASE}${path}`, {
+  const answer = await fetch(`${BASE}${path}`, {
     method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
     cache: "no-store", credentials: "same-origin", redirect: "error",
   });
+  compareClocks(answer.headers.get("Date"));
+  return answer;
 }
+
+const COMPARED = 20;
+const ahead: number[] = []; // by how many ms this computer's clock is ahead of the server's at most, of the last answers
+
+/** An answer tells the second in which it was made. */
+function compareClocks(date: string | null) {
+  const ms = Date.now() - Date.parse(date ?? "");
+  if (!Number.isNaN(ms)) ahead.push(ms);
+  if (ahead.length > COMPARED) ahead.shift();
+}
+
+/** Now, by the server's clock, or up to a second before: the records of what is done from now on are younger. */
+export const serverNow = (): string => new Date(Date.now() - (ahead.length ? Math.min(...ahead) : 1000)).toISOString();
 
 async function read(answer: Response): Promise<unknown> {
   const type = answer.headers.get("Content-Type") ?? "";

@@ -1,6 +1,6 @@
 // Connects a client: what to put where, and a sign as soon as it calls.
 import { useEffect, useState } from "preact/hooks";
-import { getSetup } from "../../core/api";
+import { getSetup, serverNow } from "../../core/api";
 import { today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import type { Setup } from "../../core/types";
@@ -60,7 +60,7 @@ export function ConnectView() {
   const [failed, setFailed] = useState("");
   const [client, setClient] = useState(CLIENTS[0]);
   const [way, setWay] = useState("stdio");
-  const [since] = useState(() => new Date().toISOString());
+  const [since] = useState(() => serverNow());
   const look = () => void getSetup().then((it) => { setSetup(it); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, []);
   const vault = today.value?.vaults.find((v) => v.id === today.value?.vault)?.path ?? "";

@@ -1,5 +1,6 @@
 // Links that lead nowhere, with what repairs them, and notes that were deleted.
 import { useEffect, useState } from "preact/hooks";
+import { serverNow } from "../../core/api";
 import { undoCall } from "../../core/deeds";
 import { useNewest } from "../../core/newest";
 import { alike, getBroken, getNote, getTrash, lastChange, noteHref, relink, restoreTrashed, saveNote, type Link, type NoteRow, type Trashed } from "../../core/notes";
@@ -18,7 +19,7 @@ function useRows<T>(get: (vault: string) => Promise<T[]>, vault: string, changes
 }
 
 async function repair(vault: string, link: Link, to: string): Promise<void> {
-  const since = new Date().toISOString();
+  const since = serverNow();
   try {
     const note = await getNote(vault, link.source_note_id);
     const text = relink(note.markdown, link.target, to);

@@ -1,6 +1,6 @@
 // One note: read, edited with a look at what others do meanwhile, renamed, deleted, and its past.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refusal } from "../../core/api";
+import { Refusal, serverNow } from "../../core/api";
 import { undoCall } from "../../core/deeds";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
@@ -57,7 +57,7 @@ function Orphan({ vault, id, done: over }: { vault: string; id: string; done: ()
   const text = drafts.get(keyOf(vault, id))!.text;
   const make = async () => {
     setBusy(true);
-    const since = new Date().toISOString();
+    const since = serverNow();
     try {
       const at = id.lastIndexOf("/");
       const made = await createNote(vault, { title: id.slice(at + 1), ...(at > 0 && { class: id.slice(0, at) }) });
@@ -92,7 +92,7 @@ function Edit({ vault, note, close, lost }: { vault: string; note: Note; close: 
   const save = async (hash: string) => {
     if (busy) return;
     setBusy(true);
-    const since = new Date().toISOString();
+    const since = serverNow();
     try {
       const now = await saveNote(vault, note.id, linesLike(note.markdown, draft.current), hash);
       if (now) {
@@ -163,7 +163,7 @@ function Rename({ vault, note, close, leave }: { vault: string; note: Note; clos
   const [failed, setFailed] = useState("");
   const rename = async (event: Event) => {
     event.preventDefault();
-    const since = new Date().toISOString();
+    const since = serverNow();
     leave(true);
     try {
       const now = await patchNote(vault, note.id, { ...(title !== note.title && { title }), ...(kind !== note.class && { class: kind }) }, note.content_hash);
@@ -216,7 +216,7 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   useEffect(() => { if (!leaving.current && (!editing || !note)) look(); }, [changes, editing]); // what is edited stays as it was begun
   const to = (mode = "") => go(noteHref(id) + mode, "replace");
   const remove = async (certain: boolean) => {
-    const since = new Date().toISOString();
+    const since = serverNow();
     try {
       leave(true);
       if (!(await deleteNote(vault, id, certain))) { leave(false); setSure(true); return; }

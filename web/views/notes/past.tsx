@@ -1,5 +1,6 @@
 // What a note was: a slider over its revisions, each with what it changed, and the way back.
 import { useEffect, useState } from "preact/hooks";
+import { serverNow } from "../../core/api";
 import { undoCall } from "../../core/deeds";
 import { useNewest } from "../../core/newest";
 import { getHistory, getOld, lastChange, restoreRevision, type Note, type Revision } from "../../core/notes";
@@ -24,7 +25,7 @@ export function Past({ vault, id, now, close }: { vault: string; id: string; now
     void newestPair(() => Promise.all([textOf(rows![at - 1]), textOf(one)]), ([before, after]) => setPair({ of: one.revision, before, after }), fail);
   }, [one]);
   const restore = async () => {
-    const since = new Date().toISOString();
+    const since = serverNow();
     try {
       await restoreRevision(vault, id, one!.revision, now?.content_hash ?? "");
       const call = await lastChange(vault, since);

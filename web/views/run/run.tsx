@@ -1,6 +1,6 @@
 // Runs a program over the notes, as an agent's would run: with its result, console, calls and time.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { getActivity } from "../../core/api";
+import { getActivity, serverNow } from "../../core/api";
 import { evaluate, type Evaluated, type Mark } from "../../core/code";
 import { undoCall } from "../../core/deeds";
 import { useKeys } from "../../core/keys";
@@ -111,7 +111,7 @@ export function RunView() {
   const run = async (dry: boolean) => {
     if (running.current || !vault || context === false) return;
     const mine = new AbortController();
-    const since = new Date().toISOString();
+    const since = serverNow();
     running.current = mine;
     setBusy(true);
     setFailed("");

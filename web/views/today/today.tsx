@@ -1,5 +1,6 @@
 // Four questions without a click: who is there, what waits, what changed, is all well.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { serverNow } from "../../core/api";
 import { pauseCaller, undoCall } from "../../core/deeds";
 import { useKeys } from "../../core/keys";
 import { go } from "../../core/router";
@@ -49,7 +50,7 @@ function Changes() {
   const [looked] = useState(() => localStorage.getItem(LOOKED) ?? "");
   const [at, setAt] = useState(-1);
   useEffect(() => {
-    const mark = () => localStorage.setItem(LOOKED, new Date().toISOString());
+    const mark = () => localStorage.setItem(LOOKED, serverNow());
     addEventListener("pagehide", mark);
     return () => { removeEventListener("pagehide", mark); mark(); };
   }, []);
