@@ -104,10 +104,13 @@ def lists(browser, place):
         browser.do("await page.goto(given)", server.url)
         browser.see("h1", "Today")
         time.sleep(60)  # until no record is of the last minute, whose words count seconds
-        before = processor_s(browser)
-        time.sleep(IDLE_S)
-        all, own = ((b - a) / IDLE_S * 100 for a, b in zip(before, processor_s(browser)))
-        row("an idle page, of a processor", f"{all:.2f} %", "0.5 %", all < 0.5)
+        windows = []
+        for _ in range(3):  # what the browser tidies up after a visit falls into one of them
+            before = processor_s(browser)
+            time.sleep(IDLE_S)
+            windows.append([(b - a) / IDLE_S * 100 for a, b in zip(before, processor_s(browser))])
+        all, own = sorted(windows)[1]
+        row(f"an idle page, of a processor, the median of {len(windows)} windows of {IDLE_S} s", f"{all:.2f} %", "0.5 %", all < 0.5)
         row("the same, of which scripts, styles and layout", f"{own:.2f} %", "0.5 %", own < 0.5)
 
 
