@@ -82,9 +82,10 @@ export function Failure({ text, retry }: { text: string; retry?: () => void }) {
   const again = useRef(retry);
   again.current = retry;
   useEffect(() => {
+    if (!retry) return;
     const timer = setInterval(() => { if (!document.hidden) again.current?.(); }, RETRY_MS);
     return () => clearInterval(timer);
-  }, []);
+  }, [!retry]);
   return (
     <div class="failure" role="alert">
       <Icon name="warn" /><p><strong>{t.failed}.</strong> {text}</p>

@@ -27,7 +27,6 @@ from .calls import FILE
 LAST = "_cloche_last_"
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 PLAIN = (int, str, list, dict, bool, float, type(None))  # types of what is not awaited
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def own_nodes(body):

@@ -51,14 +51,6 @@ static bool has_result(const struct json *r, struct str result)
     return str_eq(had, result);
 }
 
-static bool is_one_of(struct str word, const char *const words[])
-{
-    for (; *words; words++)
-        if (str_is(word, *words))
-            return true;
-    return false;
-}
-
 /* The code that the page itself runs to show a note's links. */
 static bool looks_at_links(const struct json *made)
 {
@@ -67,7 +59,7 @@ static bool looks_at_links(const struct json *made)
     struct json_iter it = json_iter(made);
     bool any = false;
     for (; json_next(&it); any = true)
-        if (!is_one_of(it.key, calls))
+        if (!str_is_one_of(it.key, calls))
             return false;
     return any;
 }

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Mark } from "../../core/code";
 import { getFunction, getTemplate, isRefused, listTemplates, readDefault, tryCreate, tryUpdate, validate, writeDefault, type Definition, type Finding, type Parameter, type Refused, type Template } from "../../core/functions";
 import { useKeys } from "../../core/keys";
+import { useLeaving } from "../../core/leaving";
 import { useNewest } from "../../core/newest";
 import { go } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
@@ -123,11 +124,7 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   };
   useEffect(() => { if (begun.current) begun.current = false; else if (vault) look(); }, [vault, name, template]);
   useLayoutEffect(() => { if (dirty && draft) drafts.set(key, { draft, version, note, template }); }, [dirty, draft, version, note]);
-  useEffect(() => {
-    const ask = (e: BeforeUnloadEvent) => { if (dirty) e.preventDefault(); };
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [dirty]);
+  useLeaving(dirty);
   useEffect(() => { if (isNew && vault) listTemplates(vault).then(setTemplates, () => {}); }, [vault]);
   const definition = useMemo(() => (draft ? definitionOf(draft) : null), [draft]);
   const newestCheck = useNewest([definition, vault]);

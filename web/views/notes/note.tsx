@@ -36,7 +36,7 @@ function Conflict({ theirs, mine, keep, take, back }: { theirs: Note; mine: stri
 
 /** What is not saved yet, by the note: it is there again when one comes back to it. */
 const drafts = new Map<string, { text: string; hash: string }>();
-const keyOf = (vault: string, id: string): string => `${vault} ${id}`;
+const draftKey = (vault: string, id: string): string => `${vault} ${id}`;
 addEventListener("beforeunload", (e) => { if (drafts.size) e.preventDefault(); });
 
 /** The editor has \n alone: a file of CRLF lines keeps them. */
@@ -46,26 +46,30 @@ const linesLike = (markdown: string, text: string): string => {
 };
 
 function discard(vault: string, id: string) {
-  const was = drafts.get(keyOf(vault, id));
-  drafts.delete(keyOf(vault, id));
-  if (was) toast(t.notesView.discarded, { text: t.undo, run: () => { drafts.set(keyOf(vault, id), was); go(`${noteHref(id)}?edit`); } });
+  const was = drafts.get(draftKey(vault, id));
+  drafts.delete(draftKey(vault, id));
+  if (was) toast(t.notesView.discarded, { text: t.undo, run: () => { drafts.set(draftKey(vault, id), was); go(`${noteHref(id)}?edit`); } });
 }
 
 /** The note is not there any more, and this is what was not saved of it. */
 function Orphan({ vault, id, done: over }: { vault: string; id: string; done: () => void }) {
   const [busy, setBusy] = useState(false);
-  const text = drafts.get(keyOf(vault, id))!.text;
+  const text = drafts.get(draftKey(vault, id))!.text;
   const make = async () => {
     setBusy(true);
     const since = serverNow();
     try {
       const at = id.lastIndexOf("/");
       const made = await createNote(vault, { title: id.slice(at + 1), ...(at > 0 && { class: id.slice(0, at) }) });
-      const now = await saveNote(vault, made.id, text, made.content_hash);
-      drafts.delete(keyOf(vault, id));
-      void done(vault, since, t.notesView.saved);
+      drafts.set(draftKey(vault, made.id), { text, hash: made.content_hash }); // until it is saved
+      drafts.delete(draftKey(vault, id));
+      const saved = await saveNote(vault, made.id, text, made.content_hash).catch((e) => { bad(e); return null; });
+      if (saved) {
+        drafts.delete(draftKey(vault, made.id));
+        void done(vault, since, t.notesView.saved);
+      }
       over();
-      go(noteHref(now?.id ?? made.id), "replace");
+      go(noteHref(made.id), "replace");
     } catch (e) {
       bad(e);
       setBusy(false);
@@ -81,7 +85,7 @@ function Orphan({ vault, id, done: over }: { vault: string; id: string; done: ()
 }
 
 function Edit({ vault, note, close, lost }: { vault: string; note: Note; close: (now: Note) => void; lost: () => void }) {
-  const key = keyOf(vault, note.id);
+  const key = draftKey(vault, note.id);
   const [kept] = useState(() => drafts.get(key));
   const [from, setFrom] = useState<Beginning>({ text: kept?.text ?? note.markdown });
   const draft = useRef(from.text);
@@ -167,9 +171,9 @@ function Rename({ vault, note, close, leave }: { vault: string; note: Note; clos
     leave(true);
     try {
       const now = await patchNote(vault, note.id, { ...(title !== note.title && { title }), ...(kind !== note.class && { class: kind }) }, note.content_hash);
-      const draft = drafts.get(keyOf(vault, note.id));
-      if (draft) drafts.set(keyOf(vault, now.id), draft); // by its hash, so that saving it shows what the new name changed
-      if (draft && now.id !== note.id) drafts.delete(keyOf(vault, note.id));
+      const draft = drafts.get(draftKey(vault, note.id));
+      if (draft) drafts.set(draftKey(vault, now.id), draft); // by its hash, so that saving it shows what the new name changed
+      if (draft && now.id !== note.id) drafts.delete(draftKey(vault, note.id));
       void done(vault, since, t.notesView.renamed(now.title));
       close();
       if (now.id === note.id) leave(false);
@@ -229,7 +233,7 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   };
   useKeys({ e: () => to("?edit"), ...(editing || past ? { Escape: () => { if (past) to(); } } : {}) });
   if (past) return <Past vault={vault} id={id} now={note} close={() => to()} />;
-  if (gone && drafts.has(keyOf(vault, id))) return <Orphan vault={vault} id={id} done={() => { setGone(true); to(); }} />;
+  if (gone && drafts.has(draftKey(vault, id))) return <Orphan vault={vault} id={id} done={() => { setGone(true); to(); }} />;
   if (gone) return <div class="pad"><p>{t.notesView.gone}</p><a class="button" href={`${noteHref(id)}?past`}>{t.notesView.past}</a></div>;
   if (failed) return <Failure text={failed} retry={look} />;
   if (!note) return <Skeleton lines={8} />;
@@ -243,7 +247,7 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
       </header>
       {renaming && !editing && <Rename vault={vault} note={note} close={() => setRenaming(false)} leave={leave} />}
       {sure && <Confirm sentence={t.notesView.linked} yes={t.notesView.remove} onYes={() => void remove(true)} onNo={() => setSure(false)} />}
-      {!editing && drafts.has(keyOf(vault, id)) && (
+      {!editing && drafts.has(draftKey(vault, id)) && (
         <p class="note-line" role="status">{t.notesView.draft} <button type="button" onClick={() => to("?edit")}>{t.notesView.editOn}</button><button type="button" onClick={() => { discard(vault, id); to(); }}>{t.notesView.takeTheirs}</button></p>
       )}
       {editing ? <Edit vault={vault} note={note} close={(now) => { setNote(now); to(); }} lost={() => setGone(true)} />

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
+import { useLeaving } from "../../core/leaving";
 import { useNewest } from "../../core/newest";
 import { changePolicy, getPolicy, kindOf, schemaOf, tryPolicy, type Edit, type KeyValue, type PolicyAnswer, type Problem, type Schema, type Tried } from "../../core/rights";
 import { toast, today, wordsOf } from "../../core/store";
@@ -195,11 +196,7 @@ export function PolicyView() {
   const edit = (key: string, now: Edit | null) => put((all) => { const rest = all.filter((e) => e.key !== key); return now ? [...rest, now] : rest; });
   const wrong = Object.entries(bad);
   const begun = edits.length > 0 || wrong.length > 0;
-  useEffect(() => {
-    const ask = (e: BeforeUnloadEvent) => { if (begun) e.preventDefault(); };
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [begun]);
+  useLeaving(begun);
   const drop = () => {
     const was = edits;
     put(() => []);
