@@ -32,7 +32,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     const done = new Doing("page", "errors", "given", code)(page, errors, given);
     say({ answer: (await Promise.race([done, over()])) ?? null });
   } catch (e) {
-    say({ error: String(e) });
+    const shown = await page.innerText("body", { timeout: 5000 }).catch(String);
+    say({ error: `${e}\nThe page shows:\n${shown.slice(0, 3000)}` });
   }
 }
 await context.close();

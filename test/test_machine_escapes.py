@@ -279,6 +279,8 @@ def address_before_its_name():
     return tcp("93.184.215.15", P["canary"])
 
 told = {}
+# A socket's own port is never the one that it tries: a connection of the machine to itself would answer.
+open("/proc/sys/net/ipv4/ip_local_port_range", "w").write("10000 19999")
 for name, run in ATTEMPTS.items():
     try:
         told[name] = repr(run() or "")[:200]

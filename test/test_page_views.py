@@ -315,6 +315,27 @@ def test_functions_come_from_a_file_and_a_form(server, browser, tmp_path):
     assert all(code in ("400", "404") for code in refusals(browser))
 
 
+@pytest.mark.parametrize("view, asked", [("functions?new", "validate"), ("run", "check")])
+def test_a_check_that_failed_says_so_and_is_made_again(server, browser, view, asked):
+    come(browser, server)
+    browser.do("await page.route(given, (route) => route.fulfill({status: 503, json: {error: 'It rests.'}}))", f"**/{asked}")
+    browser.do("await page.goto(given)", f"{server.url}/{view}")
+    write_code(browser, "async function name(): Promise<any> {\n  return 1;\n}")
+    browser.see(".run-foot .bad", "It was not checked: It rests.")
+    assert_accessible(browser)
+    browser.click(".run-foot", "Try again")
+    browser.see(".run-foot .bad", "It was not checked: It rests.")
+    browser.do("await page.unroute(given)", f"**/{asked}")
+    browser.do("await page.locator('.run-foot').filter({hasText: 'It was not checked'}).waitFor({state: 'detached'})")
+    write_code(browser, "return (1;")
+    browser.see(".run-foot", "problem")
+    browser.do("await page.route(given, (route) => route.fulfill({status: 413, json: {error: 'It is too long.'}}))", f"**/{asked}")
+    write_code(browser, "return 2;")
+    browser.see(".run-foot .bad", "It was not checked: It is too long.")
+    browser.do("await page.unroute(given)", f"**/{asked}")
+    refusals(browser)
+
+
 def test_what_is_typed_into_a_functions_form_stays_as_typed(server, browser):
     come(browser, server)
     browser.do("await page.goto(given)", f"{server.url}/functions?new")

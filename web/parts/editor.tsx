@@ -1,21 +1,15 @@
 // An editor of code: a text area until the real one has been loaded, which takes its text over.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { writing } from "../core/focus";
-import { useNewest } from "../core/newest";
-import { checkCode, getDeclared, type Mark } from "../core/code";
+import { getDeclared, type Mark } from "../core/code";
 import type { Editor as Made } from "./codemirror";
-
-const CALM_MS = 300; // after the last key: then it is checked
 
 /** What the editor begins with: another object, and it begins anew. What is typed comes by onChange alone, so that no
  * keystroke is overtaken by the rendering of an older one. */
 export interface Beginning { readonly text: string }
-interface EditorProps {
-  from: Beginning; text: string; label: string; vault: string; language: string; context: object | null; onChange: (text: string) => void; onRun: (shift: boolean) => void; onMarks: (marks: Mark[]) => void;
-  marks?: Mark[]; // of whoever checks it; without them it is checked here
-}
+interface EditorProps { from: Beginning; text: string; label: string; marks: Mark[]; onChange: (text: string) => void; onRun: (shift: boolean) => void }
 
-export function CodeEditor({ from, text, label, vault, language, context, onChange, onRun, onMarks, marks }: EditorProps) {
+export function CodeEditor({ from, text, label, marks, onChange, onRun }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const made = useRef<Made | null>(null);
   const latest = useRef({ text, onChange, onRun });
@@ -34,21 +28,7 @@ export function CodeEditor({ from, text, label, vault, language, context, onChan
     return () => { over = true; made.current?.end(); made.current = null; };
   }, []);
   useEffect(() => made.current?.set(from.text), [from]);
-  useEffect(() => { if (marks) made.current?.mark(marks); }, [marks, ready]);
-  const isChecked = Boolean(marks);
-  const newest = useNewest([text, language, vault, context]);
-  useEffect(() => { // nothing that is typed waits for this
-    if (isChecked) return;
-    const timer = setTimeout(() => {
-      if (!text.trim() || !vault) { made.current?.mark([]); onMarks([]); return; }
-      void newest((signal) => checkCode(vault, text, language, context, signal), (found) => {
-        const marks = [...found.findings, ...(found.types ?? [])].filter((m) => m.line);
-        made.current?.mark(marks);
-        onMarks(marks);
-      });
-    }, CALM_MS);
-    return () => clearTimeout(timer);
-  }, [text, language, vault, context, ready, isChecked]);
+  useEffect(() => made.current?.mark(marks), [marks, ready]);
   return (
     <div class="editor">
       <div class="editor-host" ref={host} />

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { computed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Check } from "../core/check";
 import { useInPlace } from "../core/focus";
 import { spell } from "../core/spell";
 import { t } from "../core/texts";
@@ -92,6 +93,13 @@ export function Failure({ text, retry }: { text: string; retry?: () => void }) {
       {retry && <button type="button" onClick={retry}>{t.retry}</button>}
     </div>
   );
+}
+
+/** A check that has no answer to show. */
+export function Checked({ check }: { check: Check<unknown> }) {
+  if (check.state === "checking") return <span class="quiet" role="status">{t.checking}</span>;
+  if (check.state === "failed") return <span class="bad" role="alert">{t.notChecked}: <Strange text={check.failed} /> <button type="button" onClick={check.again}>{t.retry}</button></span>;
+  return null;
 }
 
 /** Grey lines in the place of what is not there yet; only where that takes a while. */

@@ -1,9 +1,9 @@
-// Writes a function: its form, its code with what the server's checker finds 300 ms after the last key, and a trial of
-// the draft beside it.
+// Writes a function: its form, its code with what the server's checker finds, and a trial of the draft beside it.
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCheck, type Check } from "../../core/check";
 import type { Mark } from "../../core/code";
-import { getFunction, getTemplate, isRefused, listTemplates, readDefault, tryCreate, tryUpdate, validate, writeDefault, type Definition, type Finding, type Parameter, type Refused, type Template } from "../../core/functions";
+import { getFunction, getTemplate, isRefused, listTemplates, readDefault, tryCreate, tryUpdate, validate, writeDefault, type Definition, type Finding, type Parameter, type Refused, type Template, type Validity } from "../../core/functions";
 import { useKeys } from "../../core/keys";
 import { useLeaving } from "../../core/leaving";
 import { useNewest } from "../../core/newest";
@@ -11,10 +11,9 @@ import { go } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { CodeEditor, type Beginning } from "../../parts/editor";
-import { Failure, Key, Skeleton, spell, Strange } from "../../parts/parts";
+import { Checked, Failure, Key, Skeleton, spell, Strange } from "../../parts/parts";
 import { Tester } from "./tester";
 
-const CALM_MS = 300;
 interface Row extends Omit<Parameter, "default"> { name: string; default: string } // as it is typed
 interface Draft { name: string; description: string; tags: string; returnType: string; rows: Row[]; code: string; language?: string; examples: Definition["examples"] }
 const BLANK: Draft = { name: "", description: "", tags: "", returnType: "Promise<any>", rows: [], code: "async function name(): Promise<any> {\n  return await notes.list({ limit: 5 });\n}\n", examples: [] };
@@ -100,6 +99,14 @@ function Breaks({ refused, onForce, onBack }: { refused: Refused; onForce: () =>
   );
 }
 
+function Problems({ check, errors }: { check: Check<Validity>; errors: Finding[] }) {
+  const [first] = errors, warnings = check.found?.warnings ?? [];
+  if (check.state === "failed" || check.state === "checking") return <Checked check={check} />;
+  if (first) return <span class="bad" role="status">{t.run.problems(errors.length)}: {first.line ? `${first.line}:${first.column ?? 1} ` : ""}{spell(first.message)}</span>;
+  if (check.state === "none") return null;
+  return <span class="quiet" role="status">{warnings.length ? `${t.functions.warnings(warnings.length)}: ${spell(warnings[0].message)}` : t.run.clean}</span>;
+}
+
 export function Edit({ vault, name, template, done }: { vault: string; name: string; template: string; done: () => void }) {
   const isNew = !name;
   const key = `${vault} ${name || "new"}`;
@@ -109,8 +116,6 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   const [version, setVersion] = useState(kept?.version ?? 0);
   const begun = useRef(kept !== undefined);
   const [templates, setTemplates] = useState<Template[]>([]);
-  const [found, setFound] = useState<{ errors: Finding[]; warnings: Finding[] } | null>(null);
-  const [checking, setChecking] = useState(false);
   const [failed, setFailed] = useState("");
   const [refused, setRefused] = useState<Refused | null>(null);
   const [note, setNote] = useState(kept?.note ?? "");
@@ -127,18 +132,13 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   useLeaving(dirty);
   useEffect(() => { if (isNew && vault) listTemplates(vault).then(setTemplates, () => {}); }, [vault]);
   const definition = useMemo(() => (draft ? definitionOf(draft) : null), [draft]);
-  const newestCheck = useNewest([definition, vault]);
-  useEffect(() => {
-    if (!definition || !vault || (!dirty && isNew)) return;
-    setChecking(true);
-    const timer = setTimeout(() => void newestCheck((signal) => validate(vault, definition, signal), (v) => { setFound(v); setChecking(false); }, () => setChecking(false)), CALM_MS);
-    return () => clearTimeout(timer);
-  }, [definition, vault, dirty]);
+  const check = useCheck(definition && vault && (dirty || !isNew) ? (signal) => validate(vault, definition, signal) : null, [definition, vault]);
+  const { found } = check;
   const others = (f: Finding) => !(f.code === "taken" || (!isNew && f.field === "name" && draft?.name === name && /there already/.test(f.message)));
   const wrong = useMemo(() => (draft ? wrongIn(draft.rows) : []), [draft?.rows]);
-  const errors = [...wrong, ...(found?.errors ?? []).filter(others)];
+  const errors = [...wrong, ...(refused?.errors ?? found?.errors ?? []).filter(others)];
   const marks = useMemo<Mark[]>(() => [...errors.map((f) => ({ ...f, severity: "error" })), ...(found?.warnings ?? []).map((f) => ({ ...f, severity: "warning" }))]
-    .filter((f) => f.line && (!f.field || f.field === "code")).map((f) => ({ line: f.line!, column: f.column ?? 1, severity: f.severity, message: f.message, suggestion: f.suggestion })), [found]);
+    .filter((f) => f.line && (!f.field || f.field === "code")).map((f) => ({ line: f.line!, column: f.column ?? 1, severity: f.severity, message: f.message, suggestion: f.suggestion })), [found, refused]);
   const set = (more: Partial<Draft>) => { setDirty(true); setRefused(null); setDraft((d) => (d ? { ...d, ...more } : d)); };
   const leave = () => { drop(key, name, t.functions.discarded); go(isNew ? "/functions" : `/functions/${encodeURIComponent(name)}`); };
   const anew = () => { drop(key, name, t.functions.discarded); turn.value++; };
@@ -156,7 +156,6 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
         : await tryUpdate(vault, name, { ...fields, ...(newName !== name && { newName }), ...(version && { expectedVersion: version }), ...(note && { note }), ...(force && { force }) });
       if (isRefused(said)) {
         setRefused(said.refused);
-        if (said.refused.errors?.length) setFound({ errors: said.refused.errors, warnings: found?.warnings ?? [] });
         return;
       }
       drafts.delete(key);
@@ -191,9 +190,8 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
       </div>
       <div class="fn-work">
         <section class="fn-code" aria-label={t.functions.parts.code}>
-          <CodeEditor from={from} text={draft.code} label={t.functions.parts.code} vault={vault} language={draft.language ?? "typescript"} context={null} marks={marks} onChange={(code) => set({ code })} onRun={() => void save(false)} onMarks={() => {}} />
-          <div class="run-foot" role="status">{checking ? <span class="quiet">{t.functions.checking}</span> : (found || wrong.length > 0) && (errors.length ? <span class="bad">{t.run.problems(errors.length)}: {errors[0].line ? `${errors[0].line}:${errors[0].column ?? 1} ` : ""}{spell(errors[0].message)}</span>
-            : found?.warnings.length ? <span class="quiet">{t.functions.warnings(found.warnings.length)}: {spell(found.warnings[0].message)}</span> : <span class="quiet">{t.run.clean}</span>)}</div>
+          <CodeEditor from={from} text={draft.code} label={t.functions.parts.code} marks={marks} onChange={(code) => set({ code })} onRun={() => void save(false)} />
+          <div class="run-foot"><Problems check={check} errors={errors} /></div>
         </section>
         <section class="fn-side" aria-label={t.functions.parts.try}><h2>{t.functions.parts.try}</h2>{definition && <Tester vault={vault} name={name || "draft"} definition={definition} stored={false} onSaved={() => {}} />}</section>
       </div>

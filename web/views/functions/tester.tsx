@@ -17,12 +17,21 @@ const kept = new Map<string, Kept[]>(); // of this visit, by vault and function
 const KEPT_MAX = 20;
 const PAGE = "page"; // its caller, as it is recorded
 
-/** Trials that were recorded, less those of this visit, which are listed with what was typed. */
+/** When the last trial was recorded that was there when this visit first looked, in ms, by vault and function. */
+const lastBefore = new Map<string, number>();
+
+/** Trials that were recorded, less those of this visit, which are listed with what was typed. No clock is asked: the
+ * browser's may not be the server's. */
 function useRecorded(vault: string, name: string): Run[] {
   const [runs, setRuns] = useState<Run[]>([]);
   const newest = useNewest([vault, name]);
   useEffect(() => {
-    if (name) void newest(() => getStats(vault, name), (s) => setRuns((s.runs ?? []).filter((r) => r.trial && (r.caller !== PAGE || Date.parse(whenRun(r)) < performance.timeOrigin))));
+    if (name) void newest(() => getStats(vault, name), (s) => {
+      const where = `${vault} ${name}`, trials = (s.runs ?? []).filter((r) => r.trial), time = (r: Run) => Date.parse(whenRun(r));
+      const last = lastBefore.get(where) ?? Math.max(0, ...trials.map(time));
+      lastBefore.set(where, last);
+      setRuns(trials.filter((r) => r.caller !== PAGE || time(r) <= last));
+    });
   }, [vault, name]);
   return runs;
 }

@@ -1,7 +1,8 @@
 // Runs a program over the notes, as an agent's would run: with its result, console, calls and time.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getActivity, serverNow } from "../../core/api";
-import { evaluate, type Evaluated, type Mark } from "../../core/code";
+import { useCheck, type Check } from "../../core/check";
+import { checkCode, evaluate, type Evaluated, type Findings, type Mark } from "../../core/code";
 import { undoCall } from "../../core/deeds";
 import { useKeys } from "../../core/keys";
 import { today, wordsOf } from "../../core/store";
@@ -9,7 +10,7 @@ import { t } from "../../core/texts";
 import { bytes, duration } from "../../core/time";
 import { CodeEditor, type Beginning } from "../../parts/editor";
 import { Unified } from "../../parts/diff";
-import { Empty, Icon, Key, spell, Strange } from "../../parts/parts";
+import { Checked, Empty, Icon, Key, spell, Strange } from "../../parts/parts";
 import { Tree } from "../../parts/tree";
 import { SaveForm } from "./save";
 
@@ -19,7 +20,7 @@ const EXAMPLES: Record<string, string> = {
   list: "const rows = await notes.list({limit: 20, order: 'updated'});\nreturn rows.map((n) => [n.title, n.updated]);",
   search: "const found = await notes.search({query: 'plan', limit: 10});\nreturn found.map((n) => ({note: n.id, where: n.excerpt}));",
   broken: "return await links.findBroken();",
-  tasks: "const open = [];\nfor (const row of await notes.list()) {\n  const note = await notes.get(row.id);\n  for (const line of note.content.split('\\n'))\n    if (line.trim().startsWith('- [ ]')) open.push([row.title, line.trim().slice(6)]);\n}\nreturn open;",
+  tasks: "const rows = await notes.list();\nconst all = await Promise.all(rows.map((row) => notes.get(row.id)));\nconst open = [];\nfor (const note of all) {\n  for (const line of note?.content.split('\\n') ?? [])\n    if (line.trim().startsWith('- [ ]')) open.push([note?.title, line.trim().slice(6)]);\n}\nreturn open;",
   sql: "const {rows} = await notes.searchSQL({query: 'SELECT type, count(*) AS n FROM notes GROUP BY type ORDER BY n DESC'});\nreturn rows;",
 };
 
@@ -82,7 +83,8 @@ async function lastChange(vault: string, since: string): Promise<string> {
   return records.find((r) => String(r.action).includes("evaluate"))?.intent ?? "";
 }
 
-function Problems({ marks }: { marks: Mark[] }) {
+function Problems({ check, marks }: { check: Check<Findings>; marks: Mark[] }) {
+  if (check.state !== "found") return <Checked check={check} />;
   if (!marks.length) return <span class="quiet" role="status">{t.run.clean}</span>;
   const [first] = marks;
   const bad = marks.some((m) => m.severity === "error");
@@ -99,7 +101,9 @@ export function RunView() {
   const [memory, setMemory] = useState("");
   const [contextText, setContext] = useState("");
   const context = useMemo(() => readContext(contextText), [contextText]);
-  const [marks, setMarks] = useState<Mark[]>([]);
+  const check = useCheck(vault && code.trim() ? (signal) => checkCode(vault, code, language, context || null, signal) : null, [vault, code, language, context]);
+  const { found } = check;
+  const marks = useMemo(() => (found ? [...found.findings, ...(found.types ?? [])].filter((m) => m.line) : []), [found]);
   const [done, setDone] = useState<Done | null>(null);
   const [failed, setFailed] = useState("");
   const [saving, setSaving] = useState(false);
@@ -144,9 +148,9 @@ export function RunView() {
           <select aria-label={t.run.level} value={level} onChange={(e) => setLevel(e.currentTarget.value)}>{Object.keys(t.run.levels).map((name) => <option key={name} value={name}>{t.run.levels[name]}</option>)}</select>
         </div>
         {saving && language !== "python" && <SaveForm vault={vault} code={code} context={context || null} close={() => setSaving(false)} />}
-        <CodeEditor from={from} text={code} label={t.run.code} vault={vault} language={language} context={context || null} onChange={setCode} onRun={(dry) => void run(dry)} onMarks={setMarks} />
+        <CodeEditor from={from} text={code} label={t.run.code} marks={marks} onChange={setCode} onRun={(dry) => void run(dry)} />
         <footer class="run-foot">
-          <Problems marks={marks} />
+          <Problems check={check} marks={marks} />
           <label>{t.run.timeout}<input type="number" min={1} max={300000} placeholder="5000" value={timeout} onInput={(e) => setTime(e.currentTarget.value)} /></label>
           <label>{t.run.memory}<input type="number" min={8} max={1024} placeholder="128" value={memory} onInput={(e) => setMemory(e.currentTarget.value)} /></label>
           <label class="wide">{t.run.context}<input type="text" value={contextText} placeholder='{"name": "value"}' spellcheck={false} aria-invalid={context === false} onInput={(e) => setContext(e.currentTarget.value)} /></label>
