@@ -806,6 +806,12 @@ def test_what_the_page_reads_is_no_activity(program, vault, browser):
                                ("functions?new", ".cm-content"), ("machine", "h1"), ("health", "h1")):
             browser.do("await page.goto(given)", f"{server.url}/{path}")
             browser.do("await page.locator(given).first().waitFor()", selector)
+        # One that ends before it has read anything, as the person goes on.
+        browser.do("await page.route('**/evaluate', (route) => route.continue({postData: JSON.stringify({code: 'for (;;);'})}));"
+                   " const asked = page.waitForRequest('**/evaluate'); await page.goto(given); await asked; await page.waitForTimeout(200)",
+                   f"{server.url}/notes/plan/Tea")
+        browser.do("await page.goto(given); await page.unroute('**/evaluate')", f"{server.url}/activity?caller=page&result=failed")
+        browser.see(".record", "ran code")
         browser.do("await page.goto(given)", f"{server.url}/notes/plan/Tea?edit")
         browser.see(".note-edit .cm-content", "Tea")
         write_code(browser, "# Tea\n\ncold\n")

@@ -15,10 +15,10 @@ const at = (vault: string, rest: string): string => `/workspaces/${encodeURIComp
 
 export const checkCode = (vault: string, code: string, language: string, context: object | null, signal?: AbortSignal): Promise<Findings> =>
   request("POST", at(vault, "check"), { code, language, ...(context && { context }) }, signal);
-/** Code that failed is answered as well. */
-export async function evaluate(vault: string, level: string, body: Record<string, unknown>, signal?: AbortSignal): Promise<Evaluated> {
+/** Code that failed is answered as well. `isLook`: the page's own, which is listed as no activity. */
+export async function evaluate(vault: string, level: string, body: Record<string, unknown>, signal?: AbortSignal, isLook = false): Promise<Evaluated> {
   try {
-    return await request("POST", at(vault, "evaluate"), body, signal, { "X-Cloche-Level": level });
+    return await request("POST", at(vault, "evaluate"), body, signal, { "X-Cloche-Level": level, ...(isLook && { "X-Cloche-Look": "page" }) });
   } catch (e) {
     if (e instanceof Refusal && (e.body as Evaluated | null)?.success === false) return e.body as Evaluated;
     throw e;

@@ -50,8 +50,8 @@ export async function deleteNote(vault: string, id: string, sure: boolean): Prom
   }
 }
 
-async function run<T>(vault: string, code: string, context: object): Promise<T> {
-  const said = await evaluate(vault, "full", { code, context });
+async function run<T>(vault: string, code: string, context: object, isLook = true): Promise<T> {
+  const said = await evaluate(vault, "full", { code, context }, undefined, isLook);
   if (!said.success) throw new Refusal(422, said.error ?? "");
   return said.result as T;
 }
@@ -68,7 +68,7 @@ const at = new Map(rows.map((r, i) => [r.id, i]));
 const {rows: found} = await notes.searchSQL({query: "SELECT source_note_id AS s, json_group_array(DISTINCT target_note_id) AS t FROM links WHERE target_note_id IS NOT NULL GROUP BY 1", limit: 10000});
 const pairs = found.map((r) => [at.get(r.s), ...JSON.parse(r.t).map((x) => at.get(x)).filter((x) => x !== undefined)]).filter((p) => p[0] !== undefined);
 return {ids: rows.map((r) => r.id), pairs, links: pairs.reduce((n, p) => n + p.length - 1, 0)};`, {});
-export const restoreTrashed = (vault: string, trashed: string): Promise<{ id: string }> => run(vault, "return await notes.restore({backup_path: trashed});", { trashed });
+export const restoreTrashed = (vault: string, trashed: string): Promise<{ id: string }> => run(vault, "return await notes.restore({backup_path: trashed});", { trashed }, false);
 
 /** What the page has changed last, since a time: the call that undoes it. */
 export async function lastChange(vault: string, since: string): Promise<string> {

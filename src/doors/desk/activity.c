@@ -51,19 +51,6 @@ static bool has_result(const struct json *r, struct str result)
     return str_eq(had, result);
 }
 
-/* The code that the page itself runs to show a note's links. */
-static bool looks_at_links(const struct json *made)
-{
-    static const char *const calls[] = {"links.getForNote", "links.findBroken",
-                                        "notes.searchSQL", NULL};
-    struct json_iter it = json_iter(made);
-    bool any = false;
-    for (; json_next(&it); any = true)
-        if (!str_is_one_of(it.key, calls))
-            return false;
-    return any;
-}
-
 /* What the page and the doctor read by themselves is listed only where its caller, or its
  * action, is asked for. */
 static bool is_own_look(const struct reading *g, const struct json *r)
@@ -78,9 +65,8 @@ static bool is_own_look(const struct reading *g, const struct json *r)
     if (!str_is(caller, CALLER_PAGE) || str_starts(action, "GET "))
         return str_is(caller, CALLER_PAGE);
     const struct action *which = action_named(g->actions, action);
-    const struct json *done = json_get(r, "calls");
-    return (which && which->read_only) ||
-           (json_get(r, "code") && looks_at_links(done ? done : json_get(r, "failed")));
+    struct str baggage = json_str(json_get(json_get(r, "trace"), "baggage"));
+    return (which && which->read_only) || str_is(baggage, LOOK_BAGGAGE);
 }
 
 static bool record_is_wanted(const struct reading *g, const struct json *r)

@@ -102,6 +102,14 @@ static bool takes_level(struct http_request *rq, struct caller *who)
     return level_named(name, &who->level);
 }
 
+/* Of code that the page runs by itself. */
+static void take_look(struct http_request *rq, struct caller *who)
+{
+    static const struct trace look = {.baggage = {LOOK_BAGGAGE, sizeof LOOK_BAGGAGE - 1}};
+    if (str_is(http_header(rq, "X-Cloche-Look"), "page"))
+        who->trace = &look;
+}
+
 /* A person's deeds and what he sees; the request is of this machine. */
 static void desk_answer(struct desk *d, struct http_request *rq, struct http_response *rs)
 {
@@ -128,6 +136,7 @@ static void desk_answer(struct desk *d, struct http_request *rq, struct http_res
     }
     struct str seat = entry_seat(d, rq);
     struct caller who = desk_person(rq);
+    take_look(rq, &who);
     if (posts && str_is(name, "enter"))
         do_post(d, rq, name, seat, rs);
     else if (!seat.n || !entry_has_key(d, rq, seat))
