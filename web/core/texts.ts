@@ -176,7 +176,7 @@ export const t = {
     mark: (name: string) => `Select ${name}`, picked: (n: number) => `${n} selected`, unmark: "Clear selection", neverUsed: "never used", library: "library",
     none: "No custom functions", noneHint: "A function is a helper that agents write once and call by name in later conversations. Write one, or save a program as one in Run.",
     noMatch: "No function matches", clear: "Clear filters", edit: "Edit", duplicate: "Duplicate", remove: "Delete", removed: (names: string) => `${names} deleted`, isBack: (names: string) => `${names} restored`,
-    called: (names: string) => `Other functions call ${names}. Nothing was deleted.`, removeAnyway: "Delete anyway", copied: (name: string) => `Copied as ${name}`,
+    called: (names: string) => `Other functions call ${names}. Nothing was deleted.`, removeAnyway: "Delete anyway", gone: "There is no such function. It may have been renamed or deleted.", copied: (name: string) => `Copied as ${name}`,
     share: "Share", shareTo: "To the vault", ifTaken: "If the name is taken", conflicts: { skip: "keep the one there", rename: "add it under another name", version: "make it the next version", replace: "replace it and its history" } as Record<string, string>,
     shared: (name: string) => `${name} is shared`, takenThere: (name: string) => `${name} is there already. Nothing was changed.`, notShared: "It was not shared",
     parts: { try: "Test", use: "Usage", versions: "Versions", code: "Code" } as Record<string, string>, madeBy: { agent: "made by an agent", user: "made by you" } as Record<string, string>,

@@ -1,5 +1,5 @@
 // What a person does with functions from several places, each with its undo.
-import { rollback, type Refused } from "../../core/functions";
+import { forgetAll, rollback, type Refused } from "../../core/functions";
 import { Refusal } from "../../core/api";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -14,10 +14,11 @@ export function saveFile(name: string, value: unknown): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Versions of a deleted function stay: the last one brings it back. */
-export async function removeWithUndo(vault: string, names: string[], remove: (force: boolean) => Promise<Record<string, number>>): Promise<boolean> {
+/** Versions of a deleted function stay: the last one brings it back. `done`: they are deleted, at once or after the
+ * person was told that others call them. */
+export async function removeWithUndo(vault: string, names: string[], done: () => void, force = false): Promise<void> {
   try {
-    const versions = await remove(false);
+    const versions = await forgetAll(vault, names, force);
     const back = async () => {
       try {
         for (const [name, version] of Object.entries(versions)) await rollback(vault, name, version, true);
@@ -27,11 +28,10 @@ export async function removeWithUndo(vault: string, names: string[], remove: (fo
       }
     };
     toast(t.functions.removed(names.map(spell).join(", ")), { text: t.undo, run: () => void back() });
-    return true;
+    done();
   } catch (e) {
     const callers = e instanceof Refusal ? ((e.body as Refused | null)?.warnings ?? []).filter((w) => w.code === "CALLER_BREAKS") : [];
     toast(callers.length ? t.functions.called(names.map(spell).join(", ")) : wordsOf(e),
-      callers.length ? { text: t.functions.removeAnyway, run: () => void removeWithUndo(vault, names, () => remove(true)) } : undefined, "bad");
-    return false;
+      callers.length ? { text: t.functions.removeAnyway, run: () => void removeWithUndo(vault, names, done, true) } : undefined, "bad");
   }
 }

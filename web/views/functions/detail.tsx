@@ -1,13 +1,14 @@
 // One function: what it takes and does, trying it, how it is used, and what it was before.
 import { useEffect, useState } from "preact/hooks";
+import { Refusal } from "../../core/api";
 import { duplicate, forgetAll, exportFunctions, getFunction, getStats, getVersions, rollback, type Stats, type Told, type Version } from "../../core/functions";
 import { useNewest } from "../../core/newest";
-import { go } from "../../core/router";
+import { go, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { duration } from "../../core/time";
 import { Diff } from "../../parts/diff";
-import { Failure, Skeleton, spell, Strange, Time } from "../../parts/parts";
+import { Empty, Failure, Skeleton, spell, Strange, Time } from "../../parts/parts";
 import { Bars, Figure } from "../../parts/chart";
 import { Runs } from "./runs";
 import { removeWithUndo, saveFile } from "./deeds";
@@ -92,11 +93,13 @@ function Past({ vault, name, now, version, done }: { vault: string; name: string
 export function Detail({ vault, name, version, done }: { vault: string; name: string; version: number; done: () => void }) {
   const [told, setTold] = useState<Told | null>(null);
   const [failed, setFailed] = useState("");
+  const [gone, setGone] = useState(false);
   const [part, setPart] = useState<(typeof PARTS)[number]>("try");
   const [sharing, setSharing] = useState(false);
   const newest = useNewest([vault, name]);
-  const look = () => void newest(() => getFunction(vault, name), (x) => { setTold(x); setFailed(""); }, (e) => setFailed(wordsOf(e)));
+  const look = () => void newest(() => getFunction(vault, name), (x) => { setTold(x); setFailed(""); setGone(false); }, (e) => { if (e instanceof Refusal && e.status === 404) setGone(true); else setFailed(wordsOf(e)); });
   useEffect(look, [vault, name, version]);
+  if (gone) return <Empty icon="functions" title={t.functions.gone} />;
   if (failed) return <Failure text={failed} retry={look} />;
   if (!told) return <Skeleton />;
   const f = told.function;
@@ -115,7 +118,7 @@ export function Detail({ vault, name, version, done }: { vault: string; name: st
       }
     }
   };
-  const remove = async () => { if (await removeWithUndo(vault, [name], (force) => forgetAll(vault, [name], force))) { go("/functions"); done(); } };
+  const remove = () => void removeWithUndo(vault, [name], () => { if (place.value.parts[1] === name) go("/functions"); done(); });
   const others = (today.value?.vaults ?? []).filter((v) => v.id !== vault);
   return (
     <article class="fn">
@@ -129,7 +132,7 @@ export function Detail({ vault, name, version, done }: { vault: string; name: st
         <button type="button" onClick={() => void copy()}>{t.functions.duplicate}</button>
         <button type="button" onClick={() => void exportFunctions(vault, [name]).then((file) => saveFile(`${name}.json`, file), bad)}>{t.functions.export}</button>
         {others.length > 0 && <button type="button" aria-expanded={sharing} onClick={() => setSharing(!sharing)}>{t.functions.share}</button>}
-        <button type="button" onClick={() => void remove()}>{t.functions.remove}</button></div>}
+        <button type="button" onClick={remove}>{t.functions.remove}</button></div>}
       {sharing && <Share vault={vault} name={name} others={others} close={() => setSharing(false)} />}
       <div class="tabs" role="tablist" aria-label={t.functions.title}>{PARTS.map((p) => <button type="button" role="tab" key={p} class="tab" aria-selected={p === part} onClick={() => setPart(p)}>{t.functions.parts[p]}</button>)}</div>
       {part === "try" && <Tester vault={vault} name={name} definition={f} stored onSaved={() => { look(); done(); }} />}

@@ -1,6 +1,6 @@
 // Custom functions: the list of them, and what one of them is, does and was.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { exportFunctions, forgetAll, listFunctions, type FunctionRow } from "../../core/functions";
+import { exportFunctions, listFunctions, type FunctionRow } from "../../core/functions";
 import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
@@ -90,8 +90,8 @@ export function FunctionsView() {
   const mark = (one: string) => setMarked((was) => { const now = new Set(was); if (!now.delete(one)) now.add(one); return now; });
   const picked = [...marked].filter((one) => shown.some((f) => f.name === one));
   const give = () => void exportFunctions(vault, picked).then((file) => saveFile("custom-functions.json", file), (e) => toast(wordsOf(e), undefined, "bad"));
-  const removePicked = () => void removeWithUndo(vault, picked, () => forgetAll(vault, picked)).then((done) => { if (done) { setMarked(new Set()); go("/functions"); again(); } });
-  if (isNew || deed === "edit") return <Edit key={`${vault} ${isNew ? "" : name} ${turn.value}`} vault={vault} name={isNew ? "" : name} template={query.get("template") ?? ""} done={again} />;
+  const removePicked = () => void removeWithUndo(vault, picked, () => { setMarked(new Set()); go("/functions"); again(); });
+  if (isNew || deed === "edit") return !today.value ? <div class="view"><Skeleton /></div> : <Edit key={`${vault} ${isNew ? "" : name} ${turn.value}`} vault={vault} name={isNew ? "" : name} template={query.get("template") ?? ""} done={again} />;
   const filtered = asked.words || asked.tag || asked.by || asked.usage;
   const empty = rows && !shown.length;
   return (
