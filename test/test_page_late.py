@@ -93,13 +93,13 @@ def test_an_answer_about_another_policy_is_not_shown_as_this_ones(cloche, vault,
     run(cloche, "policy", "set", "--vault", str(vault), "readOnly", "true")
     come(browser, server)
     browser.do("await page.goto(given)", f"{server.url}/settings")
-    browser.see(key_row("readOnly"), "default")
+    browser.see(key_row("readOnly") + " .key-line .tag", "default")
     browser.do(HOLD, r"/person/policy\?vault=")
     scope = "await page.locator('.policy .line-row select').selectOption(given)"
     browser.do(scope, "vault")
     browser.do(HELD)
     browser.do(scope, "")
-    browser.see(key_row("readOnly"), "default")
+    browser.see(key_row("readOnly") + " .key-line .tag", "default")
     browser.do(LET_GO)
-    browser.see(key_row("readOnly"), "default")
+    browser.see(key_row("readOnly") + " .key-line .tag", "default")
     assert browser.errors() == []

@@ -141,7 +141,7 @@ def tighten(browser, client, vault):
     browser.click(key_row("readOnly"), "Edit")
     browser.do("await page.locator('#key-readOnly').selectOption('true')")
     browser.click(".pending", "Save")
-    browser.see(key_row("readOnly"), "your policy")
+    browser.see(key_row("readOnly") + " .key-line .tag", "your policy")
     made = client.ask(call("create_note", {"title": "Mug", "type": "plan", "content": "x"}, id=7))
     assert made["result"]["isError"] and "readOnly" in text_of(made)
     assert not (vault / "plan/Mug.md").exists()
