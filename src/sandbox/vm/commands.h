@@ -56,8 +56,8 @@ struct vm_exec {
      * command alone. */
     void (*output)(void *arg, enum vm_stream which, struct str bytes);
     void *output_arg;
-    /* Sends SIGTERM to the whole command, SIGKILL a second later. Only this call
-     * waits. */
+    /* Sends SIGTERM to the whole command (of a terminal SIGHUP before it), SIGKILL a
+     * second later. Only this call waits. */
     struct cancel *cancel;
     struct vm_keyboard *keyboard;
 };

@@ -205,6 +205,15 @@ static uint64_t press(struct vm_command *c)
     return look < end_ns ? look : end_ns;
 }
 
+/* A terminal hangs up first, as one that is closed does: a shell at a prompt ignores SIGTERM,
+ * and would go on with the rest of a line whose first command that ends. */
+static void call_off(struct vm_command *c)
+{
+    if (c->of.pty)
+        port_send_u32(c->vm, c->exec.id, VM_SIGNAL, SIGHUP);
+    port_send_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
+}
+
 /* On any thread, without the lock. */
 static void cancelled(void *arg)
 {
@@ -213,7 +222,7 @@ static void cancelled(void *arg)
     if (c->begun && !c->exec.ended) {
         c->exec.cancelled = true;
         c->exec.cancelled_ns = os_mono_ns();
-        port_send_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
+        call_off(c);
     }
     exec_wake(&c->exec);
     pthread_mutex_unlock(&c->vm->lock);
@@ -500,7 +509,7 @@ bool vm_exec_end(struct vm_command *c, struct vm_result *r, struct err *e)
     }
     if (runs) {
         if (!c->exec.cancelled && !c->exec.ended)
-            port_send_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
+            call_off(c);
         c->exec.cancelled_ns = c->exec.cancelled ? c->exec.cancelled_ns : os_mono_ns();
         c->exec.cancelled = c->result.cancelled = true;
         c->result.exit_code = 128 + SIGTERM;
