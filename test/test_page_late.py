@@ -1,5 +1,5 @@
 """What comes late on the page: it moves nothing that is being pressed, and an answer that was overtaken is not shown."""
-from test_page import browser, come
+from test_page import browser, come, write_code
 from test_page_views import client, key_row, server
 from test_permissions import run
 from wire import call
@@ -102,4 +102,121 @@ def test_an_answer_about_another_policy_is_not_shown_as_this_ones(cloche, vault,
     browser.see(key_row("readOnly") + " .key-line .tag", "default")
     browser.do(LET_GO)
     browser.see(key_row("readOnly") + " .key-line .tag", "default")
+    assert browser.errors() == []
+
+
+SAVE = "await page.keyboard.press('Control+s');"
+
+
+def begin_to_save(browser, server, note, text):
+    """The answer to the saving of a note is held."""
+    browser.do("await page.goto(given)", f"{server.url}/notes/{note}?edit")
+    browser.see(".note-edit .cm-content", "")
+    browser.do(HOLD, note.replace("/", ".*") + "$")
+    write_code(browser, text)
+    browser.do(SAVE + HELD)
+
+
+def test_what_is_typed_while_a_note_is_saved_stays(vault, server, client, browser):
+    come(browser, server)
+    make(client, "Bell", 3)
+    begin_to_save(browser, server, "plan/Bell", "# Bell\n\none")
+    browser.do("await page.keyboard.press('Control+End'); await page.keyboard.type(' two')")
+    browser.do(LET_GO)
+    browser.see(".toast", "Saved")
+    browser.see(".note-edit", "not saved")
+    assert (vault / "plan/Bell.md").read_text().endswith("one")
+    browser.do("await page.locator('.cm-content').focus();" + SAVE)
+    browser.see(".rendered", "one two")
+    assert (vault / "plan/Bell.md").read_text().endswith("one two")
+    assert browser.errors() == []
+
+
+def test_a_save_that_is_late_leaves_the_person_where_he_went(vault, server, client, browser):
+    come(browser, server)
+    make(client, "Bell", 3)
+    begin_to_save(browser, server, "plan/Bell", "# Bell\n\none")
+    browser.do("await page.locator('nav a[href=\"/connect\"]').first().click()")
+    browser.see("h1", "Connect")
+    browser.do(LET_GO)
+    browser.see(".toast", "Saved")
+    assert browser.do("return new URL(page.url()).pathname") == "/connect"
+    assert (vault / "plan/Bell.md").read_text().endswith("one")
+
+
+def test_what_is_typed_while_a_function_is_saved_stays(server, client, browser):
+    come(browser, server)
+    client.ask(call("register_custom_function", {"name": "leaf", "description": "One", "parameters": {}, "returnType": "Promise<number>",
+                                                 "code": "async function leaf(): Promise<number> { return 1; }"}, id=3))
+    browser.do("await page.goto(given)", f"{server.url}/functions/leaf/edit")
+    browser.see(".fn-edit .cm-content", "return 1")
+    browser.do(HOLD, "/functions/leaf\\b")
+    browser.do("await page.getByLabel('What it does').fill('Two'); " + SAVE + HELD)
+    browser.do("await page.getByLabel('What it does').fill('Three')")
+    browser.do(LET_GO)
+    browser.see(".toast", "leaf is saved")
+    assert browser.do("return page.getByLabel('What it does').inputValue()") == "Three"
+    browser.do(SAVE)
+    browser.see(".fn header", "Three")
+    assert browser.errors() == []
+
+
+def test_a_token_is_made_as_it_was_asked_about(server, browser, cloche):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/settings/tokens")
+    browser.click(".tokens", "New token")
+    browser.do("await page.getByLabel('Name').fill('first'); await page.keyboard.press('Enter')")
+    browser.see(".token-form .confirm", "")
+    browser.do("await page.getByLabel('Level').selectOption('zero')")
+    browser.do("await page.locator('.token-form .confirm').waitFor({state: 'detached'})")
+    browser.do("await page.getByLabel('Name').focus(); await page.keyboard.press('Enter'); await page.keyboard.press('Enter')")
+    browser.click(".token-form .confirm", "Create")
+    browser.see(".made", "first")
+    row = browser.see(".token", "zero")
+    assert "just now" not in row.split("expires")[1], row
+    browser.click(".token", "Revoke")
+    browser.do("await page.locator('.token .confirm .danger').dblclick()")
+    browser.see(".toast", "first is revoked")
+    assert browser.do("return page.locator('.toast.tone-bad').count()") == 0
+    assert all("428" in e for e in browser.errors())
+
+
+def test_the_history_stays_at_the_revision_that_was_chosen(vault, server, client, browser):
+    come(browser, server)
+    make(client, "Bell", 3)
+    for i in range(3):
+        client.ask(call("update_note", {"identifier": "plan/Bell", "content": f"text {i}", "force": True}, id=4 + i))
+    browser.do("await page.route('**/history*', (route) => route.fulfill({status: 503, json: {error: 'It rests.'}}))")
+    browser.do("await page.goto(given)", f"{server.url}/notes/plan/Bell?past")
+    browser.see(".failure", "It rests.")
+    browser.do("await page.unrouteAll()")
+    browser.see(".past-line", "Revision 4 of 4")
+    browser.click(".past", "Older")
+    browser.click(".past", "Older")
+    browser.see(".past-line", "Revision 2 of 4")
+    # It is changed elsewhere, and that becomes a revision, too.
+    (vault / "plan/Bell.md").write_text((vault / "plan/Bell.md").read_text().replace("text 2", "outside"))
+    browser.click(".past", "Restore")
+    browser.see(".toast", "Revision 2 is restored")
+    browser.see(".rendered", "text 0")
+    (vault / "plan/Bell.md").write_text((vault / "plan/Bell.md").read_text().replace("text 0", "elsewhere"))
+    browser.do("await page.evaluate(() => window.dispatchEvent(new Event('focus')))")  # the person comes back
+    browser.see(".rendered", "elsewhere")
+    assert all("503" in e for e in browser.errors())
+
+
+def test_a_note_of_just_the_name_is_found_first(server, client, browser):
+    come(browser, server)
+    for i in range(7):
+        make(client, f"Bell {i}", 3 + i)
+    make(client, "Bell", 11)
+    browser.do("await page.keyboard.press('Control+k'); await page.locator('.palette input').fill('bell')")
+    browser.see(".palette li:first-child .strange", "Bell")
+    browser.do("await page.waitForFunction(() => document.querySelector('.palette li:first-child .strange')?.textContent === 'Bell'); await page.keyboard.press('Enter')")
+    browser.see(".note h2", "Bell")
+    # A comment is no place for completion.
+    browser.do("await page.goto(given)", f"{server.url}/run")
+    write_code(browser, "")
+    browser.do("await page.keyboard.type('// note ab'); await page.waitForTimeout(300); await page.keyboard.press('Enter'); await page.keyboard.type('x')")
+    assert browser.do("return page.locator('.cm-line').allInnerTexts()") == ["// note ab", "x"]
     assert browser.errors() == []

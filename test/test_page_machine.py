@@ -101,8 +101,60 @@ def test_a_person_works_in_a_machine(server, browser, tmp_path):
     browser.see(".toast", "The machine is stopped")
     type_line(browser, "cat /root/sent.txt")
     browser.see(SHOWN, "sent from here")
-    browser.click(".machine aside", "Delete")
+
+    # One of its name is not replaced, and none is deleted, without a question.
+    browser.do("await page.locator('.inline input[placeholder=Name]').fill('mine')")
+    browser.click(".machine aside", "Take a snapshot")
+    browser.click(".machine .confirm", "Cancel")
+    browser.click(".machine aside li", "Delete")
+    browser.see(".machine .confirm", "Delete the snapshot mine?")
+    browser.do("await page.keyboard.press('Escape')")
+    browser.do("await page.locator('.machine .confirm').waitFor({state: 'detached'})")
+    browser.click(".machine aside li", "Delete")
+    browser.click(".machine .confirm", "Delete")
     browser.see(".toast", "mine is deleted")
+    assert browser.errors() == []
+
+
+def test_a_terminal_goes_on_while_another_view_is_shown(server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/machine")
+    browser.click(".machine .start", "Start")
+    type_line(browser, "for i in $(seq 300); do echo line $i; done; read -r word; echo heard $word; tty")
+    browser.see(SHOWN, "line 300")
+    browser.click(".terminals", "New terminal")
+    type_line(browser, "echo sec''ond")
+    browser.see(SHOWN, "second")
+    browser.do("await page.locator('nav a[href=\"/notes\"]').first().click()")
+    browser.see("main h1", "Notes")
+    browser.do("await page.goBack()")
+    browser.see(SHOWN, "line 300")
+    browser.do("await page.locator('.terminals nav [aria-pressed]').nth(1).click()")
+    browser.see(SHOWN, "second")
+    browser.do("await page.locator('.terminals nav [aria-pressed]').first().click(); await page.locator('.terminal-tab:not([hidden]) textarea').focus();"
+               " await page.keyboard.type('a word'); await page.keyboard.press('Enter')")
+    browser.see(SHOWN, "heard a word")
+    assert browser.errors() == []
+
+
+def test_who_stops_a_machine_stops_the_one_that_was_asked_about(server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/machine")
+    browser.click(".machine .start", "Start")
+    browser.see(".costs", "of 512 MB memory")
+    browser.do("await page.getByRole('button', {name: 'Fork'}).dblclick()")  # one copy
+    browser.see(".toast", "A copy runs beside it")
+    browser.do("await page.locator('.machine-head nav a').nth(1).waitFor()")
+    browser.click(".machine-head", "Stop")
+    browser.see(".machine .confirm", "Stop this machine?")
+    other = browser.do("return page.locator('.machine-head nav a:not([aria-current])').getAttribute('href')")
+    browser.do("await page.locator('.machine-head nav a:not([aria-current])').click()")
+    browser.do("await page.locator('.machine .confirm').waitFor({state: 'detached'})")
+    browser.click(".machine-head", "Stop")
+    browser.click(".machine .confirm", "Stop")
+    browser.see(".toast", "The machine is stopped")
+    browser.do("await page.waitForFunction((gone) => document.querySelectorAll('.machine-head nav a').length === 1"
+               " && document.querySelector('.machine-head nav a').getAttribute('href') !== gone, given)", other)
     assert browser.errors() == []
 
 

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from axe import assert_accessible
+from packages import package
 from wire import Server, Stdio, call
 
 from test_page import browser, come, show_all, write_code
@@ -531,3 +532,32 @@ def test_the_graph_shows_notes_and_their_links(vault, server, browser):
     browser.do("await page.waitForFunction((id) => decodeURIComponent(location.pathname) === '/notes/' + id, given)", found)
     browser.see(".note h2", "")
     assert browser.errors() == []
+
+
+def test_a_replacement_says_what_it_changes(server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/toolbox")
+    browser.give("probe.zip", package())
+    browser.see(".installing", "probe 1.0.0 is installed")
+    browser.do("await page.goto(given)", f"{server.url}/toolbox/probe")
+    browser.do("await page.locator('#permission').selectOption('always')")
+    browser.click(".permission .confirm", "Allow")
+    browser.see(".toast", "probe")
+    execution = {"argStyle": "cli", "fileAccess": "write"}
+    browser.give("probe2.zip", package({"version": "2.0.0", "execution": execution}))
+    told = browser.see(".installing", "Replace it with probe 2.0.0?")
+    assert "may write the files of its call. The one there sees no files." in told and "'always', and stays so" in told
+    show_all(browser, "tool-replaced")
+    assert_accessible(browser)
+    browser.click(".installing", "Replace it")
+    browser.see(".installing", "probe 2.0.0 is installed")
+    # What the policy says of a name outlives the tool.
+    browser.click(".tool .deeds", "Uninstall")
+    browser.do("await page.locator('.tool .confirm .danger').dblclick()")
+    browser.see(".toast >> nth=-1", "probe is uninstalled")
+    assert browser.do("return page.locator('.toast.tone-bad').count()") == 0
+    browser.give("probe.zip", package())
+    browser.see(".installing", "Your policy says 'always' of a tool of this name")
+    browser.give("jq.zip", package({"name": "jq"}))
+    browser.see(".installing", "It takes the place of a tool that is built in.")
+    assert set(refusals(browser)) <= {"409", "428"}

@@ -1,4 +1,4 @@
-// Keys: a view says what each does while it is shown. Nothing happens while one is typing.
+// Keys: a view says what each does while it is shown. While one is typing that is Escape and those with Ctrl alone.
 import { useEffect, useRef } from "preact/hooks";
 
 type Keys = Record<string, (event: KeyboardEvent) => void>;
@@ -15,7 +15,7 @@ const isPressed = (event: KeyboardEvent): boolean => (event.key === "Enter" || e
 
 addEventListener("keydown", (event) => {
   const chord = (event.ctrlKey || event.metaKey ? "ctrl " : "") + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
-  if (isTyping(event.composedPath()[0]) && event.key !== "Escape" && chord !== "ctrl k") return;
+  if (isTyping(event.composedPath()[0]) && event.key !== "Escape" && chord !== "ctrl k" && (!chord.startsWith("ctrl ") || event.defaultPrevented)) return;
   if (event.altKey || isPressed(event)) return;
   const word = prefix ? `${prefix} ${chord}` : chord;
   prefix = "";

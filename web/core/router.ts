@@ -15,6 +15,12 @@ export function go(path: string, how: "push" | "replace" = "push"): void {
   address.value = path;
 }
 
+/** As go(), some time from now: unless the person has gone elsewhere meanwhile. */
+export function goLater(): typeof go {
+  const from = address.value;
+  return (path, how) => { if (address.value === from) go(path, how); };
+}
+
 /** Links of ours change the view; with a modifier they are the browser's. */
 export function follow(event: MouseEvent): void {
   const link = (event.target as Element).closest?.("a");

@@ -112,7 +112,9 @@ export const t = {
     compiling: (tool: string, seconds: number, simply: boolean) => `${tool} is being compiled${simply ? ", without optimisation: it takes too much otherwise" : ""}: ${seconds} s`,
     refused: (file: string) => `${file} was not installed`, done: (tool: string) => `${tool} is installed`,
     tooLarge: (file: string, mb: number) => `${file} was not installed: it is ${mb} MB; at most 50 MB are accepted.`,
-    taken: (there: string, new_: string) => `${there} is already installed. Replace it with ${new_}?`, replace: "Replace it", leaveIt: "Keep it",
+    taken: (there: string, new_: string) => `${there} is already installed. Replace it with ${new_}?`, overBuiltin: "It takes the place of a tool that is built in.", otherFiles: (was: string, now: string) => `The new one ${now}. The one there ${was}.`, otherSigner: (who: string) => (who ? `The new one is signed by ${who}.` : "The new one is not signed."),
+    staysAlways: "Its permission is 'always', and stays so: agents run the new one without asking.", alwaysAlready: "Your policy says 'always' of a tool of this name: agents run it without asking.",
+    replace: "Replace it", leaveIt: "Keep it",
     untrusted: (key: string) => `It is signed by ${key}, a key that is not trusted.`,
   },
   connect: {
@@ -151,7 +153,8 @@ export const t = {
     reader: "For a screen reader", over: "The machine of this address does not run any more. This is another one.",
     files: "Files", up: "Up", upload: "Upload", uploaded: (name: string) => `${name} is in the machine`, save: "Save", download: (name: string) => `Save ${name}`, emptyFolder: "Empty", moreFiles: (n: number) => `${n.toLocaleString()} more`,
     ports: "Ports", noPorts: "No port of this machine is exposed.", port: "Port", portOf: (n: number) => `port ${n}`, expose: "Expose",
-    snapshots: "Snapshots", noSnapshots: "No snapshot yet.", snapshot: "Take a snapshot", snapshotName: "Name", restore: "Start from it", remove: "Delete", removed: (name: string) => `${name} is deleted`, saved: (name: string) => `${name} is saved`,
+    snapshots: "Snapshots", noSnapshots: "No snapshot yet.", snapshot: "Take a snapshot", snapshotName: "Name", restore: "Start from it", remove: "Delete", removed: (name: string) => `${name} is deleted`, replace: "Replace",
+    removeSure: (name: string) => `Delete the snapshot ${name}? It cannot be brought back.`, replaceSure: (name: string) => `There is a snapshot ${name} already. Replace it?`, saved: (name: string) => `${name} is saved`,
     unusable: "of another image",
   },
   run: {

@@ -30,17 +30,21 @@ function nowFor(ms: number): number {
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const farDay = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
+const AHEAD_S = 60; // by which another clock may be before this one's
+/** Of a past time how long ago it was, of an older one and of one to come the time or the day. */
 export function relative(time: string): string {
   const ms = Date.parse(time);
   const at = nowFor(ms);
-  const s = Math.max(0, Math.round((at - ms) / 1000));
-  if (s < 10) return t.justNow;
-  if (s < 60) return t.secondsAgo(s);
-  if (s < 3600) return t.minutesAgo(Math.floor(s / 60));
-  if (new Date(ms).toDateString() === new Date(at).toDateString()) return clock.format(ms);
-  return day.format(ms);
+  const s = Math.round((at - ms) / 1000);
+  const [that, today] = [new Date(ms), new Date(at)];
+  if (s < 10 && s > -AHEAD_S) return t.justNow;
+  if (s >= 0 && s < 60) return t.secondsAgo(s);
+  if (s >= 0 && s < 3600) return t.minutesAgo(Math.floor(s / 60));
+  if (that.toDateString() === today.toDateString()) return clock.format(ms);
+  return (that.getFullYear() === today.getFullYear() ? day : farDay).format(ms);
 }
 export const exactly = (time: string): string => exact.format(Date.parse(time));
 export function duration(ms: number): string {

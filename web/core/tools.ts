@@ -16,7 +16,7 @@ export interface Tool {
 }
 export interface Tools { vault: string; tools: Tool[]; problems: string[] }
 export interface Installed {
-  tool?: { name: string; version: string }; key?: string; warnings?: string[]; error?: string; errors?: string[];
+  tool?: { name: string; version: string; files: Tool["files"]; signer: string }; key?: string; warnings?: string[]; error?: string; errors?: string[];
 }
 export interface Ran {
   success: boolean; stdout: string; stderr: string; exitCode: number; stdoutEncoding?: string; stderrEncoding?: string;

@@ -4,7 +4,7 @@ import { autocompletion, completionKeymap, type Completion, type CompletionConte
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { javascript } from "@codemirror/lang-javascript";
 import { markdown } from "@codemirror/lang-markdown";
-import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
@@ -73,6 +73,7 @@ export function makeEditor(host: HTMLElement, options: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   let declared: Declared[] = [];
   const complete = (context: CompletionContext): CompletionResult | null => {
+    if (/String|Comment|Regexp/.test(syntaxTree(context.state).resolveInner(context.pos, -1).name)) return null;
     const word = context.matchBefore(/[\w$.]+/);
     if (!word || (word.from === word.to && !context.explicit)) return null;
     const dot = word.text.lastIndexOf(".");

@@ -4,6 +4,7 @@ import { computed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Check } from "../core/check";
 import { useInPlace } from "../core/focus";
+import { useKeys } from "../core/keys";
 import { spell } from "../core/spell";
 import { t } from "../core/texts";
 import { exactly, relative } from "../core/time";
@@ -114,15 +115,25 @@ export function Skeleton({ lines = 6 }: { lines?: number }) {
 
 export const Key = ({ of }: { of: string }) => <kbd>{of}</kbd>;
 
-/** Says what will happen, and asks once more; `wider`: that it gives agents more rights. */
-export function Confirm({ sentence, wider = false, yes, off = false, onYes, onNo }: { sentence: string; wider?: boolean; yes: string; off?: boolean; onYes: () => void; onNo: () => void }) {
+/** Says what will happen, and asks once more; `wider`: that it gives agents more rights. It is answered once: what
+ * `onYes` promises is waited for. Escape cancels it. */
+export function Confirm({ sentence, wider = false, yes, off = false, onYes, onNo }: { sentence: string; wider?: boolean; yes: string; off?: boolean; onYes: () => void | Promise<unknown>; onNo: () => void }) {
   const box = useInPlace<HTMLDivElement>();
+  const [busy, setBusy] = useState(false);
+  const answered = useRef(false); // a double click is quicker than the next rendering
+  const say = () => {
+    if (answered.current) return;
+    answered.current = true;
+    setBusy(true);
+    void Promise.resolve(onYes()).finally(() => { answered.current = false; setBusy(false); });
+  };
+  useKeys({ Escape: onNo });
   return (
     <div class="answer confirm" ref={box} role="alertdialog" aria-label={wider ? t.wider : yes}>
       <p><Icon name="warn" size={16} /><span>{wider && <strong>{t.wider}. </strong>}{sentence}</span></p>
       <span class="gap" />
       <button type="button" onClick={onNo}>{t.cancel}</button>
-      <button type="button" class="danger" disabled={off} onClick={onYes}>{yes}</button>
+      <button type="button" class="danger" disabled={off || busy} onClick={say}>{yes}</button>
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { deedOf, whoIs } from "../core/who";
 import { Icon, spell, Strange } from "../parts/parts";
 import { PLACES } from "./shell";
 
-interface Found { icon: string; text: string; detail: string; run: () => void; strange?: boolean } // strange: a name that others gave
+interface Found { icon: string; text: string; detail: string; run: () => void; strange?: boolean; done?: boolean } // strange: a name that others gave; done: what somebody did
 const CALM_MS = 120; // after the last key: then the vault is asked
 const OF_A_KIND = 5;
 const SHOWN = 14;
@@ -27,7 +27,7 @@ function all(): Found[] {
     ...(day?.vaults ?? []).filter((v) => v.id !== day?.vault).map((v) => ({ icon: "note", text: spell(v.name), detail: t.vault, run: () => chooseVault(v.id) })),
     ...(day?.changes ?? []).slice(0, 40).map((r) => ({
       icon: "activity", text: `${spell(whoIs(r.caller, r.client).name)} ${deedOf(r)}`, detail: spell((r.notes ?? []).join(", ")),
-      run: () => go(`/activity/${r.mac}`),
+      run: () => go(`/activity/${r.mac}`), done: true,
     })),
   ];
 }
@@ -46,6 +46,9 @@ async function lookIn(vault: string, wanted: string, signal: AbortSignal): Promi
     ...fits.slice(0, OF_A_KIND).map((tool) => ({ icon: "tools", text: tool.name, detail: t.found.tool, strange: true, run: to(`/toolbox/${encodeURIComponent(tool.name)}`) })),
   ];
 }
+
+/** What is named just so comes first, and what was done comes last. */
+const rankOf = (f: Found, wanted: string): number => (wanted && f.text.toLowerCase() === wanted ? 0 : f.done ? 2 : 1);
 
 const NONE: Found[] = [];
 /** They come a moment later, and only for words that are still wanted. */
@@ -69,7 +72,8 @@ export function Palette({ close }: { close: () => void }) {
   const found = useMemo(() => {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
     const near = all().filter((f) => wanted.every((w) => `${f.text} ${f.detail}`.toLowerCase().includes(w)));
-    return [...near.slice(0, vault.length ? OF_A_KIND : SHOWN), ...vault].slice(0, SHOWN);
+    const ranked = [...near.slice(0, vault.length ? OF_A_KIND : SHOWN), ...vault].map((f) => ({ f, rank: rankOf(f, words.trim().toLowerCase()) }));
+    return ranked.sort((a, b) => a.rank - b.rank).map(({ f }) => f).slice(0, SHOWN);
   }, [words, vault]);
   const box = useDialog<HTMLDivElement>(close);
   const choose = (f?: Found) => { close(); f?.run(); };

@@ -162,7 +162,7 @@ bool has_content_type(struct http_request *rq, const char *type)
 
 /* ---- installing -------------------------------------------------------------- */
 
-/* {tool?: {name, version}, warnings: [...], error?, errors?: [...], key?}: `key` of who
+/* {tool?: {name, version, files, signer}, warnings: [...], error?, errors?: [...], key?}: `key` of who
  * signed it and is not trusted. */
 static void tell_package(const struct tool_package *p, const struct tool_notes *notes,
                          const struct err *e, struct buf *out)
@@ -175,6 +175,8 @@ static void tell_package(const struct tool_package *p, const struct tool_notes *
         json_open_object(&w);
         json_pair_cstr(&w, "name", t->name);
         put_spelt(&w, "version", str_of(t->version));
+        json_pair_cstr(&w, "files", tool_access_name(t->execution.access));
+        put_spelt(&w, "signer", str_of(t->signer));
         json_close(&w);
     }
     if (t && !t->signer && tool_package_key(p)[0])

@@ -7,7 +7,7 @@ import { getFunction, getTemplate, isRefused, listTemplates, readDefault, tryCre
 import { useKeys } from "../../core/keys";
 import { useLeaving } from "../../core/leaving";
 import { useNewest } from "../../core/newest";
-import { go } from "../../core/router";
+import { go, goLater } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { CodeEditor, type Beginning } from "../../parts/editor";
@@ -143,13 +143,18 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   const leave = () => { drop(key, name, t.functions.discarded); go(isNew ? "/functions" : `/functions/${encodeURIComponent(name)}`); };
   const anew = () => { drop(key, name, t.functions.discarded); turn.value++; };
   const choose = (one: string) => { drop(key, name, t.functions.replaced); go(`/functions?new${one ? `&template=${encodeURIComponent(one)}` : ""}`, "replace"); if (!one) turn.value++; };
+  const latest = useRef(draft);
+  latest.current = draft;
+  const saving = useRef(false);
   const save = async (force: boolean) => {
-    if (!definition) return;
+    if (!definition || saving.current) return;
     if (wrong.length) {
       document.querySelector<HTMLElement>(".fn-parameter [aria-invalid=true]")?.focus();
       return;
     }
     setFailed("");
+    saving.current = true;
+    const later = goLater();
     try {
       const { name: newName, ...fields } = definition;
       const said = isNew ? await tryCreate(vault, definition, force)
@@ -158,12 +163,17 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
         setRefused(said.refused);
         return;
       }
-      drafts.delete(key);
       toast(isNew ? t.functions.created(spell(newName)) : t.functions.saved(spell(newName)));
+      drafts.delete(key);
+      const typed = latest.current; // meanwhile: it stays to be saved
+      if (typed && typed !== draft) drafts.set(`${vault} ${newName}`, { draft: typed, version: said.version ?? 0, note: "", template: "" });
       done();
-      go(`/functions/${encodeURIComponent(newName)}`);
+      if (typed && typed !== draft && newName === name) setVersion(said.version ?? 0);
+      else later(typed && typed !== draft ? begins(newName) : `/functions/${encodeURIComponent(newName)}`);
     } catch (e) {
       setFailed(wordsOf(e));
+    } finally {
+      saving.current = false;
     }
   };
   useKeys({ "ctrl s": () => void save(false), Escape: () => { if (refused) setRefused(null); else if (!dirty && !document.activeElement?.closest(".editor")) leave(); } });

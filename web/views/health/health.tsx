@@ -21,7 +21,7 @@ export function HealthView() {
       <header><h1>{t.health.title}</h1>
         {report && <span class={`tag ${bad ? "bad" : "good"}`} role="status">{bad ? t.health.ill(bad) : t.health.well}</span>}
         <button type="button" disabled={busy} onClick={look}>{busy ? t.health.checking : t.health.again}</button></header>
-      <p class="quiet">{report && t.health.version(report.version)} · {t.health.hint}</p>
+      <p class="quiet">{report && `${t.health.version(report.version)} · `}{t.health.hint}</p>
       {failed && <Failure text={failed} retry={look} />}
       {!report && !failed && <Skeleton lines={8} />}
       {report && <ul class="card">{report.checks.map((c) => (

@@ -1,16 +1,16 @@
 // A person's Linux machines: terminals in them, their files and ports, snapshots and copies, and what each costs.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import {
   closePort, exposePort, forkMachine, getMachines, getSnapshots, type Machine, removeSnapshot, restoreSnapshot, saveMachine, type Snapshot, startMachine, stopMachine,
 } from "../../core/machines";
 import { useNewest } from "../../core/newest";
-import { go, place } from "../../core/router";
+import { goLater, place } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { bytes, duration } from "../../core/time";
 import { Confirm, Empty, Failure, Icon, Skeleton, Strange, Time } from "../../parts/parts";
 import { Files } from "./files";
-import { Terminals } from "./terminals";
+import { dropTerminals, Terminals } from "./terminals";
 
 const LOOK_MS = 900; // machines tell no events: another page sees within a second what this one did
 const SIZES = [256, 512, 1024]; // MB of memory
@@ -21,12 +21,20 @@ const nameOf = (m: Machine): string => m.name ?? (m.default ? t.machine.default 
 const costs = (m: Machine): string => [t.machine.memory(bytes(m.memory_bytes ?? 0), m.ramMB), t.machine.disk(bytes(m.disk_bytes ?? 0)), t.machine.compute(duration(m.compute_ms ?? 0)),
   m.network ? t.machine.online : t.machine.offline].join(" · ");
 
-function Start({ act }: { act: (what: () => Promise<unknown>, said?: string) => Promise<void> }) {
+/** Does it, one thing at a time, and says so. false: it failed. */
+interface Doing { busy: boolean; act: (what: () => Promise<unknown>, said?: string) => Promise<boolean> }
+
+/** And shows what was made, unless the person has gone elsewhere meanwhile. */
+async function goTo(made: Promise<Machine>): Promise<void> {
+  const later = goLater();
+  later(`/machine/${(await made).machine}`, "replace");
+}
+
+function Start({ doing: { busy, act } }: { doing: Doing }) {
   const [ram, setRam] = useState(512);
   const [network, setNetwork] = useState(false);
-  const [busy, setBusy] = useState(false);
   return (
-    <form class="start" onSubmit={(e) => { e.preventDefault(); setBusy(true); void act(async () => { const made = await startMachine({ ramMB: ram, network }); go(`/machine/${made.machine}`, "replace"); }).finally(() => setBusy(false)); }}>
+    <form class="start" onSubmit={(e) => { e.preventDefault(); void act(() => goTo(startMachine({ ramMB: ram, network }))); }}>
       <label>{t.machine.ram}<select value={ram} onChange={(e) => setRam(Number(e.currentTarget.value))}>{SIZES.map((mb) => <option key={mb} value={mb}>{mb} MB</option>)}</select></label>
       <label class="check"><input type="checkbox" checked={network} onChange={(e) => setNetwork(e.currentTarget.checked)} />{t.machine.network}</label>
       <button type="submit" class="primary" disabled={busy}><Icon name="play" size={15} />{t.machine.start}</button>
@@ -34,34 +42,38 @@ function Start({ act }: { act: (what: () => Promise<unknown>, said?: string) => 
   );
 }
 
-function Ports({ m, act }: { m: Machine; act: (what: () => Promise<unknown>, said?: string) => Promise<void> }) {
+function Ports({ m, doing: { busy, act } }: { m: Machine; doing: Doing }) {
   const [port, setPort] = useState("");
   const number = Number(port);
   return (
     <section aria-label={t.machine.ports}><h3>{t.machine.ports}</h3>
       <ul>{(m.ports ?? []).map((p) => (
-        <li key={p.port}><a href={p.url} target="_blank" rel="noreferrer">{p.url}</a><span class="quiet">{t.machine.portOf(p.port)}</span><button type="button" class="ghost" onClick={() => void act(() => closePort(m.machine, p.port))}>{t.close}</button></li>
+        <li key={p.port}><a href={p.url} target="_blank" rel="noreferrer">{p.url}</a><span class="quiet">{t.machine.portOf(p.port)}</span><button type="button" class="ghost" disabled={busy} onClick={() => void act(() => closePort(m.machine, p.port))}>{t.close}</button></li>
       ))}{!m.ports?.length && <li class="quiet">{t.machine.noPorts}</li>}</ul>
-      <form class="inline" onSubmit={(e) => { e.preventDefault(); void act(() => exposePort(m.machine, number)).then(() => setPort("")); }}>
+      <form class="inline" onSubmit={(e) => { e.preventDefault(); void act(() => exposePort(m.machine, number)).then((done) => { if (done) setPort(""); }); }}>
         <label><span class="visually-hidden">{t.machine.port}</span><input type="text" inputMode="numeric" placeholder={t.machine.port} value={port} onInput={(e) => setPort(e.currentTarget.value)} /></label>
-        <button type="submit" disabled={!(number >= 1 && number <= 65535)}>{t.machine.expose}</button>
+        <button type="submit" disabled={busy || !(number >= 1 && number <= 65535)}>{t.machine.expose}</button>
       </form>
     </section>
   );
 }
 
-function Snapshots({ m, all, act }: { m: Machine | undefined; all: Snapshot[]; act: (what: () => Promise<unknown>, said?: string) => Promise<void> }) {
+function Snapshots({ m, all, doing: { busy, act } }: { m: Machine | undefined; all: Snapshot[]; doing: Doing }) {
   const [name, setName] = useState("");
+  const [sure, setSure] = useState<{ name: string; replaced: boolean } | null>(null); // what is to be deleted, or replaced
+  const save = (of: Machine, as: string) => act(() => saveMachine(of.machine, as), t.machine.saved(as)).then((done) => { if (done) setName(""); });
   return (
     <section aria-label={t.machine.snapshots}><h3>{t.machine.snapshots}</h3>
       <ul>{all.map((one) => (
         <li key={one.name}><Strange text={one.name} /><span class="quiet">{bytes(one.bytes)} · <Time time={one.made} />{!one.usable && ` · ${t.machine.unusable}`}</span>
-          <button type="button" class="ghost" disabled={!one.usable} onClick={() => void act(async () => { const made = await restoreSnapshot(one.name); go(`/machine/${made.machine}`, "replace"); })}>{t.machine.restore}</button>
-          <button type="button" class="ghost" onClick={() => void act(() => removeSnapshot(one.name), t.machine.removed(one.name))}>{t.machine.remove}</button></li>
+          <button type="button" class="ghost" disabled={busy || !one.usable} onClick={() => void act(() => goTo(restoreSnapshot(one.name)))}>{t.machine.restore}</button>
+          <button type="button" class="ghost" disabled={busy} onClick={() => setSure({ name: one.name, replaced: false })}>{t.machine.remove}<span class="visually-hidden"> {one.name}</span></button></li>
       ))}{all.length === 0 && <li class="quiet">{t.machine.noSnapshots}</li>}</ul>
-      {m && <form class="inline" onSubmit={(e) => { e.preventDefault(); void act(() => saveMachine(m.machine, name), t.machine.saved(name)).then(() => setName("")); }}>
+      {sure && <Confirm key={sure.name} sentence={sure.replaced ? t.machine.replaceSure(sure.name) : t.machine.removeSure(sure.name)} yes={sure.replaced ? t.machine.replace : t.machine.remove} onNo={() => setSure(null)}
+        onYes={() => { setSure(null); return sure.replaced ? m && save(m, sure.name) : act(() => removeSnapshot(sure.name), t.machine.removed(sure.name)); }} />}
+      {m && <form class="inline" onSubmit={(e) => { e.preventDefault(); if (all.some((one) => one.name === name)) setSure({ name, replaced: true }); else void save(m, name); }}>
         <label><span class="visually-hidden">{t.machine.snapshotName}</span><input type="text" placeholder={t.machine.snapshotName} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
-        <button type="submit" disabled={!/^[A-Za-z0-9._-]{1,60}$/.test(name)}>{t.machine.snapshot}</button>
+        <button type="submit" disabled={busy || !/^[A-Za-z0-9._-]{1,60}$/.test(name)}>{t.machine.snapshot}</button>
       </form>}
     </section>
   );
@@ -71,11 +83,14 @@ export function MachineView() {
   const [machines, setMachines] = useState<Machine[] | null>(null);
   const [saved, setSaved] = useState<Snapshot[]>([]);
   const [failed, setFailed] = useState("");
-  const [sure, setSure] = useState(false);
+  const [sure, setSure] = useState(""); // the machine that is to be stopped
+  const [busy, setBusy] = useState(false);
+  const begun = useRef(false); // before it is rendered
   const [adding, setAdding] = useState(false);
   const newest = useNewest([]);
   const look = () => newest(() => Promise.all([getMachines(), getSnapshots()]), ([all, kept]) => {
     setMachines(all);
+    dropTerminals(all.map((m) => m.machine));
     setSaved(kept);
     setFailed("");
   }, (e) => setFailed(wordsOf(e)));
@@ -91,23 +106,32 @@ export function MachineView() {
     const timer = setInterval(() => { if (!document.hidden) void lookOnce(); }, LOOK_MS);
     return () => clearInterval(timer);
   }, []);
-  const act = async (what: () => Promise<unknown>, said?: string) => {
+  const act = async (what: () => Promise<unknown>, said?: string): Promise<boolean> => {
+    if (begun.current) return false;
+    begun.current = true;
+    setBusy(true);
+    let done = true;
     try {
       await what();
       if (said) toast(said);
       setAdding(false);
     } catch (e) {
       toast(wordsOf(e), undefined, "bad");
+      done = false;
     }
+    begun.current = false;
+    setBusy(false);
     await look();
+    return done;
   };
+  const doing = { busy, act };
   if (failed && !machines) return <div class="view machine"><Failure text={failed} retry={() => void look()} /></div>;
   if (!machines) return <div class="view machine"><Skeleton /></div>;
   const running = machines.filter((m) => m.state === "running");
   const one = running.find((m) => m.machine === place.value.parts[1]) ?? running.find((m) => m.default) ?? running[0];
   if (!one) return (
     <div class="view machine"><h1 class="visually-hidden">{t.machine.title}</h1>
-      <Empty icon="machine" title={t.machine.none}><p class="quiet">{t.machine.noneHint}</p><Start act={act} />{saved.length > 0 && <Snapshots m={undefined} all={saved} act={act} />}</Empty></div>
+      <Empty icon="machine" title={t.machine.none}><p class="quiet">{t.machine.noneHint}</p><Start doing={doing} />{saved.length > 0 && <Snapshots m={undefined} all={saved} doing={doing} />}</Empty></div>
   );
   return (
     <div class="view machine">
@@ -115,16 +139,16 @@ export function MachineView() {
         <h1>{t.machine.title}</h1>
         <nav aria-label={t.machine.list}>{running.map((m) => <a key={m.machine} href={`/machine/${m.machine}`} aria-current={m === one ? "true" : undefined}><Strange text={nameOf(m)} /></a>)}</nav>
         <button type="button" onClick={() => setAdding(!adding)} aria-expanded={adding}>{t.machine.another}</button>
-        <button type="button" onClick={() => void act(async () => { const made = await forkMachine(one.machine); go(`/machine/${made.machine}`, "replace"); }, t.machine.forked)}>{t.machine.fork}</button>
-        <button type="button" onClick={() => setSure(true)}>{t.machine.stop}</button>
+        <button type="button" disabled={busy} onClick={() => void act(() => goTo(forkMachine(one.machine)), t.machine.forked)}>{t.machine.fork}</button>
+        <button type="button" disabled={busy} onClick={() => setSure(one.machine)}>{t.machine.stop}</button>
       </header>
       {place.value.parts[1] && one.machine !== place.value.parts[1] && <p class="note-line" role="status">{t.machine.over}</p>}
-      {adding && <Start act={act} />}
-      {sure && <Confirm sentence={t.machine.stopSure} yes={t.machine.stop} onYes={() => { setSure(false); void act(() => stopMachine(one.machine), t.machine.stopped); }} onNo={() => setSure(false)} />}
+      {adding && <Start doing={doing} />}
+      {sure === one.machine && <Confirm sentence={t.machine.stopSure} yes={t.machine.stop} onYes={() => { setSure(""); return act(() => stopMachine(sure), t.machine.stopped); }} onNo={() => setSure("")} />}
       <p class="quiet costs">{costs(one)}{one.from && <> · {t.machine.from} <Strange text={one.from} /></>}</p>
       <div class="machine-body">
         <Terminals key={one.machine} machine={one.machine} />
-        <aside><Files key={one.machine} machine={one.machine} /><Ports m={one} act={act} /><Snapshots m={one} all={saved} act={act} /></aside>
+        <aside><Files key={one.machine} machine={one.machine} /><Ports key={one.machine} m={one} doing={doing} /><Snapshots m={one} all={saved} doing={doing} /></aside>
       </div>
     </div>
   );

@@ -67,6 +67,16 @@ export function openScreen(at: HTMLElement, label: string, typed: (text: string)
   terminal.onBinary(bytes);
   terminal.onResize(({ rows, cols }) => sized(rows, cols));
   fitting.fit();
+  // What is out of sight is fitted when it is seen again: until then xterm.js draws nothing, and takes no other size.
+  let isSeen = true;
+  const fit = () => {
+    if (!isSeen) return;
+    const { viewportY, baseY } = terminal.buffer.active;
+    fitting.fit();
+    if (viewportY >= baseY) requestAnimationFrame(() => terminal.scrollToBottom());
+  };
+  const eye = new IntersectionObserver((all) => { isSeen = all[all.length - 1].isIntersecting; fit(); });
+  eye.observe(at);
   const repaint = () => { terminal.options.theme = themeOf(at); };
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const chosen = new MutationObserver(repaint);
@@ -74,9 +84,10 @@ export function openScreen(at: HTMLElement, label: string, typed: (text: string)
   chosen.observe(document.documentElement, { attributes: true });
   return {
     get rows() { return terminal.rows; }, get columns() { return terminal.cols; },
-    write: (what) => terminal.write(what), fit: () => fitting.fit(), focus: () => terminal.focus(), reader: (on) => { terminal.options.screenReaderMode = on; }, end: () => {
+    write: (what) => terminal.write(what), fit, focus: () => terminal.focus(), reader: (on) => { terminal.options.screenReaderMode = on; }, end: () => {
       dark.removeEventListener("change", repaint);
       chosen.disconnect();
+      eye.disconnect();
       terminal.dispose();
     },
   };

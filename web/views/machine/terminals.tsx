@@ -1,4 +1,4 @@
-// Terminals in a machine, a tab each.
+// Terminals in a machine, a tab each. They outlive the view.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { writing } from "../../core/focus";
 import { openTerminal, typeInTerminal } from "../../core/machines";
@@ -48,58 +48,92 @@ function keyboard(machine: string, name: string, failed: (e: unknown) => void) {
 
 const quiet = (text: string): string => `\r\n\x1b[2m${text.replace(/[^\x20-\x7e\xa0-\uffff]/g, " ")}\x1b[0m\r\n`;
 
+/** A terminal and its shell. Both go on while another view is shown: what runs in it is not ended by looking at a note. */
+interface Kept { host: HTMLDivElement; screen: Screen | null; stop: AbortController; reader: boolean; leave: () => void; type: (bytes: Uint8Array) => void; size: (rows: number, columns: number) => void; run: () => void }
+/** Those of this page, by machine and tab. */
+const kept = new Map<string, Map<number, Kept>>();
+
+function makeTerminal(machine: string): Kept {
+  const stop = new AbortController();
+  let keys: ReturnType<typeof keyboard> | null = null, ended = false;
+  const run = async () => {
+    const s = one.screen, name = `page-${PAGE}-${++runs}`;
+    if (!s) return;
+    ended = false;
+    keys = keyboard(machine, name, (e) => { if (!ended && !stop.signal.aborted) s.write(quiet(wordsOf(e))); });
+    try {
+      const ran = await openTerminal(machine, name, { rows: s.rows, columns: s.columns }, (what) => { keys?.begin(); s.write(what); }, stop.signal);
+      s.write(quiet(`${ran.timedOut ? t.machine.unused : ran.error ?? t.machine.left(ran.exitCode)} ${t.machine.again}`));
+    } catch (e) {
+      if (!stop.signal.aborted) s.write(quiet(`${wordsOf(e)} ${t.machine.again}`));
+    }
+    ended = true;
+    keys.end();
+    keys = null;
+  };
+  const type = (bytes: Uint8Array) => {
+    if (keys) keys.type(bytes);
+    else if (ended && bytes[0] === 13) void run();
+  };
+  const host = document.createElement("div");
+  host.className = "terminal-host";
+  const one: Kept = { host, screen: null, stop, reader: false, leave: () => {}, type, size: (rows, columns) => keys?.size(rows, columns), run: () => void run() };
+  return one;
+}
+
+/** Opens its screen where it is shown first. */
+async function openIn(one: Kept): Promise<void> {
+  const { openScreen } = await import("./screen");
+  if (one.screen || one.stop.signal.aborted || !one.host.isConnected) return;
+  one.screen = openScreen(one.host, t.machine.typeHere, (text) => one.type(new TextEncoder().encode(text)), (text) => one.type(Uint8Array.from(text, (c) => c.charCodeAt(0))), one.size, () => one.leave());
+  one.screen.reader(one.reader);
+  if (!writing()) one.screen.focus();
+  one.run();
+}
+
+function endTerminal(machine: string, tab: number): void {
+  const one = kept.get(machine)?.get(tab);
+  kept.get(machine)?.delete(tab);
+  one?.stop.abort();
+  one?.screen?.end();
+}
+
+/** Those of machines that are there no more. */
+export function dropTerminals(there: readonly string[]): void {
+  for (const [machine, tabs] of kept) {
+    if (there.includes(machine)) continue;
+    for (const tab of [...tabs.keys()]) endTerminal(machine, tab);
+    kept.delete(machine);
+  }
+}
+
 function TerminalTab({ machine, tab, hidden, reader, leave }: { machine: string; tab: number; hidden: boolean; reader: boolean; leave: () => void }) {
   const at = useRef<HTMLDivElement>(null);
-  const screen = useRef<Screen | null>(null);
-  const reads = useRef(reader);
-  reads.current = reader;
+  const [one] = useState(() => {
+    const tabs = kept.get(machine) ?? new Map<number, Kept>();
+    const it = tabs.get(tab) ?? makeTerminal(machine);
+    kept.set(machine, tabs.set(tab, it));
+    return it;
+  });
+  one.leave = leave;
   useEffect(() => {
-    const stop = new AbortController();
-    let keys: ReturnType<typeof keyboard> | null = null, ended = false;
-    const run = async () => {
-      const s = screen.current, name = `page-${PAGE}-${++runs}`;
-      if (!s) return;
-      ended = false;
-      keys = keyboard(machine, name, (e) => { if (!ended && !stop.signal.aborted) s.write(quiet(wordsOf(e))); });
-      try {
-        const ran = await openTerminal(machine, name, { rows: s.rows, columns: s.columns }, (what) => { keys?.begin(); s.write(what); }, stop.signal);
-        s.write(quiet(`${ran.timedOut ? t.machine.unused : ran.error ?? t.machine.left(ran.exitCode)} ${t.machine.again}`));
-      } catch (e) {
-        if (!stop.signal.aborted) s.write(quiet(`${wordsOf(e)} ${t.machine.again}`));
-      }
-      ended = true;
-      keys.end();
-      keys = null;
-    };
-    const type = (bytes: Uint8Array) => {
-      if (keys) keys.type(bytes);
-      else if (ended && bytes[0] === 13) void run();
-    };
-    const watch = new ResizeObserver(() => { if (at.current?.offsetParent) screen.current?.fit(); });
-    void import("./screen").then(({ openScreen }) => {
-      if (stop.signal.aborted || !at.current) return;
-      screen.current = openScreen(at.current, t.machine.typeHere, (text) => type(new TextEncoder().encode(text)), (text) => type(Uint8Array.from(text, (c) => c.charCodeAt(0))), (rows, columns) => keys?.size(rows, columns), leave);
-      watch.observe(at.current);
-      screen.current.reader(reads.current);
-      if (!writing()) screen.current.focus();
-      void run();
-    });
-    return () => {
-      stop.abort();
-      keys?.end();
-      watch.disconnect();
-      screen.current?.end();
-    };
+    const watch = new ResizeObserver(() => { if (at.current?.offsetParent) one.screen?.fit(); });
+    at.current!.append(one.host);
+    watch.observe(at.current!);
+    if (!one.screen) void openIn(one);
+    else if (!hidden && !writing()) one.screen.focus();
+    return () => { watch.disconnect(); one.host.remove(); };
   }, [machine, tab]);
-  useEffect(() => { if (!hidden) screen.current?.focus(); }, [hidden]);
-  useEffect(() => screen.current?.reader(reader), [reader]);
+  const was = useRef(hidden);
+  useEffect(() => { if (was.current && !hidden) one.screen?.focus(); was.current = hidden; }, [hidden]);
+  useEffect(() => { one.reader = reader; one.screen?.reader(reader); }, [reader]);
   return <div class="terminal-tab" ref={at} hidden={hidden} />;
 }
 
 export function Terminals({ machine }: { machine: string }) {
-  const [tabs, setTabs] = useState([1]);
-  const [at, setAt] = useState(1);
-  const [reader, setReader] = useState(false);
+  const [tabs, setTabs] = useState(() => (kept.get(machine)?.size ? [...kept.get(machine)!.keys()] : [1]));
+  const [at, setAt] = useState(tabs[0]);
+  const [reader, setReader] = useState(() => kept.get(machine)?.get(tabs[0])?.reader ?? false);
   const box = useRef<HTMLElement>(null);
   const field = () => box.current?.querySelector<HTMLElement>(".terminal-tab:not([hidden]) textarea");
   /** To its button; Tab then leads past the terminal, until that is gone back to. */
@@ -116,6 +150,7 @@ export function Terminals({ machine }: { machine: string }) {
   };
   const close = (tab: number) => {
     const left = tabs.filter((one) => one !== tab);
+    endTerminal(machine, tab);
     setTabs(left);
     if (at === tab) setAt(left[left.length - 1]);
   };

@@ -17,7 +17,8 @@ const NAME_PX = 14;
 
 interface Eye { x: number; y: number; scale: number }
 
-function draw(canvas: HTMLCanvasElement, layout: Layout, graph: Found, eye: Eye, hover: number, words: string): void {
+/** What is out of sight is not drawn. `wanted`: the notes that are searched for. */
+function draw(canvas: HTMLCanvasElement, layout: Layout, graph: Found, eye: Eye, hover: number, wanted: ReadonlySet<number>): void {
   const ratio = devicePixelRatio || 1;
   const { clientWidth: wide, clientHeight: high } = canvas;
   if (canvas.width !== wide * ratio || canvas.height !== high * ratio) { canvas.width = wide * ratio; canvas.height = high * ratio; }
@@ -34,15 +35,24 @@ function draw(canvas: HTMLCanvasElement, layout: Layout, graph: Found, eye: Eye,
   pen.strokeStyle = line;
   pen.lineWidth = 0.7;
   pen.beginPath();
-  for (let i = 0; i < from.length; i++) { pen.moveTo(px(from[i]), py(from[i])); pen.lineTo(px(to[i]), py(to[i])); }
+  for (let i = 0; i < from.length; i++) {
+    const [ax, ay, bx, by] = [px(from[i]), py(from[i]), px(to[i]), py(to[i])];
+    if ((ax < 0 && bx < 0) || (ax > wide && bx > wide) || (ay < 0 && by < 0) || (ay > high && by > high)) continue;
+    pen.moveTo(ax, ay);
+    pen.lineTo(bx, by);
+  }
   pen.stroke();
-  const wanted = words.toLowerCase();
-  const chosen = (i: number): boolean => i === hover || (wanted !== "" && graph.ids[i].toLowerCase().includes(wanted));
+  const chosen = (i: number): boolean => i === hover || wanted.has(i);
   const size = (i: number): number => Math.min(2 + Math.sqrt(degree[i]) * 0.8, 9) * Math.min(Math.max(eye.scale, 0.3), 1.6);
   for (const isChosen of [false, true]) {
     pen.fillStyle = isChosen ? accent : dot;
     pen.beginPath();
-    for (let i = 0; i < x.length; i++) if (chosen(i) === isChosen) { pen.moveTo(px(i) + size(i), py(i)); pen.arc(px(i), py(i), size(i), 0, 7); }
+    for (let i = 0; i < x.length; i++) {
+      const [ax, ay, r] = [px(i), py(i), size(i)];
+      if (ax < -r || ax > wide + r || ay < -r || ay > high + r || chosen(i) !== isChosen) continue;
+      pen.moveTo(ax + r, ay);
+      pen.arc(ax, ay, r, 0, 7);
+    }
     pen.fill();
   }
   if (hover >= 0) {
@@ -61,7 +71,9 @@ function draw(canvas: HTMLCanvasElement, layout: Layout, graph: Found, eye: Eye,
   const taken: { x: number; y: number; half: number }[] = []; // by names: another one that would cover them is left out
   for (const i of new Set([...(hover >= 0 ? [hover] : []), ...named])) {
     const said = spell(graph.ids[i].split("/").at(-1)!).slice(0, 40);
-    const one = { x: px(i), y: py(i) - size(i) - 4, half: pen.measureText(said).width / 2 + 3 };
+    const half = pen.measureText(said).width / 2 + 3, centre = px(i);
+    // Of a dot that is in sight the whole name is, too.
+    const one = { x: centre >= 0 && centre <= wide ? Math.max(half, Math.min(wide - half, centre)) : centre, y: py(i) - size(i) - 4, half };
     if (taken.some((o) => Math.abs(o.y - one.y) < NAME_PX && Math.abs(o.x - one.x) < o.half + one.half)) continue;
     taken.push(one);
     pen.strokeText(said, one.x, one.y);
@@ -87,8 +99,9 @@ export function Graph({ vault, changes, words }: { vault: string; changes: numbe
   const eye = useRef<Eye>({ x: 0, y: 0, scale: 1 });
   const layout = useRef<Layout | null>(null);
   const hover = useRef(-1);
+  const wanted = useRef<ReadonlySet<number>>(new Set());
   const [name, setName] = useState("");
-  const paint = useRef(() => {});
+  const paint = useRef((_moved: boolean) => {});
   const newest = useNewest([vault]);
   const look = () => void newest(() => getGraph(vault), (g) => { setFound(g); setFailed(""); }, (e) => setFailed(wordsOf(e)));
   useEffect(look, [vault, changes]);
@@ -102,8 +115,12 @@ export function Graph({ vault, changes, words }: { vault: string; changes: numbe
     const fit = () => { eye.current = eyeFor(box, made); };
     let moved = false;
     let drawn = 0;
-    const picture = () => draw(box, made, found, eye.current, hover.current, words);
-    paint.current = () => { moved = true; if (!frame) picture(); };
+    const picture = () => draw(box, made, found, eye.current, hover.current, wanted.current);
+    // One picture a frame, however many events there were.
+    paint.current = (isMoved) => {
+      moved ||= isMoved;
+      frame ||= requestAnimationFrame(() => { frame = 0; picture(); });
+    };
     const step = () => {
       const until = performance.now() + STEP_MS;
       let goes = true;
@@ -126,6 +143,11 @@ export function Graph({ vault, changes, words }: { vault: string; changes: numbe
     const theme = matchMedia("(prefers-color-scheme: dark)");
     theme.addEventListener("change", again);
     return () => { cancelAnimationFrame(frame); resized.disconnect(); theme.removeEventListener("change", again); };
+  }, [found]);
+  useEffect(() => {
+    const asked = words.toLowerCase();
+    wanted.current = new Set(asked && found ? found.ids.flatMap((id, i) => (id.toLowerCase().includes(asked) ? [i] : [])) : []);
+    paint.current(false);
   }, [found, words]);
   const nearest = (event: PointerEvent | MouseEvent): number => {
     const box = canvas.current!;
@@ -149,17 +171,17 @@ export function Graph({ vault, changes, words }: { vault: string; changes: numbe
       eye.current.x -= dx / eye.current.scale;
       eye.current.y -= dy / eye.current.scale;
       drag.current = { ...drag.current, x: event.clientX, y: event.clientY };
-      paint.current();
+      paint.current(true);
       return;
     }
     const one = nearest(event);
     if (one === hover.current) return;
     hover.current = one;
     setName(one < 0 ? "" : found!.ids[one]);
-    paint.current();
+    paint.current(false);
   };
-  const zoom = (by: number) => { eye.current.scale = Math.min(Math.max(eye.current.scale * by, 0.02), 20); paint.current(); };
-  const pan = (x: number, y: number) => { eye.current.x += x / eye.current.scale; eye.current.y += y / eye.current.scale; paint.current(); };
+  const zoom = (by: number) => { eye.current.scale = Math.min(Math.max(eye.current.scale * by, 0.02), 20); paint.current(true); };
+  const pan = (x: number, y: number) => { eye.current.x += x / eye.current.scale; eye.current.y += y / eye.current.scale; paint.current(true); };
   const onKey = (e: KeyboardEvent) => {
     const deeds: Record<string, () => void> = { "+": () => zoom(1.3), "-": () => zoom(1 / 1.3), ArrowLeft: () => pan(-60, 0), ArrowRight: () => pan(60, 0), ArrowUp: () => pan(0, -60), ArrowDown: () => pan(0, 60) };
     if (!deeds[e.key]) return;

@@ -4,7 +4,7 @@ import { serverNow } from "../../core/api";
 import { undoCall } from "../../core/deeds";
 import { useNewest } from "../../core/newest";
 import { alike, getBroken, getNote, getTrash, lastChange, noteHref, relink, restoreTrashed, saveNote, type Link, type NoteRow, type Trashed } from "../../core/notes";
-import { go } from "../../core/router";
+import { go, goLater } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Empty, Failure, Icon, Skeleton, Strange, Time } from "../../parts/parts";
@@ -57,7 +57,10 @@ export function Broken({ vault, all, changes }: { vault: string; all: readonly N
 
 export function Trash({ vault, changes }: { vault: string; changes: number }) {
   const { rows, failed, look } = useRows(getTrash, vault, changes);
-  const restore = (one: Trashed) => void restoreTrashed(vault, one.backup_path).then((note) => { toast(t.notesView.isBack(note.id ?? one.id)); go(noteHref(note.id ?? one.id)); }, (e) => toast(wordsOf(e), undefined, "bad"));
+  const restore = (one: Trashed) => {
+    const later = goLater();
+    void restoreTrashed(vault, one.backup_path).then((note) => { toast(t.notesView.isBack(note.id ?? one.id)); later(noteHref(note.id ?? one.id)); }, (e) => toast(wordsOf(e), undefined, "bad"));
+  };
   if (failed) return <Failure text={failed} retry={look} />;
   if (!rows) return <Skeleton />;
   if (!rows.length) return <Empty icon="notes" title={t.notesView.noTrash} />;

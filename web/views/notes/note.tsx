@@ -5,7 +5,7 @@ import { undoCall } from "../../core/deeds";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
 import { createNote, deleteNote, getLinks, getNote, lastChange, noteHref, patchNote, saveNote, type Link, type Note } from "../../core/notes";
-import { go, place } from "../../core/router";
+import { go, goLater, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Diff } from "../../parts/diff";
@@ -57,7 +57,7 @@ function Orphan({ vault, id, done: over }: { vault: string; id: string; done: ()
   const text = drafts.get(draftKey(vault, id))!.text;
   const make = async () => {
     setBusy(true);
-    const since = serverNow();
+    const since = serverNow(), later = goLater();
     try {
       const at = id.lastIndexOf("/");
       const made = await createNote(vault, { title: id.slice(at + 1), ...(at > 0 && { class: id.slice(0, at) }) });
@@ -68,8 +68,8 @@ function Orphan({ vault, id, done: over }: { vault: string; id: string; done: ()
         drafts.delete(draftKey(vault, made.id));
         void done(vault, since, t.notesView.saved);
       }
+      later(noteHref(made.id), "replace");
       over();
-      go(noteHref(made.id), "replace");
     } catch (e) {
       bad(e);
       setBusy(false);
@@ -93,16 +93,26 @@ function Edit({ vault, note, close, lost }: { vault: string; note: Note; close: 
   const [dirty, setDirty] = useState(kept !== undefined);
   const [theirs, setTheirs] = useState<Note | null>(null);
   const [busy, setBusy] = useState(false);
+  const shown = useRef(note); // as it was saved last
   const save = async (hash: string) => {
     if (busy) return;
     setBusy(true);
-    const since = serverNow();
+    const since = serverNow(), sent = draft.current;
     try {
-      const now = await saveNote(vault, note.id, linesLike(note.markdown, draft.current), hash);
+      const now = await saveNote(vault, note.id, linesLike(note.markdown, sent), hash);
       if (now) {
-        drafts.delete(key);
         void done(vault, since, t.notesView.saved);
-        close(now);
+        const typed = drafts.get(key)?.text ?? sent; // meanwhile
+        if (typed === sent) {
+          drafts.delete(key);
+          close(now);
+          return;
+        }
+        drafts.set(key, { text: typed, hash: now.content_hash });
+        base.current = now.content_hash;
+        shown.current = now;
+        if (theirs) { setFrom({ text: typed }); setTheirs(null); }
+        setBusy(false);
         return;
       }
       setTheirs(await getNote(vault, note.id));
@@ -114,7 +124,7 @@ function Edit({ vault, note, close, lost }: { vault: string; note: Note; close: 
   };
   const leave = () => {
     discard(vault, note.id);
-    close(theirs ?? note);
+    close(theirs ?? shown.current);
   };
   if (theirs) return (
     <Conflict theirs={theirs} mine={draft.current} back={() => { base.current = theirs.content_hash; drafts.set(key, { text: draft.current, hash: base.current }); setFrom({ text: draft.current }); setTheirs(null); }}
@@ -167,7 +177,7 @@ function Rename({ vault, note, close, leave }: { vault: string; note: Note; clos
   const [failed, setFailed] = useState("");
   const rename = async (event: Event) => {
     event.preventDefault();
-    const since = serverNow();
+    const since = serverNow(), later = goLater();
     leave(true);
     try {
       const now = await patchNote(vault, note.id, { ...(title !== note.title && { title }), ...(kind !== note.class && { class: kind }) }, note.content_hash);
@@ -177,7 +187,7 @@ function Rename({ vault, note, close, leave }: { vault: string; note: Note; clos
       void done(vault, since, t.notesView.renamed(now.title));
       close();
       if (now.id === note.id) leave(false);
-      go(noteHref(now.id), "replace");
+      later(noteHref(now.id), "replace");
     } catch (e) {
       leave(false);
       setFailed(wordsOf(e));
@@ -218,14 +228,16 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
   }, (e) => { if (e instanceof Refusal && e.status === 404) setGone(true); else setFailed(wordsOf(e)); });
   const leave = (on: boolean) => { leaving.current = on; if (!on && !editing) look(); }; // what came meanwhile was not read
   useEffect(() => { if (!leaving.current && (!editing || !note)) look(); }, [changes, editing]); // what is edited stays as it was begun
-  const to = (mode = "") => go(noteHref(id) + mode, "replace");
+  const here = useRef(true); // and not another view, while something was done
+  useEffect(() => () => { here.current = false; }, []);
+  const to = (mode = "") => { if (here.current) go(noteHref(id) + mode, "replace"); };
   const remove = async (certain: boolean) => {
     const since = serverNow();
     try {
       leave(true);
       if (!(await deleteNote(vault, id, certain))) { leave(false); setSure(true); return; }
       void done(vault, since, t.notesView.deleted(note?.title ?? id));
-      go("/notes", "replace");
+      if (here.current) go("/notes", "replace");
     } catch (e) {
       leave(false);
       bad(e);
@@ -246,7 +258,7 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
           <button type="button" onClick={() => void remove(false)}>{t.notesView.remove}</button></div>}
       </header>
       {renaming && !editing && <Rename vault={vault} note={note} close={() => setRenaming(false)} leave={leave} />}
-      {sure && <Confirm sentence={t.notesView.linked} yes={t.notesView.remove} onYes={() => void remove(true)} onNo={() => setSure(false)} />}
+      {sure && <Confirm sentence={t.notesView.linked} yes={t.notesView.remove} onYes={() => remove(true)} onNo={() => setSure(false)} />}
       {!editing && drafts.has(draftKey(vault, id)) && (
         <p class="note-line" role="status">{t.notesView.draft} <button type="button" onClick={() => to("?edit")}>{t.notesView.editOn}</button><button type="button" onClick={() => { discard(vault, id); to(); }}>{t.notesView.takeTheirs}</button></p>
       )}

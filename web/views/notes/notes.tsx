@@ -4,7 +4,7 @@ import { hear } from "../../core/events";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
 import { createNote, getNotes, keepNotes, keptNotes, noteHref, searchNotes, type Hit, type NoteRow } from "../../core/notes";
-import { go, place } from "../../core/router";
+import { go, goLater, place } from "../../core/router";
 import { today, trouble, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Empty, Failure, Icon, Skeleton, Strange } from "../../parts/parts";
@@ -28,7 +28,9 @@ function useChanges(vault: string): number {
       timer = window.setTimeout(() => setN((was) => was + 1), CALM_MS);
     };
     const offs = [hear("hello", soon), hear("record", ({ vault: of, record }) => { if (of === vault && record.changed !== false && (record.notes?.length || record.intent)) soon(); })];
-    return () => { clearTimeout(timer); offs.forEach((off) => off()); };
+    // Another editor tells nobody: the person comes back from it.
+    addEventListener("focus", soon);
+    return () => { clearTimeout(timer); removeEventListener("focus", soon); offs.forEach((off) => off()); };
   }, [vault]);
   return n;
 }
@@ -85,7 +87,8 @@ function NewForm({ vault, title: given, classes, close }: { vault: string; title
   const [failed, setFailed] = useState("");
   const make = (event: Event) => {
     event.preventDefault();
-    void createNote(vault, { title, ...(kind && { class: kind }) }).then((note) => { close(); go(`${noteHref(note.id)}?edit`); }, (e) => setFailed(wordsOf(e)));
+    const later = goLater();
+    void createNote(vault, { title, ...(kind && { class: kind }) }).then((note) => later(`${noteHref(note.id)}?edit`), (e) => setFailed(wordsOf(e)));
   };
   return (
     <form class="note-new" onSubmit={make} aria-label={t.notesView.make}>

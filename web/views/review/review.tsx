@@ -94,7 +94,7 @@ function Answer({ a }: { a: Approval }) {
   const size = new TextEncoder().encode((reason ?? "").trim()).length;
   const long = size > REASON_MAX;
   if (editing) return <EditArguments a={a} close={() => setEditing(false)} />;
-  if (asked) return <Confirm wider sentence={asked.sentence} yes={t.review.confirm} off={off} onYes={() => void say(true, "always", asked.confirm)} onNo={() => setAsked(null)} />;
+  if (asked) return <Confirm wider sentence={asked.sentence} yes={t.review.confirm} off={off} onYes={() => say(true, "always", asked.confirm)} onNo={() => setAsked(null)} />;
   if (reason !== null) return (
     <form class="answer reason" onSubmit={(e) => { e.preventDefault(); if (!long) void say(false, "call", undefined, reason.trim()); }}>
       <label class="wide"><span class="visually-hidden">{t.review.reason}</span><input type="text" ref={(field) => field?.focus()} value={reason} aria-invalid={long} placeholder={t.review.reasonHint} onInput={(e) => setReason(e.currentTarget.value)} />

@@ -1,5 +1,5 @@
 // Tokens, by which programs come in over HTTP: each is shown once, and revoked at once.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { hear, hearAgain } from "../../core/events";
 import { useNewest } from "../../core/newest";
 import { createToken, getTokens, revokeToken, type Token, type TokenWish } from "../../core/rights";
@@ -21,7 +21,10 @@ function Create({ close, onMade }: { close: () => void; onMade: (name: string, t
   const [asked, setAsked] = useState<(Confirmation & { wish: TokenWish }) | null>(null);
   const [failed, setFailed] = useState("");
   const toggle = (list: string[], one: string) => (list.includes(one) ? list.filter((x) => x !== one) : [...list, one]);
+  const busy = useRef(false);
   const make = async (wish: TokenWish, confirm?: string) => {
+    if (busy.current) return;
+    busy.current = true;
     try {
       const said = await createToken(wish, confirm);
       if (typeof said === "string") onMade(wish.name, said);
@@ -31,13 +34,16 @@ function Create({ close, onMade }: { close: () => void; onMade: (name: string, t
       setAsked(null);
       setFailed(wordsOf(e));
     }
+    busy.current = false;
   };
+  const withdraw = () => setAsked(null); // the question was about what stood there before
+
   const submit = (event: Event) => {
     event.preventDefault();
     void make({ name, level, scopes: SCOPES.filter((x) => scopes.includes(x)).join(","), expires, ...(chosen.length && { vaults: chosen }) });
   };
   return (
-    <form class="card token-form" onSubmit={submit} aria-label={t.settings.newToken}>
+    <form class="card token-form" onSubmit={submit} onInput={withdraw} onChange={withdraw} aria-label={t.settings.newToken}>
       <label>{t.settings.tokenName}<input type="text" required maxLength={40} pattern="[A-Za-z0-9._\-]+" value={name} spellcheck={false} onInput={(e) => setName(e.currentTarget.value)} /></label>
       <label>{t.settings.tokenLevel}<select value={level} onChange={(e) => setLevel(e.currentTarget.value)}>{["full", "limited", "zero"].map((l) => <option key={l} value={l}>{l}</option>)}</select></label>
       <label>{t.settings.tokenExpires}<select value={expires} onChange={(e) => setExpires(e.currentTarget.value)}>{Object.entries(t.settings.expiries).map(([k, v]) => <option key={k} value={k}>{v}</option>)}</select></label>
@@ -45,7 +51,7 @@ function Create({ close, onMade }: { close: () => void; onMade: (name: string, t
       <fieldset><legend>{t.settings.tokenVaults}</legend><p class="quiet">{chosen.length ? "" : t.settings.allVaults}</p>
         {vaults.map((v) => <label class="inline" key={v.id}><input type="checkbox" checked={chosen.includes(v.id)} onChange={() => setChosen(toggle(chosen, v.id))} />{spell(v.name)}</label>)}</fieldset>
       {failed && <p class="bad" role="alert"><Strange text={failed} /></p>}
-      {asked ? <Confirm wider sentence={asked.sentence} yes={t.settings.create} onYes={() => void make(asked.wish, asked.confirm)} onNo={() => setAsked(null)} />
+      {asked ? <Confirm wider sentence={asked.sentence} yes={t.settings.create} onYes={() => make(asked.wish, asked.confirm)} onNo={() => setAsked(null)} />
         : <div class="deeds"><button type="submit" class="primary" disabled={!scopes.length}>{t.settings.create}</button><button type="button" onClick={close}>{t.cancel}</button></div>}
     </form>
   );
@@ -55,7 +61,7 @@ function stateOf(x: Token): "revoked" | "expired" | "good" {
   return x.revoked ? "revoked" : x.expires && Date.parse(x.expires) < now() ? "expired" : "good";
 }
 
-function Row({ x, revoke }: { x: Token; revoke: () => void }) {
+function Row({ x, revoke }: { x: Token; revoke: () => Promise<unknown> }) {
   const [sure, setSure] = useState(false);
   const state = stateOf(x);
   return (
@@ -64,7 +70,7 @@ function Row({ x, revoke }: { x: Token; revoke: () => void }) {
         <p class="quiet">{x.scopes.map((one) => t.settings.scopeWords[one] ?? one).join(", ")} · {x.vaults ? <Strange text={x.vaults.join(", ")} /> : t.settings.allVaults}</p></div>
       <p class="quiet token-times"><span>{t.settings.lastUsed} {x.last_used ? <Time time={x.last_used} /> : t.settings.never}</span><span>{t.settings.created} <Time time={x.created} /></span><span>{t.settings.expires} {x.expires ? <Time time={x.expires} /> : t.settings.never}</span></p>
       {state === "good" && !sure && <button type="button" onClick={() => setSure(true)}>{t.settings.revoke}<span class="visually-hidden"> {x.name}</span></button>}
-      {sure && <Confirm sentence={t.settings.revokeSure(spell(x.name))} yes={t.settings.revoke} onYes={revoke} onNo={() => setSure(false)} />}
+      {sure && <Confirm sentence={t.settings.revokeSure(spell(x.name))} yes={t.settings.revoke} onYes={() => revoke().then(() => setSure(false))} onNo={() => setSure(false)} />}
     </li>
   );
 }
@@ -91,7 +97,7 @@ export function TokensView() {
       {made && <section class="card made" role="status"><h2>{t.settings.madeTitle(spell(made.name))}</h2><div class="command"><code>{made.text}</code><Copy text={made.text} /></div><p class="quiet">{t.settings.madeHint}</p></section>}
       {making && <Create close={() => setMaking(false)} onMade={(name, text) => { setMaking(false); setMade({ name, text }); look(); }} />}
       {!shown.length && !making && <Empty icon="key" title={t.settings.noTokens}><p class="quiet">{t.settings.noTokensHint}</p></Empty>}
-      {shown.length > 0 && <ul class="card tokens-list">{shown.map((x) => <Row key={x.id} x={x} revoke={() => void revoke(x.name)} />)}</ul>}
+      {shown.length > 0 && <ul class="card tokens-list">{shown.map((x) => <Row key={x.id} x={x} revoke={() => revoke(x.name)} />)}</ul>}
       {tokens.length > good.length && <button type="button" class="ghost" onClick={() => setAll(!all)}>{all ? t.settings.hideOld : t.settings.showOld(tokens.length - good.length)}</button>}
     </div>
   );

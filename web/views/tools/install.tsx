@@ -3,14 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 import { hear } from "../../core/events";
 import { wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
-import { installTool, ZIP_MAX, type Installed, type Tool } from "../../core/tools";
+import { getTools, installTool, ZIP_MAX, type Installed, type Tool } from "../../core/tools";
 import { Icon, spell, Strange } from "../../parts/parts";
 
 type State =
   | { kind: "none" }
   | { kind: "busy"; file: string; text: string }
   | { kind: "good" | "wrong"; text: string; lines: string[] }
-  | { kind: "taken"; file: File; text: string };
+  | { kind: "taken"; file: File; text: string; lines: string[] };
 
 export interface Installing { state: State; install: (file: File, replace?: boolean) => void; close: () => void }
 
@@ -18,6 +18,17 @@ function told(file: File, said: Installed, ok: boolean): State {
   const name = `${said.tool?.name ?? ""} ${said.tool?.version ?? ""}`;
   if (ok) return { kind: "good", text: t.tools.done(name), lines: [...(said.warnings ?? []), ...(said.key ? [t.tools.untrusted(said.key)] : [])] };
   return { kind: "wrong", text: t.tools.refused(file.name), lines: said.errors?.length ? said.errors : [said.error ?? t.unreachable] };
+}
+
+/** What a replacement changes, apart from what it does. */
+function changes(there: Tool | undefined, next: NonNullable<Installed["tool"]>): string[] {
+  if (!there) return [];
+  return [
+    ...(there.source === "builtin" ? [t.tools.overBuiltin] : []),
+    ...(there.files !== next.files ? [t.tools.otherFiles(t.tools.access[there.files], t.tools.access[next.files])] : []),
+    ...(there.signer !== next.signer && (there.signer || there.source !== "builtin") ? [t.tools.otherSigner(next.signer)] : []),
+    ...(there.permission === "always" ? [t.tools.staysAlways] : []),
+  ];
 }
 
 export function useInstalling(tools: readonly Tool[], vault: string): Installing {
@@ -35,11 +46,18 @@ export function useInstalling(tools: readonly Tool[], vault: string): Installing
     const tell = (text: string) => setState({ kind: "busy", file: file.name, text });
     tell(t.tools.sending(0));
     installTool(file, vault, replace, (part) => tell(part < 1 ? t.tools.sending(Math.floor(part * 100)) : t.tools.checking))
-      .then(({ status, said }) => {
-        const there = tools.find((one) => one.name === said.tool?.name);
+      .then(async ({ status, said }) => {
+        const now = status === 409 ? await getTools(vault).then((all) => all.tools, () => tools) : tools; // what is asked about now
+        const there = now.find((one) => one.name === said.tool?.name);
         if (status === 409 && said.tool && !replace)
-          setState({ kind: "taken", file, text: t.tools.taken(`${there?.name ?? said.tool.name} ${there?.version ?? ""}`, `${said.tool.name} ${said.tool.version}`) });
-        else setState(told(file, said, status === 200));
+          setState({ kind: "taken", file, text: t.tools.taken(`${there?.name ?? said.tool.name} ${there?.version ?? ""}`, `${said.tool.name} ${said.tool.version}`), lines: changes(there, said.tool) });
+        else {
+          setState(told(file, said, status === 200));
+          if (status === 200 && !there) void getTools(vault).then(({ tools: now }) => { // what its policy said of an earlier one of that name
+            const made = now.find((one) => one.name === said.tool?.name);
+            if (made?.permission === "always" && made.from !== "default") setState((was) => (was.kind === "good" ? { ...was, lines: [...was.lines, t.tools.alwaysAlready] } : was));
+          }, () => {});
+        }
       }, (e) => setState({ kind: "wrong", text: t.tools.refused(file.name), lines: [wordsOf(e)] }));
   };
   return { state, install, close: () => setState({ kind: "none" }) };
@@ -52,7 +70,7 @@ export function InstallState({ of: { state, install, close } }: { of: Installing
     <div id="installing" class={`installing ${tone}`} role="status">
       <div class="installing-text">
         {state.kind === "busy" ? <p><Strange text={state.file} /> {spell(state.text)}</p> : <p>{spell(state.text)}</p>}
-        {(state.kind === "good" || state.kind === "wrong") && state.lines.length > 0 && <ul>{state.lines.map((line, i) => <li key={i}><Strange text={line} /></li>)}</ul>}
+        {state.kind !== "busy" && state.lines.length > 0 && <ul>{state.lines.map((line, i) => <li key={i}><Strange text={line} /></li>)}</ul>}
       </div>
       {state.kind === "taken" && <><button type="button" onClick={close}>{t.tools.leaveIt}</button><button type="button" class="primary" onClick={() => install(state.file, true)}>{t.tools.replace}</button></>}
       {state.kind !== "busy" && state.kind !== "taken" && <button type="button" class="ghost" aria-label={t.close} onClick={close}><Icon name="close" size={14} /></button>}

@@ -40,7 +40,7 @@ function Permission({ tool, scope }: { tool: Tool; scope: string }) {
       </select>
       <span class="quiet">{t.tools.from[tool.from]}</span>
       {tool.machine && t.tools.machinePermission[tool.machine] && <p class="quiet">{t.tools.machinePermission[tool.machine]}</p>}
-      {asked && <Confirm wider sentence={asked.sentence} yes={t.tools.confirm} onYes={() => void say(asked.word, asked.confirm, before)} onNo={() => setAsked(null)} />}
+      {asked && <Confirm wider sentence={asked.sentence} yes={t.tools.confirm} onYes={() => say(asked.word, asked.confirm, before)} onNo={() => setAsked(null)} />}
     </section>
   );
 }
@@ -50,7 +50,7 @@ function Deeds({ tool, scope, pick }: { tool: Tool; scope: string; pick: () => v
   const turn = (on: boolean) => switchTool(tool.name, on, scope).then(
     () => toast(on ? t.tools.enabled(tool.name) : t.tools.disabled(tool.name), { text: t.undo, run: () => void turn(!on) }), bad);
   const remove = () => removeTool(tool.name, tool.vault).then(() => toast(t.tools.removed(tool.name)), bad);
-  if (sure) return <Confirm sentence={t.tools.removeSure(tool.name)} yes={t.tools.remove} onYes={() => void remove()} onNo={() => setSure(false)} />;
+  if (sure) return <Confirm sentence={t.tools.removeSure(tool.name)} yes={t.tools.remove} onYes={() => remove().then(() => setSure(false))} onNo={() => setSure(false)} />;
   return (
     <div class="deeds">
       <button type="button" disabled={tool.disabledByPolicy} title={tool.disabledByPolicy ? t.tools.byPolicy : ""} onClick={() => void turn(!tool.enabled)}>{tool.enabled ? t.tools.disable : t.tools.enable}</button>
