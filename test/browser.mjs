@@ -20,6 +20,7 @@ const errors = [];
 page.on("console", (m) => { if (m.type() === "error" && !m.text().startsWith("Failed to load resource")) errors.push(m.text()); });
 page.on("response", (r) => { if (r.status() >= 400) errors.push(`status of ${r.status()}: ${r.url()}`); });
 page.on("pageerror", (e) => errors.push(String(e)));
+process.on("unhandledRejection", (e) => errors.push(`in the test: ${e}`)); // of a route's handler
 
 const Doing = Object.getPrototypeOf(async () => {}).constructor;
 const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);

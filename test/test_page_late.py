@@ -38,9 +38,9 @@ def test_what_arrives_under_a_press_moves_nothing(vault, server, client, browser
 
 
 # The first request whose address fits is answered by the server at once, and its answer is held until `letGo`.
-HOLD = """page.held = 0;
+HOLD = """page.held = 0; page.letGo = page.wasLet = undefined; // the page may be that of another test
 await page.route(new RegExp(given), async (route) => {
-  if (page.held++) return route.continue();
+  if (page.held++) return route.continue().catch(() => {}); // which the page may have left meanwhile
   const answer = await route.fetch();
   await new Promise((go) => { page.letGo = go; });
   await route.fulfill({response: answer}).catch(() => {}); // whoever asked may wait for it no more
@@ -105,6 +105,13 @@ def test_an_answer_about_another_policy_is_not_shown_as_this_ones(cloche, vault,
     assert browser.errors() == []
 
 
+# The same of a request: it is sent when it is let go.
+HOLD_ASKED = """page.held = 0; page.letGo = page.wasLet = undefined;
+await page.route(new RegExp(given), async (route) => {
+  if (!page.held++) await new Promise((go) => { page.letGo = go; });
+  await route.continue().catch(() => {});
+  page.wasLet = true;
+});"""
 SAVE = "await page.keyboard.press('Control+s');"
 
 
@@ -112,7 +119,7 @@ def begin_to_save(browser, server, note, text):
     """The answer to the saving of a note is held."""
     browser.do("await page.goto(given)", f"{server.url}/notes/{note}?edit")
     browser.see(".note-edit .cm-content", "")
-    browser.do(HOLD, note.replace("/", ".*") + "$")
+    browser.do(HOLD_ASKED, note.replace("/", ".*") + "$")
     write_code(browser, text)
     browser.do(SAVE + HELD)
 
@@ -150,7 +157,7 @@ def test_what_is_typed_while_a_function_is_saved_stays(server, client, browser):
                                                  "code": "async function leaf(): Promise<number> { return 1; }"}, id=3))
     browser.do("await page.goto(given)", f"{server.url}/functions/leaf/edit")
     browser.see(".fn-edit .cm-content", "return 1")
-    browser.do(HOLD, "/functions/leaf\\b")
+    browser.do(HOLD_ASKED, "/functions/leaf$")
     browser.do("await page.getByLabel('What it does').fill('Two'); " + SAVE + HELD)
     browser.do("await page.getByLabel('What it does').fill('Three')")
     browser.do(LET_GO)
@@ -169,7 +176,7 @@ def test_a_token_is_made_as_it_was_asked_about(server, browser, cloche):
     browser.see(".token-form .confirm", "")
     browser.do("await page.getByLabel('Level').selectOption('zero')")
     browser.do("await page.locator('.token-form .confirm').waitFor({state: 'detached'})")
-    browser.do("await page.getByLabel('Name').focus(); await page.keyboard.press('Enter'); await page.keyboard.press('Enter')")
+    browser.do("await page.getByLabel('Name').focus(); await page.keyboard.press('Enter')")
     browser.click(".token-form .confirm", "Create")
     browser.see(".made", "first")
     row = browser.see(".token", "zero")
