@@ -9,7 +9,7 @@ from axe import assert_accessible
 from packages import package
 from wire import Server, Stdio, call
 
-from test_page import browser, come, show_all, write_code
+from test_page import Browser, browser, come, show_all, write_code
 from test_permissions import hello, run
 
 assert browser
@@ -561,3 +561,21 @@ def test_a_replacement_says_what_it_changes(server, browser):
     browser.give("jq.zip", package({"name": "jq"}))
     browser.see(".installing", "It takes the place of a tool that is built in.")
     assert set(refusals(browser)) <= {"409", "428"}
+
+
+def test_text_of_twice_the_size_fits_a_phone(server, client, tmp_path):
+    """As a person may set it in the browser."""
+    (tmp_path / "chromium/Default").mkdir(parents=True)
+    (tmp_path / "chromium/Default/Preferences").write_text(json.dumps({"webkit": {"webprefs": {"default_font_size": 32}}}))
+    client.ask(call("create_note", {"title": "Tea", "type": "plan", "content": "x"}, id=3))
+    with Browser(tmp_path) as browser:
+        come(browser, server)
+        assert browser.do("return page.evaluate(() => getComputedStyle(document.documentElement).fontSize)") == "28px"
+        for path, shown in (("", ".today"), ("activity", ".record"), ("notes", ".note-row"), ("toolbox/jq", ".tool"), ("functions", "h1"), ("run", ".cm-content"),
+                            ("machine", "h1"), ("settings", ".key-row"), ("settings/tokens", ".tokens"), ("connect", "h1"), ("health", "h1"), ("performance", "h1"), ("review", "h1")):
+            browser.do("await page.goto(given)", f"{server.url}/{path}")
+            browser.see(shown, "")
+            browser.show(f"large-{path.replace('/', '-') or 'today'}", 390, 844)
+            over = browser.do("""return page.evaluate(() => [...document.querySelectorAll('.row-slot')].filter((slot) => slot.firstElementChild.scrollHeight > slot.clientHeight + 1)
+              .map((slot) => [slot.clientHeight, slot.firstElementChild.scrollHeight, slot.innerText]))""")
+            assert over == [], (path, over)

@@ -4,16 +4,19 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface RowsProps<T> {
-  items: readonly T[]; height: number; id: (item: T) => string; row: (item: T, at: number) => ComponentChildren;
+  items: readonly T[]; height: number; /* in px, of text of the usual size */ id: (item: T) => string; row: (item: T, at: number) => ComponentChildren;
   label: string; selected?: number; onEnd?: () => void;
   plain?: boolean; // nothing in a row takes the focus: the list does
   version: unknown; // another one: what `row` makes of the same item is another
 }
 const BEYOND = 12; // rows above and below those in sight
+const USUAL_PX = 14; // of the browser's text, which a person may have made larger
 const STEP = 6; // scrolled by fewer rows, nothing is made anew
 
-export function Rows<T>({ items, height, id, row, label, selected = -1, onEnd, version, plain = false }: RowsProps<T>) {
+export function Rows<T>({ items, height: usual, id, row, label, selected = -1, onEnd, version, plain = false }: RowsProps<T>) {
   const box = useRef<HTMLDivElement>(null);
+  const [scale] = useState(() => Math.max(1, parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_PX));
+  const height = usual * scale;
   const [view, setView] = useState(() => ({ from: 0, to: Math.ceil(innerHeight / height) }));
   const beyond = useRef(0);
   const made = useRef({ version, height, rows: new Map<T, VNode>() });
