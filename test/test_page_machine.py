@@ -120,7 +120,7 @@ def test_a_terminal_goes_on_while_another_view_is_shown(server, browser):
     come(browser, server)
     browser.do("await page.goto(given)", f"{server.url}/machine")
     browser.click(".machine .start", "Start")
-    type_line(browser, "for i in $(seq 300); do echo line $i; done; read -r word; echo heard $word; tty")
+    type_line(browser, "for i in $(seq 300); do echo line $i; done; read -r word; echo heard $word > /root/heard")
     browser.see(SHOWN, "line 300")
     browser.click(".terminals", "New terminal")
     type_line(browser, "echo sec''ond")
@@ -133,6 +133,8 @@ def test_a_terminal_goes_on_while_another_view_is_shown(server, browser):
     browser.see(SHOWN, "second")
     browser.do("await page.locator('.terminals nav [aria-pressed]').first().click(); await page.locator('.terminal-tab:not([hidden]) textarea').focus();"
                " await page.keyboard.type('a word'); await page.keyboard.press('Enter')")
+    browser.do("await page.locator('.terminals nav [aria-pressed]').nth(1).click()")
+    type_line(browser, "cat /root/heard")
     browser.see(SHOWN, "heard a word")
     assert browser.errors() == []
 

@@ -284,7 +284,7 @@ def test_a_tool_is_installed_there_from_a_zip(page, seat, program, vault):
     newer = package({"name": "idler", "version": "2.0.0"})
     answer = give(page, seat, newer)
     assert answer.status_code == 409
-    assert answer.json()["tool"] == {"name": "idler", "version": "2.0.0"}
+    assert answer.json()["tool"] == {"name": "idler", "version": "2.0.0", "files": "none", "signer": ""}
     assert json.loads(run(program, "tool", "show", "idler", "--json"))["version"] == "1.0.0"
     assert give(page, seat, newer, "?replace=yes").status_code == 200
     assert json.loads(run(program, "tool", "show", "idler", "--json"))["version"] == "2.0.0"

@@ -1,5 +1,5 @@
 // What a checker of the server finds in what is typed: asked a moment after the last change, and again after a failure.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Refusal } from "./api";
 import { useNewest } from "./newest";
 import { wordsOf } from "./store";
@@ -19,13 +19,11 @@ export function useCheck<T>(ask: ((signal: AbortSignal) => Promise<T>) | null, o
   const [retry, setRetry] = useState(false);
   const [turn, setTurn] = useState(0);
   const newest = useNewest(of);
-  const latest = useRef(ask);
-  latest.current = ask;
   useEffect(() => {
     setRetry(false);
     if (!ask) { setCheck({ state: "none", found: null, failed: "" }); return; }
     setCheck((was) => ({ ...was, state: "checking" }));
-    const timer = setTimeout(() => void newest((signal) => latest.current!(signal), (found) => setCheck({ state: "found", found, failed: "" }), (e) => {
+    const timer = setTimeout(() => void newest(ask, (found) => setCheck({ state: "found", found, failed: "" }), (e) => {
       setCheck({ state: "failed", found: null, failed: wordsOf(e) });
       setRetry(mayPass(e));
     }), CALM_MS);

@@ -53,7 +53,7 @@ export function useInstalling(tools: readonly Tool[], vault: string): Installing
           setState({ kind: "taken", file, text: t.tools.taken(`${there?.name ?? said.tool.name} ${there?.version ?? ""}`, `${said.tool.name} ${said.tool.version}`), lines: changes(there, said.tool) });
         else {
           setState(told(file, said, status === 200));
-          if (status === 200 && !there) void getTools(vault).then(({ tools: now }) => { // what its policy said of an earlier one of that name
+          if (status === 200 && !replace) void getTools(vault).then(({ tools: now }) => { // what its policy said of an earlier one of that name
             const made = now.find((one) => one.name === said.tool?.name);
             if (made?.permission === "always" && made.from !== "default") setState((was) => (was.kind === "good" ? { ...was, lines: [...was.lines, t.tools.alwaysAlready] } : was));
           }, () => {});
