@@ -116,7 +116,7 @@ SAVE = "await page.keyboard.press('Control+s');"
 
 
 def begin_to_save(browser, server, note, text):
-    """The answer to the saving of a note is held."""
+    """The request that saves a note is held."""
     browser.do("await page.goto(given)", f"{server.url}/notes/{note}?edit")
     browser.see(".note-edit .cm-content", "")
     browser.do(HOLD_ASKED, note.replace("/", ".*") + "$")

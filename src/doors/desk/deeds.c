@@ -162,8 +162,8 @@ bool has_content_type(struct http_request *rq, const char *type)
 
 /* ---- installing -------------------------------------------------------------- */
 
-/* {tool?: {name, version, files, signer}, warnings: [...], error?, errors?: [...], key?}: `key` of who
- * signed it and is not trusted. */
+/* {tool?: {name, version, files, signer}, warnings: [...], error?, errors?: [...], key?}:
+ * `key` of who signed it and is not trusted. */
 static void tell_package(const struct tool_package *p, const struct tool_notes *notes,
                          const struct err *e, struct buf *out)
 {

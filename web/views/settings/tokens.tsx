@@ -37,13 +37,12 @@ function Create({ close, onMade }: { close: () => void; onMade: (name: string, t
     busy.current = false;
   };
   const withdraw = () => setAsked(null); // the question was about what stood there before
-
   const submit = (event: Event) => {
     event.preventDefault();
     void make({ name, level, scopes: SCOPES.filter((x) => scopes.includes(x)).join(","), expires, ...(chosen.length && { vaults: chosen }) });
   };
   return (
-    <form class="card token-form" onSubmit={submit} onInput={withdraw} onChange={withdraw} aria-label={t.settings.newToken}>
+    <form class="card token-form" onSubmit={submit} onInput={withdraw} aria-label={t.settings.newToken}>
       <label>{t.settings.tokenName}<input type="text" required maxLength={40} pattern="[A-Za-z0-9._\-]+" value={name} spellcheck={false} onInput={(e) => setName(e.currentTarget.value)} /></label>
       <label>{t.settings.tokenLevel}<select value={level} onChange={(e) => setLevel(e.currentTarget.value)}>{["full", "limited", "zero"].map((l) => <option key={l} value={l}>{l}</option>)}</select></label>
       <label>{t.settings.tokenExpires}<select value={expires} onChange={(e) => setExpires(e.currentTarget.value)}>{Object.entries(t.settings.expiries).map(([k, v]) => <option key={k} value={k}>{v}</option>)}</select></label>

@@ -47,14 +47,14 @@ export function useInstalling(tools: readonly Tool[], vault: string): Installing
     tell(t.tools.sending(0));
     installTool(file, vault, replace, (part) => tell(part < 1 ? t.tools.sending(Math.floor(part * 100)) : t.tools.checking))
       .then(async ({ status, said }) => {
-        const now = status === 409 ? await getTools(vault).then((all) => all.tools, () => tools) : tools; // what is asked about now
-        const there = now.find((one) => one.name === said.tool?.name);
-        if (status === 409 && said.tool && !replace)
+        const named = (all: readonly Tool[]) => all.find((one) => one.name === said.tool?.name);
+        if (status === 409 && said.tool && !replace) {
+          const there = named(await getTools(vault).then((all) => all.tools, () => tools)); // as it is now
           setState({ kind: "taken", file, text: t.tools.taken(`${there?.name ?? said.tool.name} ${there?.version ?? ""}`, `${said.tool.name} ${said.tool.version}`), lines: changes(there, said.tool) });
-        else {
+        } else {
           setState(told(file, said, status === 200));
-          if (status === 200 && !replace) void getTools(vault).then(({ tools: now }) => { // what its policy said of an earlier one of that name
-            const made = now.find((one) => one.name === said.tool?.name);
+          if (status === 200 && !replace) void getTools(vault).then((all) => { // what its policy said of an earlier one of that name
+            const made = named(all.tools);
             if (made?.permission === "always" && made.from !== "default") setState((was) => (was.kind === "good" ? { ...was, lines: [...was.lines, t.tools.alwaysAlready] } : was));
           }, () => {});
         }
