@@ -1,4 +1,5 @@
-"""A pytest plugin for ./check: writes "PASSED FAILED SKIPPED" to build/pytest.count, and
+"""A pytest plugin for ./check: writes "PASSED FAILED SKIPPED" to build/pytest.count and what
+failed to build/pytest.failed, a line each (the test, and the first line of its error), and
 prints each reason for a skip with the number of tests that it concerns. A skip that is not a
 fact of this computer (test/needs.py) counts as a failure. The files that take longest begin
 first, so that no worker still has one to run when the others are done (with xdist's
@@ -21,6 +22,11 @@ def reason(report):
     return text.removeprefix("Skipped: ")
 
 
+def error(report):
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return (crash.message if crash else str(report.longrepr)).partition("\n")[0][:200]
+
+
 def pytest_terminal_summary(terminalreporter):
     seen = {name: len(terminalreporter.stats.get(name, []))
             for name in ("passed", "failed", "error")}
@@ -29,6 +35,8 @@ def pytest_terminal_summary(terminalreporter):
     for why, n in sorted(reasons.items()):
         word = "FAILED, not run" if why in unfounded else "skipped"
         terminalreporter.write_line(f"{n} {word}: {why}")
+    Path("build/pytest.failed").write_text("".join(
+        f"{report.nodeid}: {error(report)}\n" for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])))
     failed = seen["failed"] + seen["error"] + sum(unfounded.values())
     skipped = sum(reasons.values()) - sum(unfounded.values())
     seconds = Counter()

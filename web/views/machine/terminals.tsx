@@ -1,5 +1,5 @@
 // Terminals in a machine, a tab each. They outlive the view.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { writing } from "../../core/focus";
 import { openTerminal, typeInTerminal } from "../../core/machines";
 import { wordsOf } from "../../core/store";
@@ -125,7 +125,7 @@ function TerminalTab({ machine, tab, hidden, reader, leave }: { machine: string;
     return () => { watch.disconnect(); one.host.remove(); };
   }, [machine, tab]);
   const was = useRef(hidden);
-  useEffect(() => { if (was.current && !hidden) one.screen?.focus(); was.current = hidden; }, [hidden]);
+  useLayoutEffect(() => { if (was.current && !hidden) one.screen?.focus(); was.current = hidden; }, [hidden]); // a key that is pressed before the next picture is its own
   useEffect(() => { one.reader = reader; one.screen?.reader(reader); }, [reader]);
   return <div class="terminal-tab" ref={at} hidden={hidden} />;
 }
