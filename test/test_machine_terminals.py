@@ -108,6 +108,22 @@ def test_who_hangs_up_ends_the_terminal(server):
         pass
 
 
+def test_who_hangs_up_ends_the_rest_of_a_line_too(server):
+    body = {"command": "bash --norc", "terminal": {"name": "t1"}}
+    with httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+        with client.stream("POST", "/vm/exec", json=body, headers={"Accept": "text/event-stream"}) as r:
+            parts = r.iter_text()
+            while "# " not in next(parts):
+                pass
+            server.http.post("/vm/default/terminals/t1", json={"text": "sleep 1234; echo on > /root/on\n"})
+            while not server.http.post("/vm/exec", json={"command": "pgrep -fx 'sleep 1234'"}).json()["stdout"]:
+                pass
+    while sum(m["commands"] for m in server.http.get("/vm").json()):
+        pass
+    said = server.http.post("/vm/exec", json={"command": "pgrep -fx 'sleep 1234'; ls /root/on"}).json()
+    assert said["stdout"] == "", said
+
+
 def test_a_terminal_that_nobody_uses_is_hung_up_on(server):
     t = Typed(server, command="trap 'echo hung up; exit 5' HUP; echo up; while :; do read -t 1000 x; done", timeoutMs=1500)
     t.until("up")

@@ -427,15 +427,19 @@ static void send_signal(struct exec *x, int number)
     struct session *s = x->session;
     bool is_process = s->number == 0 || s->socket.fd < 0;
     x->condemned |= number == SIGTERM || number == SIGKILL;
-    /* The shell first, or it might see the others end and go on. */
+    /* None sees another end before its own signal has come: a shell, in the command as around
+     * it, would go on. */
+    leaf_freeze(s->leaf, true);
     if (is_process)
         kill(s->pid, number);
     else
         sigqueue(s->pid, ORDER_SIGNAL, (union sigval){.sival_int = number});
+    struct leaf *frozen = s->leaf;
     if (number == SIGKILL)
         s->leaf = leaf_kill(s->leaf);
     else
         leaf_signal(s->leaf, number);
+    leaf_freeze(frozen, false);
     if (number == SIGTERM || number == SIGKILL) { /* also for stopped processes */
         leaf_signal(s->leaf, SIGCONT);
         kill(s->pid, SIGCONT);

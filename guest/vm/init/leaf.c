@@ -235,6 +235,19 @@ static bool send_one(pid_t pid, void *arg)
     return true;
 }
 
+static void put_in_cgroup(const struct leaf *l, const char *file, const char *what)
+{
+    char path[64];
+    path_of(l, file, path);
+    file_put(path, what);
+}
+
+void leaf_freeze(struct leaf *l, bool frozen)
+{
+    if (l != NULL && l->procs >= 0)
+        put_in_cgroup(l, "/cgroup.freeze", frozen ? "1" : "0");
+}
+
 void leaf_signal(struct leaf *l, int number)
 {
     if (l == NULL)
@@ -245,9 +258,7 @@ void leaf_signal(struct leaf *l, int number)
 
 static void kill_cgroup(struct leaf *l)
 {
-    char path[64];
-    path_of(l, "/cgroup.kill", path);
-    file_put(path, "1");
+    put_in_cgroup(l, "/cgroup.kill", "1");
 }
 
 struct leaf *leaf_kill(struct leaf *l)
