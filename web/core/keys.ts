@@ -1,5 +1,5 @@
 // Keys: a view says what each does while it is shown. While one is typing that is Escape and those with Ctrl alone.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 type Keys = Record<string, (event: KeyboardEvent) => void>;
 const layers: { current: Keys }[] = [];
@@ -32,7 +32,7 @@ addEventListener("keydown", (event) => {
 export function useKeys(keys: Keys): void {
   const layer = useRef({ current: keys }).current;
   layer.current = keys; // as soon as it is rendered: the next key may be quick
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(layer);
     return () => { layers.splice(layers.indexOf(layer), 1); };
   }, []);

@@ -21,20 +21,15 @@ const nameOf = (m: Machine): string => m.name ?? (m.default ? t.machine.default 
 const costs = (m: Machine): string => [t.machine.memory(bytes(m.memory_bytes ?? 0), m.ramMB), t.machine.disk(bytes(m.disk_bytes ?? 0)), t.machine.compute(duration(m.compute_ms ?? 0)),
   m.network ? t.machine.online : t.machine.offline].join(" · ");
 
-/** Does it, one thing at a time, and says so. false: it failed. */
-interface Doing { busy: boolean; act: (what: () => Promise<unknown>, said?: string) => Promise<boolean> }
+/** What is done to machines, one thing at a time; the view shows what has become of them before `said` does. `act`: false: it
+ * failed. `make`: the machine that it makes is shown, unless the person has gone elsewhere meanwhile. */
+interface Doing { busy: boolean; act: (what: () => Promise<unknown>, said?: string) => Promise<boolean>; make: (what: () => Promise<Machine>, said?: string) => void }
 
-/** And shows what was made, unless the person has gone elsewhere meanwhile. */
-async function goTo(made: Promise<Machine>): Promise<void> {
-  const later = goLater();
-  later(`/machine/${(await made).machine}`, "replace");
-}
-
-function Start({ doing: { busy, act } }: { doing: Doing }) {
+function Start({ doing: { busy, make } }: { doing: Doing }) {
   const [ram, setRam] = useState(512);
   const [network, setNetwork] = useState(false);
   return (
-    <form class="start" onSubmit={(e) => { e.preventDefault(); void act(() => goTo(startMachine({ ramMB: ram, network }))); }}>
+    <form class="start" onSubmit={(e) => { e.preventDefault(); make(() => startMachine({ ramMB: ram, network })); }}>
       <label>{t.machine.ram}<select value={ram} onChange={(e) => setRam(Number(e.currentTarget.value))}>{SIZES.map((mb) => <option key={mb} value={mb}>{mb} MB</option>)}</select></label>
       <label class="check"><input type="checkbox" checked={network} onChange={(e) => setNetwork(e.currentTarget.checked)} />{t.machine.network}</label>
       <button type="submit" class="primary" disabled={busy}><Icon name="play" size={15} />{t.machine.start}</button>
@@ -58,7 +53,7 @@ function Ports({ m, doing: { busy, act } }: { m: Machine; doing: Doing }) {
   );
 }
 
-function Snapshots({ m, all, doing: { busy, act } }: { m: Machine | undefined; all: Snapshot[]; doing: Doing }) {
+function Snapshots({ m, all, doing: { busy, act, make } }: { m: Machine | undefined; all: Snapshot[]; doing: Doing }) {
   const [name, setName] = useState("");
   const [sure, setSure] = useState<{ name: string; replaced: boolean } | null>(null); // what is to be deleted, or replaced
   const save = (of: Machine, as: string) => act(() => saveMachine(of.machine, as), t.machine.saved(as)).then((done) => { if (done) setName(""); });
@@ -66,7 +61,7 @@ function Snapshots({ m, all, doing: { busy, act } }: { m: Machine | undefined; a
     <section aria-label={t.machine.snapshots}><h3>{t.machine.snapshots}</h3>
       <ul>{all.map((one) => (
         <li key={one.name}><Strange text={one.name} /><span class="quiet">{bytes(one.bytes)} · <Time time={one.made} />{!one.usable && ` · ${t.machine.unusable}`}</span>
-          <button type="button" class="ghost" disabled={busy || !one.usable} onClick={() => void act(() => goTo(restoreSnapshot(one.name)))}>{t.machine.restore}</button>
+          <button type="button" class="ghost" disabled={busy || !one.usable} onClick={() => make(() => restoreSnapshot(one.name))}>{t.machine.restore}</button>
           <button type="button" class="ghost" disabled={busy} onClick={() => setSure({ name: one.name, replaced: false })}>{t.machine.remove}<span class="visually-hidden"> {one.name}</span></button></li>
       ))}{all.length === 0 && <li class="quiet">{t.machine.noSnapshots}</li>}</ul>
       {sure && <Confirm key={sure.name} sentence={sure.replaced ? t.machine.replaceSure(sure.name) : t.machine.removeSure(sure.name)} yes={sure.replaced ? t.machine.replace : t.machine.remove} onNo={() => setSure(null)}
@@ -106,25 +101,30 @@ export function MachineView() {
     const timer = setInterval(() => { if (!document.hidden) void lookOnce(); }, LOOK_MS);
     return () => clearInterval(timer);
   }, []);
-  const act = async (what: () => Promise<unknown>, said?: string): Promise<boolean> => {
+  const act = async (what: () => Promise<unknown>, said?: string, show?: () => void): Promise<boolean> => {
     if (begun.current) return false;
     begun.current = true;
     setBusy(true);
-    let done = true;
-    try {
-      await what();
-      if (said) toast(said);
-      setAdding(false);
-    } catch (e) {
-      toast(wordsOf(e), undefined, "bad");
-      done = false;
-    }
+    let wrong: string | null = null;
+    await what().catch((e: unknown) => { wrong = wordsOf(e); });
+    await look();
     begun.current = false;
     setBusy(false);
-    await look();
-    return done;
+    if (wrong !== null) {
+      toast(wrong, undefined, "bad");
+      return false;
+    }
+    setAdding(false);
+    show?.();
+    if (said) toast(said);
+    return true;
   };
-  const doing = { busy, act };
+  const make = (what: () => Promise<Machine>, said?: string) => {
+    const later = goLater();
+    let made = "";
+    void act(async () => { made = (await what()).machine; }, said, () => later(`/machine/${made}`, "replace"));
+  };
+  const doing = { busy, act, make };
   if (failed && !machines) return <div class="view machine"><Failure text={failed} retry={() => void look()} /></div>;
   if (!machines) return <div class="view machine"><Skeleton /></div>;
   const running = machines.filter((m) => m.state === "running");
@@ -139,7 +139,7 @@ export function MachineView() {
         <h1>{t.machine.title}</h1>
         <nav aria-label={t.machine.list}>{running.map((m) => <a key={m.machine} href={`/machine/${m.machine}`} aria-current={m === one ? "true" : undefined}><Strange text={nameOf(m)} /></a>)}</nav>
         <button type="button" onClick={() => setAdding(!adding)} aria-expanded={adding}>{t.machine.another}</button>
-        <button type="button" disabled={busy} onClick={() => void act(() => goTo(forkMachine(one.machine)), t.machine.forked)}>{t.machine.fork}</button>
+        <button type="button" disabled={busy} onClick={() => make(() => forkMachine(one.machine), t.machine.forked)}>{t.machine.fork}</button>
         <button type="button" disabled={busy} onClick={() => setSure(one.machine)}>{t.machine.stop}</button>
       </header>
       {place.value.parts[1] && one.machine !== place.value.parts[1] && <p class="note-line" role="status">{t.machine.over}</p>}
