@@ -453,14 +453,43 @@ def test_a_call_is_taken_back_and_that_is_taken_back(page, seat, vault):
     assert (done.status_code, done.json()["undone"]) == (200, True), done.text
     assert (vault / "q" / "plan.md").read_text() == "# Plan\n\none\n"
     assert not (vault / "q" / "More.md").exists()
-    back = page.http.get("/person/activity", params={"action": "POST /person/undo"},
-                         headers=seat).json()["records"][0]
-    assert back["caller"] == "page"
-    again = page.http.post("/person/undo", headers=seat,
-                           json={"vault": told["vault"], "call": back["intent"]})
-    assert again.json()["undone"], again.text
-    assert "two" in (vault / "q" / "plan.md").read_text()
-    assert (vault / "q" / "More.md").exists()
+    for turn in range(4):
+        back = page.http.get("/person/activity", params={"action": "POST /person/undo"},
+                             headers=seat).json()["records"][0]
+        assert back["caller"] == "page"
+        again = page.http.post("/person/undo", headers=seat,
+                               json={"vault": told["vault"], "call": back["intent"]})
+        assert again.json()["undone"], again.text
+        assert ("two" in (vault / "q" / "plan.md").read_text()) == (turn % 2 == 0)
+        assert (vault / "q" / "More.md").exists() == (turn % 2 == 0)
+
+
+def test_what_was_in_the_trash_goes_back_there(page, seat, vault):
+    edited(page, seat, vault)
+    session = page.session()
+
+    def run(code):
+        assert not page.post(call("evaluate_note_code", {"code": code}), headers=session).json()["result"]["isError"]
+
+    def undo():
+        [record] = page.http.get("/person/activity?limit=1&action=evaluate_note_code", headers=seat).json()["records"]
+        said = page.http.post("/person/undo", headers=seat, json={"vault": "", "call": record["intent"]})
+        assert said.json()["undone"], said.text
+
+    run("await notes.delete({identifier: 'q/More', confirm: true}); return 1")
+    more = vault / "q" / "More.md"
+    assert not more.exists()
+    run("await notes.create({type: 'q', title: 'More', content: 'anew'}); return 1")
+    assert "anew" in more.read_text()
+    undo()
+    assert not more.exists()
+
+    # Taken out and thrown away again in one call.
+    run("await notes.create({type: 'q', title: 'Once', content: 'x'}); await notes.delete({identifier: 'q/Once', confirm: true}); return 1")
+    run("const all = await notes.listTrash(); await notes.restore({backup_path: all.find((one) => one.backup_path.endsWith('Once.md')).backup_path});"
+        "await notes.delete({identifier: 'q/Once', confirm: true}); return 1")
+    undo()
+    assert not (vault / "q" / "Once.md").exists()
 
 
 def test_what_was_changed_since_keeps_a_call_from_being_taken_back(page, seat, vault):

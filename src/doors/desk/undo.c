@@ -134,6 +134,12 @@ static void move_back(struct undoing *u, struct str id, struct str was, struct s
     }
 }
 
+/* Whether a note is in the trash, or not yet made, at a revision of its history. */
+static bool is_absent(const struct json *revision)
+{
+    return !revision || str_is(json_str(json_get(revision, "action")), "delete");
+}
+
 /* Plans what takes a note back; `moves`: where it stands, else what it holds. */
 static bool undo_plan(struct undoing *u, const struct touched *t, bool moves,
                       struct err *e)
@@ -149,19 +155,18 @@ static bool undo_plan(struct undoing *u, const struct touched *t, bool moves,
             put_conflict(u, t, now);
         return true;
     }
-    struct str action = json_str(json_get(now, "action"));
     struct str hash = json_str(json_get(now, "content_hash"));
-    bool is_gone = str_is(action, "delete");
+    bool is_gone = is_absent(now), was_gone = is_absent(was);
     struct str path = json_str(json_get(now, "path"));
     if (moves) {
-        if (was && !is_gone)
+        if (!was_gone && !is_gone)
             move_back(u, t->id, json_str(json_get(was, "path")), path);
-    } else if (!was && !is_gone) { /* it made it */
+    } else if (was_gone && !is_gone) { /* it made it, or took it out of the trash */
         begin_change(u, "delete", t->id);
         json_pair_bool(&u->change, "confirm", true);
         json_pair_str(&u->change, "contentHash", hash);
         json_close(&u->change);
-    } else if (was &&
+    } else if (!was_gone &&
                (is_gone || !str_eq(hash, json_str(json_get(was, "content_hash"))))) {
         begin_change(u, "restore", t->id);
         json_pair(&u->change, "revision", json_get(was, "revision"));
