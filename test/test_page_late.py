@@ -225,5 +225,5 @@ def test_a_note_of_just_the_name_is_found_first(server, client, browser):
     browser.do("await page.goto(given)", f"{server.url}/run")
     write_code(browser, "")
     browser.do("await page.keyboard.type('// note ab'); await page.waitForTimeout(300); await page.keyboard.press('Enter'); await page.keyboard.type('x')")
-    assert browser.do("return page.locator('.cm-line').allInnerTexts()") == ["// note ab", "x"]
+    assert browser.until(lambda: browser.do("return page.locator('.cm-line').allInnerTexts()") == ["// note ab", "x"])
     assert browser.errors() == []
