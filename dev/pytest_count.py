@@ -35,8 +35,10 @@ def pytest_terminal_summary(terminalreporter):
     for why, n in sorted(reasons.items()):
         word = "FAILED, not run" if why in unfounded else "skipped"
         terminalreporter.write_line(f"{n} {word}: {why}")
-    Path("build/pytest.failed").write_text("".join(
-        f"{report.nodeid}: {error(report)}\n" for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])))
+    broken = [f"{report.nodeid}: {error(report)}"
+              for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])]
+    broken += [f"{n} not run: {why}" for why, n in sorted(unfounded.items())]
+    Path("build/pytest.failed").write_text("".join(f"{line}\n" for line in broken))
     failed = seen["failed"] + seen["error"] + sum(unfounded.values())
     skipped = sum(reasons.values()) - sum(unfounded.values())
     seconds = Counter()

@@ -182,7 +182,7 @@ def test_what_opens_takes_the_focus_and_gives_it_back(lived_in, browser):
     browser.see(".change", "undid changes of 1 note")
     browser.do("await page.locator('.change .undo').first().focus(); await page.keyboard.press('Enter')")
     browser.see(".toast >> nth=-1", "Undone: 1 note")
-    browser.do("await page.waitForFunction(() => document.querySelectorAll('.change').length === 5)") # both undoings and what they are of
+    browser.do("await page.waitForFunction(() => document.querySelectorAll('.change').length === 5)")  # both undoings and what they are of
     browser.do("await page.keyboard.press('z')")
     browser.do("await page.waitForFunction(() => document.querySelectorAll('.change').length === 6)")
 

@@ -38,8 +38,8 @@ void leaf_left(struct leaf *l);
 bool leaf_is_alone(const struct leaf *l);
 /* The number of its processes killed by the OOM killer. 0 for NULL. */
 uint32_t leaf_ooms(struct leaf *l);
-/* Stops all, the shell too, before they run again; signals other than SIGKILL wait until they
- * are let go. Nothing without cgroups. */
+/* true: none of its processes, nor the shell, runs on, and signals other than SIGKILL wait.
+ * false: they run again. Does nothing for NULL and without cgroups. */
 void leaf_freeze(struct leaf *l, bool frozen);
 /* Signals all but the shell. NULL: none. */
 void leaf_signal(struct leaf *l, int number);

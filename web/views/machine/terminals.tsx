@@ -125,7 +125,7 @@ function TerminalTab({ machine, tab, hidden, reader, leave }: { machine: string;
     return () => { watch.disconnect(); one.host.remove(); };
   }, [machine, tab]);
   const was = useRef(hidden);
-  useLayoutEffect(() => { if (was.current && !hidden) one.screen?.focus(); was.current = hidden; }, [hidden]); // a key that is pressed before the next picture is its own
+  useLayoutEffect(() => { if (was.current && !hidden) one.screen?.focus(); was.current = hidden; }, [hidden]); // before the next picture: a key may come at once
   useEffect(() => { one.reader = reader; one.screen?.reader(reader); }, [reader]);
   return <div class="terminal-tab" ref={at} hidden={hidden} />;
 }
