@@ -93,17 +93,7 @@ static uint64_t inode_of(int fd)
     return fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
-static void put(const void *at, size_t n)
-{
-    while (n) {
-        long done = raw(SYS_write, log_fd, (long)at, (long)n);
-        if (done <= 0)
-            abort();
-        at = (const char *)at + done;
-        n -= (size_t)done;
-    }
-}
-
+/* A record is one write: test_power.py appends to the log, too. */
 static void note(uint32_t what, const char *path, const char *other, uint64_t inode,
                  uint64_t offset, const void *data, size_t size)
 {
@@ -114,10 +104,13 @@ static void note(uint32_t what, const char *path, const char *other, uint64_t in
                        (uint32_t)size,
                        inode,
                        offset};
-    put(&r, sizeof r);
-    put(path, r.path_size);
-    put(other, r.other_size);
-    put(data, size);
+    struct iovec parts[] = {{&r, sizeof r},
+                            {(void *)path, r.path_size},
+                            {(void *)other, r.other_size},
+                            {(void *)data, size}};
+    long whole = (long)(sizeof r + r.path_size + r.other_size + size);
+    if (raw(SYS_writev, log_fd, (long)parts, 4) != whole)
+        abort();
     errno = saved;
 }
 
