@@ -229,6 +229,35 @@ def test_what_an_agent_changes_is_seen_at_once_and_taken_back(program, vault, br
         server.process.stderr.close()
 
 
+def test_what_was_changed_since_is_shown_and_the_others_are_undone(program, vault, browser):
+    with serve(program, vault) as server, \
+         Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        come(browser, server)
+        client.ask(hello())
+        made = "for (const title of ['Bell', 'Gong', 'Horn']) await notes.create({type: 'plan', title, content: 'one'})"
+        edited = "await notes.update({identifier: 'plan/Bell', content: 'by <b>hand</b>', force: true})"
+        for number, code in enumerate([made, edited], 3):
+            answer = client.ask(call("evaluate_note_code", {"code": code}, id=number))
+            assert answer["result"]["structuredContent"]["success"], answer
+        browser.do("await page.locator('.change').getByRole('link', {name: 'created 3 notes'}).click()")
+        browser.see(".drawer .note-diff >> nth=2", "plan/Horn")
+        browser.do("await page.keyboard.press('u')")
+        browser.see(".toast", "Nothing was undone. plan/Bell: it was changed since")
+        browser.see(".stays", "plan/Bell")
+        browser.see(".stays .diff .new", "by <b>hand</b>")
+        assert len(list((vault / "plan").iterdir())) == 3
+        show_all(browser, "call-stays")
+        browser.click(".stays", "Undo the other 2 notes")
+        browser.see(".toast >> nth=-1", "Undone: 2 notes")
+        browser.do("await page.locator('.stays').waitFor({state: 'detached'})")
+        assert [p.name for p in (vault / "plan").iterdir()] == ["Bell.md"]
+        browser.click(".toast >> nth=-1", "Undo")
+        browser.see(".toast >> nth=-1", "Undone: 2 notes")
+        assert len(list((vault / "plan").iterdir())) == 3
+        assert browser.errors() == [f"status of 409: {server.url}/person/undo"]
+        server.process.stderr.close()
+
+
 HOSTILE = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "\u202eevil\u2066",
            "javascript:alert(1)", "</bdi></p><h1>Allowed</h1>", "{{7*7}}", "a" * 4000,
            "\x1b[31mred\x07", "&lt;b&gt;", "\u200bhidden\u00ad"]

@@ -453,13 +453,15 @@ def test_a_call_is_taken_back_and_that_is_taken_back(page, seat, vault):
     assert (done.status_code, done.json()["undone"]) == (200, True), done.text
     assert (vault / "q" / "plan.md").read_text() == "# Plan\n\none\n"
     assert not (vault / "q" / "More.md").exists()
+    twice = page.http.post("/person/undo", json=said, headers=seat).json()
+    assert (twice["undone"], twice["notes"], "call" in twice) == (True, 0, False)
     for turn in range(4):
-        back = page.http.get("/person/activity", params={"action": "POST /person/undo"},
-                             headers=seat).json()["records"][0]
-        assert back["caller"] == "page"
-        again = page.http.post("/person/undo", headers=seat,
-                               json={"vault": told["vault"], "call": back["intent"]})
-        assert again.json()["undone"], again.text
+        [back] = page.http.get("/person/activity", headers=seat, params={
+            "action": "POST /person/undo", "result": "changed", "limit": 1}).json()["records"]
+        assert (back["caller"], back["intent"]) == ("page", done.json()["call"])
+        done = page.http.post("/person/undo", headers=seat,
+                              json={"vault": told["vault"], "call": back["intent"]})
+        assert (done.json()["undone"], done.json()["notes"]) == (True, 2), done.text
         assert ("two" in (vault / "q" / "plan.md").read_text()) == (turn % 2 == 0)
         assert (vault / "q" / "More.md").exists() == (turn % 2 == 0)
 
@@ -501,9 +503,20 @@ def test_what_was_changed_since_keeps_a_call_from_being_taken_back(page, seat, v
     answer = page.http.post("/person/undo", headers=seat,
                             json={"vault": "", "call": record["intent"]})
     assert answer.status_code == 409
-    assert [c["id"] for c in answer.json()["changedSince"]] == ["q/plan"]
+    [kept] = answer.json()["refused"]
+    assert (kept["id"], kept["reason"]) == ("q/plan", "it was changed since")
+    assert "+later" in kept["diff_since"] and "+two" in kept["diff"]
     assert "later" in (vault / "q" / "plan.md").read_text()
     assert (vault / "q" / "More.md").exists()
+    # The other note can be undone without it.
+    assert answer.json()["notes"] == 1 and "call" not in answer.json()
+    others = page.http.post("/person/undo", headers=seat,
+                            json={"vault": "", "call": record["intent"], "others": True}).json()
+    assert (others["undone"], others["notes"], [c["id"] for c in others["refused"]]) == (True, 1, ["q/plan"])
+    assert "later" in (vault / "q" / "plan.md").read_text()
+    assert not (vault / "q" / "More.md").exists()
+    back = page.http.post("/person/undo", headers=seat, json={"vault": "", "call": others["call"]}).json()
+    assert back["undone"] and (vault / "q" / "More.md").exists()
 
 
 def test_the_stream_tells_what_any_process_does(page, seat, program, vault):

@@ -109,12 +109,12 @@ export const decide = (id: string, allow: boolean, remember: string, confirm?: s
 /** The call asks anew, with these arguments. */
 export const edit = (id: string, args: Record<string, Json>): Promise<unknown> => request("POST", "/decide", { id, arguments: args });
 
-/** What was changed since is told, and nothing is taken back. */
-export async function undo(vault: string, call: string): Promise<Undone> {
+/** Where a note cannot be undone, none is, and the answer says why; `others`: the others are. */
+export async function undo(vault: string, call: string, others: boolean): Promise<Undone> {
   try {
-    return await request<Undone>("POST", "/undo", { vault, call });
+    return await request<Undone>("POST", "/undo", { vault, call, others });
   } catch (e) {
-    if (e instanceof Refusal && e.status === 409 && (e.body as Undone).changedSince) return e.body as Undone;
+    if (e instanceof Refusal && e.status === 409 && (e.body as Undone).refused) return e.body as Undone;
     throw e;
   }
 }

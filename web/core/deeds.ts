@@ -1,23 +1,21 @@
 // What a person does from several views, each with its undo.
-import { getActivity, pause, resume, undo } from "./api";
+import { pause, resume, undo } from "./api";
 import { lookToday, toast, wordsOf } from "./store";
 import { t } from "./texts";
+import type { Undone } from "./types";
 
-/** Takes a call back; what took it back can be taken back in turn. */
-export async function undoCall(vault: string, call: string): Promise<boolean> {
+/** Undoes a call, which can be undone in turn. null: it failed. */
+export async function undoCall(vault: string, call: string, others = false): Promise<Undone | null> {
   try {
-    const done = await undo(vault, call);
-    if (!done.undone) {
-      toast(t.kept(done.changedSince.map((one) => one.id)), undefined, "bad");
-      return false;
-    }
-    const { records } = await getActivity(vault, { action: "POST /person/undo", caller: "page" }, "", 1);
-    const back = records[0]?.intent;
-    toast(t.undone(done.notes), back ? { text: t.undo, run: () => void undoCall(vault, back) } : undefined);
-    return true;
+    const done = await undo(vault, call, others);
+    const [first, ...more] = done.refused ?? [];
+    const back = done.call;
+    if (done.undone) toast(t.undone(done.notes), back ? { text: t.undo, run: () => void undoCall(vault, back) } : undefined);
+    else if (first) toast(t.kept(first.id, first.reason, more.length), done.notes ? { text: t.others(done.notes), run: () => void undoCall(vault, call, true) } : undefined, "bad");
+    return done;
   } catch (e) {
     toast(wordsOf(e), undefined, "bad");
-    return false;
+    return null;
   }
 }
 

@@ -17,8 +17,9 @@ export const t = {
   undo: "Undo", close: "Close", retry: "Try again", checking: "Checking…", notChecked: "It was not checked", cancel: "Cancel", copy: "Copy", copied: "Copied",
   wider: "This gives agents more rights",
   failed: "This failed", unreachable: "The server does not answer. This page shows its last data.",
-  undone: (n: number) => `Undone: ${s(n, "note")}`,
-  kept: (ids: string[]) => `Nothing was undone: ${ids.slice(0, 3).join(", ")}${ids.length > 3 ? " …" : ""} changed since. Open the call for details.`,
+  undone: (n: number) => (n ? `Undone: ${s(n, "note")}` : "It is undone already"),
+  kept: (id: string, reason: string, more: number) => `Nothing was undone. ${id}: ${reason}${more ? ` (and ${s(more, "more note")})` : ""}`,
+  others: (n: number) => `Undo the other ${n === 1 ? "note" : `${n} notes`}`,
 
   login: {
     title: "Only you can open this page",
@@ -82,7 +83,7 @@ export const t = {
     notes: "Changed notes", noNotes: "No note was changed.", took: "duration", cpu: "processor time",
     memory: "memory", level: "level", result: "result", when: "when", who: "who", raw: "Raw record", undo: "Undo this call",
     denied: "refused", failed: "failed", tools: "Tools", functions: "Custom functions", missing: "The note was renamed since, or the history no longer has this revision.",
-    created: "created", deleted: "deleted", changedSince: "Changed since, so nothing was undone:", by: "by", taken: "Undone.",
+    created: "created", deleted: "deleted", stay: "These notes cannot be undone, so none was", since: "Since this call", by: (who: string) => `by ${who}`,
   },
   tools: {
     title: "WASM Tools", search: "Search tools", none: "No tool is built or installed",

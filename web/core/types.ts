@@ -32,7 +32,10 @@ export interface Confirmation { sentence: string; confirm: string }
 export interface ActivityPage { vault: string; records: Rec[]; next: string; odd?: string }
 export interface Timeline { calls: { call: string; at: number; ms: number; outcome?: string }[]; left?: number; leftMs?: number }
 export interface Call { vault: string; record: Rec; code?: string; timeline?: Timeline; history?: { changes: { id: string; revision: number; time: string }[] } }
-export interface Undone { undone: boolean; notes: number; changedSince: { id: string; author?: string; time?: string }[]; error?: string }
+/** A note that stays, with what the call did to it and what came since, as unified diffs. */
+export interface Stays { id: string; reason: string; changed_by?: string; diff: string; diff_since: string }
+/** `notes`: that were undone, or that could be; `call`: what undid them. */
+export interface Undone { undone: boolean; notes: number; refused?: Stays[]; call?: string; error?: string }
 export interface Verified {
   ok: boolean; trails: { folder: string; records: number; ok: boolean; bad?: { why: string; file: string; line: number }; missing?: { why: string } }[];
   history?: { ok: boolean };

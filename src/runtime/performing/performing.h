@@ -36,6 +36,9 @@ bool work_version(struct work *w, struct buf *out, struct err *e);
 void work_notices(const struct work *w, struct buf *out);
 /* The id of its vault; valid until work_end(). */
 const char *work_vault(const struct work *w);
+/* The id of the call in the history and in its record ("intent"); "" before its first
+ * change, and within a script. Valid until work_end(). */
+const char *work_id(const struct work *w);
 /* Selects records of the vault; empty members select all. */
 #define AUDIT_READ_USUAL 100
 #define AUDIT_READ_MAX 1000

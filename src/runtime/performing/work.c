@@ -152,6 +152,11 @@ const char *work_vault(const struct work *w)
     return w->vault;
 }
 
+const char *work_id(const struct work *w)
+{
+    return w->place.part ? w->place.part->id : "";
+}
+
 void work_follow(struct work *w)
 {
     watching_follow(w->call.actions->watching, w->place.vault);

@@ -6,9 +6,9 @@ import { useKeys } from "../../core/keys";
 import { wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { bytes, duration, exactly } from "../../core/time";
-import type { Call, Rec } from "../../core/types";
+import type { Call, Rec, Undone } from "../../core/types";
 import { deedOf, subjectOf, whoIs } from "../../core/who";
-import { Diff } from "../../parts/diff";
+import { Diff, Unified } from "../../parts/diff";
 import { Avatar, Failure, Icon, Key, Skeleton, Strange, WhoMark } from "../../parts/parts";
 import { Timeline } from "./timeline";
 
@@ -68,19 +68,37 @@ function touched(call: Call): { id: string; first: number; last: number }[] {
   return [...all.values()];
 }
 
+/** Why a call was not undone: what came since, by note. */
+function Staying({ of, busy, others }: { of: Undone; busy: boolean; others: () => void }) {
+  return (
+    <section class="stays" aria-label={t.call.stay}>
+      <h3>{t.call.stay}</h3>
+      {of.refused!.map((one) => (
+        <section class="note-diff" key={one.id}>
+          <p class="note-head"><Icon name="note" size={15} /><Strange text={one.id} /><span class="quiet">{one.reason}{one.changed_by && <> {t.call.by(whoIs(one.changed_by).name)}</>}</span></p>
+          {one.diff_since && <><h4>{t.call.since}</h4><Unified lines={one.diff_since.replace(/\n$/, "").split("\n")} /></>}
+        </section>
+      ))}
+      {of.notes > 0 && <button type="button" class="wide-button" disabled={busy} onClick={others}><Icon name="undo" size={16} />{t.others(of.notes)}</button>}
+    </section>
+  );
+}
+
 export function CallView({ vault, mac, close }: { vault: string; mac: string; close: () => void }) {
   const [call, setCall] = useState<Call | null>(null);
   const [failed, setFailed] = useState("");
   const [busy, setBusy] = useState(false);
-  const look = () => { setFailed(""); getCall(vault, mac).then(setCall, (e) => setFailed(wordsOf(e))); };
+  const [stay, setStay] = useState<Undone | null>(null);
+  const look = () => { setFailed(""); setStay(null); getCall(vault, mac).then(setCall, (e) => setFailed(wordsOf(e))); };
   useEffect(look, [vault, mac]);
   const r = call?.record;
   const notes = call ? touched(call) : [];
   const can = Boolean(r?.intent && notes.length);
-  const back = async () => {
+  const back = async (others = false) => {
     if (!can || busy) return;
     setBusy(true);
-    await undoCall(call!.vault, r!.intent!);
+    const done = await undoCall(call!.vault, r!.intent!, others);
+    setStay(done?.undone === false ? done : null);
     setBusy(false);
   };
   useKeys({ u: () => void back() });
@@ -98,6 +116,7 @@ export function CallView({ vault, mac, close }: { vault: string; mac: string; cl
             <div><h2><WhoMark caller={r.caller} client={r.client} /> {deedOf(r)}</h2>{subject && <p><Strange text={subject} /></p>}</div>
           </header>
           {can && <button type="button" class="wide-button" disabled={busy} onClick={() => void back()}><Icon name="undo" size={16} />{t.call.undo}<Key of="U" /></button>}
+          {stay?.refused && <Staying of={stay} busy={busy} others={() => void back(true)} />}
           <Facts r={r} />
           {notes.length > 0 && <section><h3>{t.call.notes}</h3>{notes.map((n) => <NoteDiff key={n.id} vault={call!.vault} {...n} open={notes.length <= 3} />)}</section>}
           {(r.calls || r.denied || r.failed) && <section><h3>{t.call.hostCalls}</h3>{call!.timeline && call!.timeline.calls.length > 0 && <Timeline told={call!.timeline} total={r.ms ?? 0} />}{!(call!.timeline && call!.timeline.calls.length < FEW) && <Counts of={r.calls} />}{r.denied && <h4>{t.call.denied}</h4>}<Counts of={r.denied} cls="bad" />{r.failed && <h4>{t.call.failed}</h4>}<Counts of={r.failed} cls="bad" /></section>}
