@@ -72,6 +72,21 @@ def test_the_trash_and_the_past_give_back(stdio, vault):
     assert (vault / "A.md").read_bytes() == b"---\nx: [\n---\r\none\xff"
 
 
+def test_of_deletions_in_one_second_the_last_one_is_listed_first(stdio):
+    outcome = run(stdio, """
+        const order = (all) => all.map((one) => one.size);
+        for (let i = 0; i < 8; i++) {
+            await notes.create({title: 'A', markdown: 'x'.repeat(100 + i)});
+            await notes.delete('note/A');
+        }
+        const all = await notes.listTrash();
+        return [order(all), order(await notes.listTrash({limit: 3, cursor: all[1].backup_path}))];""")
+    assert outcome["success"], outcome["error"]
+    sizes, page = outcome["result"]
+    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 8
+    assert page == sizes[2:5]
+
+
 def test_a_thousand_overwrites_end_nothing_that_a_person_wrote(stdio, vault):
     note = vault / "mine.md"
     note.write_text("what the person wrote")

@@ -428,8 +428,8 @@ static bool add_trashed(void *arg, const char *name, const struct os_stat *st,
 static int by_time(const void *a, const void *b)
 {
     const struct trashed *x = a, *y = b;
-    return x->time_ms != y->time_ms ? (x->time_ms < y->time_ms ? 1 : -1)
-                                    : strcmp(x->path, y->path);
+    int order = trash_compare(y->path, x->path);
+    return order ? order : strcmp(x->path, y->path);
 }
 
 static void put_trashed(const struct trashed *t, struct json_writer *w)

@@ -1,11 +1,22 @@
 #include "notes/trash.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "notes/name.h"
 
 #define PREFIX TRASH_DIR "/"
-#define STAMP 25 /* "20261121T051600Z-0123abcd" */
+#define STAMP 25 /* "20261121T051600Z-0123abcd/" */
+
+/* The digits behind the second: its millisecond, a count and something random, so that names
+ * are in the order of their deletion. */
+static unsigned trash_digits(int64_t now_ms)
+{
+    static _Atomic unsigned count;
+    unsigned random;
+    os_random(&random, sizeof random);
+    return (unsigned)(now_ms % 1000) << 22 | (count++ & 0x3ff) << 12 | (random & 0xfff);
+}
 
 bool trash_name(const char *path, int64_t now_ms, char out[static PATH_MAX],
                 struct err *e)
@@ -17,9 +28,8 @@ bool trash_name(const char *path, int64_t now_ms, char out[static PATH_MAX],
         if (time[i] != '-' && time[i] != ':')
             compact[n++] = time[i];
     compact[n] = '\0';
-    unsigned random;
-    os_random(&random, sizeof random);
-    int length = snprintf(out, PATH_MAX, PREFIX "%sZ-%08x/%s", compact, random, path);
+    int length = snprintf(out, PATH_MAX, PREFIX "%sZ-%08x/%s", compact,
+                          trash_digits(now_ms), path);
     return (length > 0 && length < PATH_MAX) ||
            err_set(e, ERR_INVALID,
                    "the note's path is too long to be moved to the trash");
@@ -36,6 +46,11 @@ bool trash_is_path(struct str path, struct str *original)
     size_t skip = (size_t)(slash + 1 - path.at);
     *original = (struct str){path.at + skip, path.n - skip};
     return path.n < PATH_MAX && name_is_path(*original);
+}
+
+int trash_compare(const char *a, const char *b)
+{
+    return strncmp(a, b, sizeof PREFIX - 1 + STAMP);
 }
 
 int64_t trash_time(struct str path)

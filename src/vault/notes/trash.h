@@ -1,4 +1,4 @@
-/* notes/trash.h - where deleted notes lie: .cloche/trash/TIME-RANDOM/PATH.
+/* notes/trash.h - where deleted notes lie: .cloche/trash/TIME-DIGITS/PATH.
  *
  * Threads: safe. Private to the room notes.
  */
@@ -16,5 +16,7 @@ bool trash_name(const char *path, int64_t now_ms, char out[static PATH_MAX],
 /* Is this a file of the trash? `original` is then the path that the note had, borrowed
  * from `path`. */
 bool trash_is_path(struct str path, struct str *original);
-/* When it was deleted, by its name; 0: who knows. */
+/* Which of two such files was deleted first, by their names, as strcmp(). */
+int trash_compare(const char *a, const char *b);
+/* When it was deleted, to the second, by its name; 0: unknown. */
 int64_t trash_time(struct str path);
