@@ -227,3 +227,50 @@ def test_a_note_of_just_the_name_is_found_first(server, client, browser):
     browser.do("await page.keyboard.type('// note ab'); await page.waitForTimeout(300); await page.keyboard.press('Enter'); await page.keyboard.type('x')")
     assert browser.until(lambda: browser.do("return page.locator('.cm-line').allInnerTexts()") == ["// note ab", "x"])
     assert browser.errors() == []
+
+
+# What the browser asks before it leaves is answered by yes. Firefox asks nobody who has done nothing on the page.
+RELOAD = """await page.mouse.click(1, 1); const asked = [], answer = (dialog) => { asked.push(dialog.type()); void dialog.accept(); };
+page.once('dialog', answer); await page.reload(); page.off('dialog', answer); return asked;"""
+
+
+def test_what_is_not_saved_is_there_after_a_reload(vault, server, client, browser):
+    come(browser, server)
+    make(client, "Bell", 3)
+    assert browser.do(RELOAD) == []
+    browser.do("await page.goto(given)", f"{server.url}/notes/plan/Bell?edit")
+    browser.see(".note-edit .cm-content", "")
+    write_code(browser, "# Bell\n\nmine")
+    assert browser.do(RELOAD) == ["beforeunload"]
+    browser.see(".note-edit .cm-content", "mine")
+    browser.see(".note-edit", "Not saved yet")
+
+    # It is of the version that it was begun on: what others wrote meanwhile is shown.
+    client.ask(call("evaluate_note_code", {"code": "await notes.update({identifier: 'plan/Bell', content: 'theirs', force: true})"}, id=4))
+    assert browser.do(RELOAD) == ["beforeunload"]
+    browser.see(".note-edit .cm-content", "mine")
+    browser.do("await page.locator('.cm-content').focus();" + SAVE)
+    browser.see(".conflict .diff .old", "theirs")
+    browser.click(".conflict", "Save my text")
+    browser.see(".rendered", "mine")
+    assert (vault / "plan/Bell.md").read_text() == "# Bell\n\nmine"
+    assert browser.do(RELOAD) == []
+
+    # A function's, while another view is shown; whose view was not there since the reload, it stays.
+    browser.do("await page.goto(given)", f"{server.url}/functions?new")
+    browser.do("await page.getByLabel('What it does').fill('Counts')")
+    browser.do("await page.locator('nav a[href=\"/connect\"]').first().click()")
+    browser.see("h1", "Connect")
+    assert browser.do(RELOAD) == ["beforeunload"]
+    browser.see("h1", "Connect")
+    assert browser.do(RELOAD) == ["beforeunload"]
+    browser.do("await page.goBack()")
+    browser.see(".fn-kept", "Your unsaved changes are here again")
+    assert browser.do("return page.getByLabel('What it does').inputValue()") == "Counts"
+    refused = browser.errors()
+    assert len(refused) == 1 and "status of 412" in refused[0], refused
+
+    # Whoever leaves the page leaves nothing in the browser.
+    browser.do("page.once('dialog', (dialog) => void dialog.accept()); await page.getByRole('button', {name: 'Leave', exact: true}).click()")
+    browser.see(".login", "Only you can open this page")
+    assert browser.do("return page.evaluate(() => Object.keys(sessionStorage))") == []

@@ -1,6 +1,7 @@
 // What stands around every view: places, vault, health, what was said last, the palette.
 import { signal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { forget } from "../core/drafts";
 import { useDialog } from "../core/focus";
 import { lazy, loadAhead } from "./lazy";
 import { live } from "../core/events";
@@ -89,7 +90,7 @@ function Bar() {
       </ul>
       <div class="foot">
         <span class={`health ${well ? "well" : "ill"}`} title={words}><i />{spell(words)}</span>
-        <button type="button" class="ghost" title={t.leaveHint} aria-label={t.leave} onClick={() => void leave().finally(() => location.reload())}><Icon name="leave" size={16} /></button>
+        <button type="button" class="ghost" title={t.leaveHint} aria-label={t.leave} onClick={() => { forget(); void leave().finally(() => location.reload()); }}><Icon name="leave" size={16} /></button>
       </div>
     </nav>
   );

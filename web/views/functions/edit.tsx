@@ -3,9 +3,9 @@ import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useCheck, type Check } from "../../core/check";
 import type { Mark } from "../../core/code";
+import { Drafts } from "../../core/drafts";
 import { getFunction, getTemplate, isRefused, listTemplates, readDefault, tryCreate, tryUpdate, validate, writeDefault, type Definition, type Finding, type Parameter, type Refused, type Template, type Validity } from "../../core/functions";
 import { useKeys } from "../../core/keys";
-import { useLeaving } from "../../core/leaving";
 import { useNewest } from "../../core/newest";
 import { go, goLater } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
@@ -38,8 +38,8 @@ const definitionOf = (d: Draft): Definition => ({
 // ---- what is not saved yet ---------------------------------------------------------------
 
 interface Kept { draft: Draft; version: number; note: string; template: string }
-/** By the vault and the function, or "new": it is there again when one comes back to it. */
-const drafts = new Map<string, Kept>();
+/** By the vault and the function, or "new". */
+const drafts = new Drafts<Kept>("functions");
 /** Another one: the editor begins anew. */
 export const turn = signal(0);
 const begins = (name: string): string => (name ? `/functions/${encodeURIComponent(name)}/edit` : "/functions?new");
@@ -129,7 +129,6 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   };
   useEffect(() => { if (begun.current) begun.current = false; else if (vault) look(); }, [vault, name, template]);
   useLayoutEffect(() => { if (dirty && draft) drafts.set(key, { draft, version, note, template }); }, [dirty, draft, version, note]);
-  useLeaving(dirty);
   useEffect(() => { if (isNew && vault) listTemplates(vault).then(setTemplates, () => {}); }, [vault]);
   const definition = useMemo(() => (draft ? definitionOf(draft) : null), [draft]);
   const check = useCheck(definition && vault && (dirty || !isNew) ? (signal) => validate(vault, definition, signal) : null, [definition, vault]);

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal, serverNow } from "../../core/api";
 import { undoCall } from "../../core/deeds";
+import { Drafts } from "../../core/drafts";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
 import { createNote, deleteNote, getLinks, getNote, lastChange, noteHref, patchNote, saveNote, type Link, type Note } from "../../core/notes";
@@ -34,10 +35,8 @@ function Conflict({ theirs, mine, keep, take, back }: { theirs: Note; mine: stri
   );
 }
 
-/** What is not saved yet, by the note: it is there again when one comes back to it. */
-const drafts = new Map<string, { text: string; hash: string }>();
+const drafts = new Drafts<{ text: string; hash: string }>("notes");
 const draftKey = (vault: string, id: string): string => `${vault} ${id}`;
-addEventListener("beforeunload", (e) => { if (drafts.size) e.preventDefault(); });
 
 /** The editor has \n alone: a file of CRLF lines keeps them. */
 const linesLike = (markdown: string, text: string): string => {
