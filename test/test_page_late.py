@@ -37,13 +37,15 @@ def test_what_arrives_under_a_press_moves_nothing(vault, server, client, browser
     assert browser.errors() == []
 
 
-# The first request whose address fits is answered by the server at once, and its answer is held until `letGo`.
+# The first request whose address fits is held until `letGo`: its answer, that the server has given at once, or the
+# request itself, that the server has not seen.
 HOLD = """page.held = 0; page.letGo = page.wasLet = undefined; // the page may be that of another test
-await page.route(new RegExp(given), async (route) => {
+const [address, unasked] = [].concat(given);
+await page.route(new RegExp(address), async (route) => {
   if (page.held++) return route.continue().catch(() => {}); // which the page may have left meanwhile
-  const answer = await route.fetch();
+  const answer = unasked ? undefined : await route.fetch();
   await new Promise((go) => { page.letGo = go; });
-  await route.fulfill({response: answer}).catch(() => {}); // whoever asked may wait for it no more
+  await (answer ? route.fulfill({response: answer}) : route.continue()).catch(() => {}); // whoever asked may wait for it no more
   page.wasLet = true;
 });"""
 HELD = "while (!page.letGo) await page.waitForTimeout(10);"
@@ -105,13 +107,6 @@ def test_an_answer_about_another_policy_is_not_shown_as_this_ones(cloche, vault,
     assert browser.errors() == []
 
 
-# The same of a request: it is sent when it is let go.
-HOLD_ASKED = """page.held = 0; page.letGo = page.wasLet = undefined;
-await page.route(new RegExp(given), async (route) => {
-  if (!page.held++) await new Promise((go) => { page.letGo = go; });
-  await route.continue().catch(() => {});
-  page.wasLet = true;
-});"""
 SAVE = "await page.keyboard.press('Control+s');"
 
 
@@ -119,7 +114,7 @@ def begin_to_save(browser, server, note, text):
     """The request that saves a note is held."""
     browser.do("await page.goto(given)", f"{server.url}/notes/{note}?edit")
     browser.see(".note-edit .cm-content", "")
-    browser.do(HOLD_ASKED, note.replace("/", ".*") + "$")
+    browser.do(HOLD, [note.replace("/", ".*") + "$", True])
     write_code(browser, text)
     browser.do(SAVE + HELD)
 
@@ -157,7 +152,7 @@ def test_what_is_typed_while_a_function_is_saved_stays(server, client, browser):
                                                  "code": "async function leaf(): Promise<number> { return 1; }"}, id=3))
     browser.do("await page.goto(given)", f"{server.url}/functions/leaf/edit")
     browser.see(".fn-edit .cm-content", "return 1")
-    browser.do(HOLD_ASKED, "/functions/leaf$")
+    browser.do(HOLD, ["/functions/leaf$", True])
     browser.do("await page.getByLabel('What it does').fill('Two'); " + SAVE + HELD)
     browser.do("await page.getByLabel('What it does').fill('Three')")
     browser.do(LET_GO)
