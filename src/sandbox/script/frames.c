@@ -3,6 +3,8 @@
 #include "script/internal.h"
 
 #define FRAMES_MAX 100000u
+#define SESSION_CALL \
+    "call-" /* in a session call-1.py, call-2.py ...: number_call() of guest/python/world/run.py */
 
 /* 0 where there is none. */
 static uint32_t word_at(struct world *w, uint64_t at)
@@ -14,13 +16,28 @@ static uint32_t word_at(struct world *w, uint64_t at)
     return word;
 }
 
-static bool is_own(struct world *w, const struct script_frames *f, uint64_t code)
+/* The number of the session's call that this is code of, from 1; 1 for code without a session. 0:
+ * it is not the agent's. */
+static uint64_t call_of(struct world *w, const struct script_frames *f, uint64_t code)
 {
-    static const char name[] = SCRIPT_FILE;
-    uint64_t file = word_at(w, code + f->file);
-    const char *text = world_remains(w, file + f->text, sizeof name);
-    return file && word_at(w, file + f->text_size) == sizeof name - 1 && text &&
-           !memcmp(text, name, sizeof name);
+    static const char name[] = SCRIPT_FILE, call[] = SESSION_CALL, end[] = ".py";
+    uint64_t file = word_at(w, code + f->file), number = 0;
+    uint32_t n = file ? word_at(w, file + f->text_size) : 0;
+    const char *text =
+        n && n < SCRIPT_FILE_MAX ? world_remains(w, file + f->text, n) : NULL;
+    if (!text)
+        return 0;
+    struct str s = {text, n};
+    if (str_is(s, name))
+        return 1;
+    if (!str_starts(s, call) || !str_ends(s, end))
+        return 0;
+    for (size_t i = sizeof call - 1; i < n - (sizeof end - 1); i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return 0;
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    }
+    return number;
 }
 
 /* A number in groups of 6 bits, the lowest first; the sign is the last bit. */
@@ -81,12 +98,17 @@ uint32_t frames_line(const struct script *s, struct world *w)
     if (!at)
         return 0;
     memcpy(&f, at, sizeof f);
-    uint64_t frame = word_at(w, f.current);
+    /* A function of an earlier call of the session is called by the last one's code. */
+    uint64_t frame = word_at(w, f.current), last = 0;
+    uint32_t line = 0;
     for (unsigned i = 0; frame && i < FRAMES_MAX; i++) {
         uint32_t code = word_at(w, frame + f.code);
-        if (is_own(w, &f, code))
-            return line_in(w, &f, code, word_at(w, frame + f.instruction));
+        uint64_t call = call_of(w, &f, code);
+        if (call > last) {
+            last = call;
+            line = line_in(w, &f, code, word_at(w, frame + f.instruction));
+        }
         frame = word_at(w, frame + f.previous);
     }
-    return 0;
+    return line;
 }
