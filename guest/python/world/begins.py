@@ -23,16 +23,28 @@ def called(node):
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
 
 
+def own_attribute(node):
+    """self.jobs, which counts as a name: an object may hold what is awaited beside what is not."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
 def stored(target):
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    if own_attribute(target):
+        return {f"self.{target.attr}"}
+    if isinstance(target, ast.Name):
+        return {target.id}
+    return set().union(*map(stored, ast.iter_child_nodes(target)))
 
 
-def sources(node, itself=False):
-    """The names whose values, or whose elements, this is; `itself`: not what a part or a method of them gives."""
+def sources(node, itself=False, functions=()):
+    """The names whose values, or whose elements, this is; `itself`: not what a part or a method of them gives. A
+    method that is one of `functions`, the code's own, gives neither."""
     if isinstance(node, ast.Name):
         return {node.id}
+    if own_attribute(node):
+        return set() if node.attr in functions else {f"self.{node.attr}"}
     if isinstance(node, (ast.Starred, ast.NamedExpr)) or isinstance(node, (ast.Attribute, ast.Subscript)) and not itself:
-        return sources(node.value, itself)
+        return sources(node.value, itself, functions)
     parts = []
     if isinstance(node, ast.BinOp):
         parts = [node.left, node.right]
@@ -49,8 +61,8 @@ def sources(node, itself=False):
     elif isinstance(node, ast.Call) and called(node) in HOLDS:
         parts = node.args
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not itself:
-        parts = [node.func]
-    return set().union(*(sources(p, itself) for p in parts))
+        parts = [] if node.func.attr in functions else [node.func]
+    return set().union(*(sources(p, itself, functions) for p in parts))
 
 
 def parameters_of(function):
@@ -75,11 +87,11 @@ class Joined(ast.NodeVisitor):
 
     def give(self, targets, node):
         for itself, given in enumerate(self.given):
-            given.append((targets, sources(node, itself)))
+            given.append((targets, sources(node, itself, self.functions)))
 
     def joins(self, node):
         for itself, names in enumerate(self.awaited):
-            names |= sources(node, itself)
+            names |= sources(node, itself, self.functions)
 
     def arguments(self, node):
         """(argument, the names of the parameters that it becomes), of a call of the code's own functions."""
