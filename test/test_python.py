@@ -1,4 +1,5 @@
 """Python code in a world of its own: results, the API, errors, limits, isolation."""
+import gzip
 import hashlib
 import json
 import os
@@ -75,6 +76,15 @@ def details(answer):
     ("try:\n    1/0\nexcept ZeroDivisionError:\n    'caught'", "caught"),
     ("2**70", 2**70),
     ("'\\ud800'", "\ufffd"),
+    ("\ufeffx = 1\nx", 1),
+    ("runs = []\ndef main():\n    runs.append(1)\n    return len(runs)\ndef cli():\n    return main()\ncli()\nlen(runs)", 1),
+    ("runs = []\nasync def main():\n    'Runs.'\n    runs.append(1)\n    return len(runs)\nimport asyncio\n"
+     "class App:\n    def start(self):\n        return asyncio.run(main())\n[App().start(), len(runs)]", [1, 1]),
+    ("jobs = []\ndef main():\n    return 3\njobs.append(lambda: main())\njobs.pop()()\n4", 4),
+    ("def main(n=2):\n    return main(n - 1) if n else 5", 5),
+    ("def cli():\n    return main()\ndef main():\n    return 6", 6),
+    ("def f():\n    return lambda: 0\nreturn [f().__qualname__, f.__qualname__]", ["f.<locals>.<lambda>", "f"]),
+    ("import inspect\ndef f():\n    return 1\ninspect.getsource(f)", "def f():\n    return 1\n"),
 ])
 def test_the_result_is_a_return_the_value_of_main_or_the_last_expression(run, code, value):
     assert result(run(code)) == value
@@ -105,6 +115,16 @@ def test_other_values_become_json_by_the_stated_rules(run, value, written):
     assert result(run(code + value)) == written
 
 
+@pytest.mark.parametrize("format, text", [
+    ("%b %d, %Y %l:%M %P", "Feb 09, 2024  1:05 pm"), ("%d %k", "09 13"), ("100% done on %d", "100% done on 09"), ("50%", "50%"),
+    ("%A at %l%P", "Friday at  1pm"), ("%^a %#p|%-d|%q", "FRI pm|9|%q"), ("%%P %P", "%P pm"), ("", ""), ("%H:%M", "13:05"),
+])
+def test_times_are_written_as_by_glibc(run, format, text):
+    assert result(run(f"import datetime, time\nd = datetime.datetime(2024, 2, 9, 13, 5)\n"
+                      f"[d.strftime({format!r}), format(d, {format!r} or '%%'), time.strftime({format!r}, d.timetuple())]")) == \
+        [text, text or "%", text]
+
+
 def test_what_json_has_no_word_for_is_told(run):
     answer = run("{'n': float('nan'), 'f': len}")
     assert result(answer) == {"n": None, "f": None}
@@ -121,6 +141,43 @@ def test_print_logging_and_warnings_are_the_logs(run):
     assert [(e["level"], e["message"]) for e in answer["logs"]] == [
         ("log", "a 1"), ("log", "bc"), ("info", "i"), ("warn", "w 2"), ("error", "e"),
         ("warn", "UserWarning: careful (line 8)"), ("error", "x")]
+
+
+@pytest.mark.parametrize("code, logs", [
+    ("import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\nprint('ä')", ["ä"]),
+    ("import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.detach())\nprint('x', end='')", ["x"]),
+    ("import sys\nsys.stdout.reconfigure(encoding='utf-8', line_buffering=True)\nprint(sys.stdout.name)", ["<stdout>"]),
+    ("import sys\nsys.stdout.buffer.write(b'\\xc3')\nsys.stdout.buffer.write(b'\\xa9\\n')", ["é"]),
+    ("import sys\nsys.stdout.buffer.write(b'a\\xc3')", ["a\ufffd"]),
+    ("import sys\nprint('a', end='')\ndel sys.stdout\n1", ["a"]),
+    ("import sys, io\nsys.stdout = io.StringIO()\nprint('kept')\nsys.stdout.close()\n1", []),
+])
+def test_what_is_put_over_a_standard_stream_is_read_to_its_end(run, code, logs):
+    answer = run(code)
+    result(answer)
+    assert [log["message"] for log in answer["logs"]] == logs
+
+
+@pytest.mark.parametrize("code, value, logs", [
+    ("for h in logging.root.handlers[:]:\n    logging.root.removeHandler(h)\nlogging.basicConfig(format='%(levelname)s %(message)s')\n"
+     "logging.warning('w')", None, ["WARNING w"]),
+    ("logging.basicConfig(stream=buf, format='%(message)s!')\nlogging.warning('w')\nbuf.getvalue()", "w!\n", ["w!"]),
+    ("logging.basicConfig(handlers=[logging.StreamHandler(buf)], level='DEBUG', force=True)\nlogging.debug('d')\nbuf.getvalue()",
+     "DEBUG:root:d\n", ["d"]),
+    ("logging.basicConfig(handlers=[logging.StreamHandler(sys.stdout)], format='%(name)s %(message)s')\nlogging.warning('once')",
+     None, ["root once"]),
+    ("logging.basicConfig(stream=buf)\nlogging.basicConfig(level=logging.ERROR)\nlogging.warning('still')\nbuf.getvalue()",
+     "WARNING:root:still\n", ["still"]),
+    ("try:\n    logging.basicConfig(stream=buf, handlers=[])\nexcept ValueError as e:\n    said = str(e)\nsaid",
+     "'filename', 'stream' and 'handlers' should not be specified together", []),
+    ("import logging.config\nlogging.config.dictConfig({'version': 1, 'formatters': {'f': {'format': '%(message)s?'}}, 'handlers': "
+     "{'h': {'class': 'logging.StreamHandler', 'stream': 'ext://sys.stdout', 'formatter': 'f'}}, 'root': {'handlers': ['h'], 'level': 'INFO'}})\n"
+     "logging.info('set')", None, ["set?"]),
+])
+def test_logging_is_configured_as_elsewhere(run, code, value, logs):
+    answer = run(f"import io, logging, sys\nbuf = io.StringIO()\n{code}")
+    assert result(answer) == value
+    assert [log["message"] for log in answer["logs"]] == logs
 
 
 def test_values_of_the_context_are_variables(run):
@@ -194,6 +251,22 @@ def test_gather_has_its_calls_under_way_at_the_same_time(run):
     assert answer["stats"]["host_calls"] == 6
 
 
+def test_what_an_object_holds_beside_what_it_awaits_is_answered(run):
+    code = ("import asyncio, json\n"
+            "class Reader:\n"
+            "    def __init__(self):\n        self.items, self.jobs = [], []\n"
+            "    async def title(self, i):\n        return (await notes.get(i))['title']\n"
+            "    async def all(self, ids):\n"
+            "        for i in ids:\n            self.items.append(notes.get(i))\n            self.jobs.append(notes.get(i))\n"
+            "        first = await self.title(ids[0])\n"
+            "        under_way = [isinstance(j, dict) for j in self.jobs]\n"
+            "        await asyncio.gather(*self.jobs)\n"
+            "        return [json.loads(json.dumps(self.items))[0]['title'] == first, [isinstance(i, dict) for i in self.items], under_way]\n"
+            "ids = [n.id for n in notes.list(limit=2)]\n"
+            "await Reader().all(ids)")
+    assert result(run(code)) == [True, [True, True], [False, False]]
+
+
 def test_tasks_timeouts_and_queues_work(run):
     code = ("import asyncio\nasync def one(i):\n    await asyncio.sleep(0)\n    return (await notes.get(i)).id\n"
             "ids = [r.id for r in notes.list(limit=3)]\n"
@@ -234,6 +307,19 @@ def test_an_error_has_line_column_frame_and_stack_of_the_code(run):
     assert (told["name"], told["line"], told["column"]) == ("ZeroDivisionError", 2, 12)
     assert "> " in told["frame"] and "^" in told["frame"]
     assert 'line 4, in <module>' in told["stack"] and "/lib/" not in told["stack"]
+
+
+def test_an_error_that_cannot_be_shown_has_its_place(run):
+    told = details(run("class E(Exception):\n    def __str__(self):\n        return 'code ' + 7\n\nraise E(7)"))
+    assert (told["line"], told["name"]) == (5, "E") and "exception str() failed" in told["message"], told
+
+
+def test_a_group_of_errors_keeps_its_message_and_place(run):
+    told = details(run("def f():\n    raise ExceptionGroup('one failed', [ValueError('bad row')])\n\nf()"))
+    assert told["line"] == 2 and "one failed" in told["message"], told
+    told = details(run("import asyncio\nasync def f():\n    raise ValueError('of a task')\n"
+                       "async with asyncio.TaskGroup() as g:\n    g.create_task(f())"))
+    assert (told["line"], told["message"]) == (3, "of a task"), told
 
 
 def test_chained_exceptions_are_told(run):
@@ -289,6 +375,26 @@ def test_code_that_ran_out_of_time_is_told_its_line(run, code, lines):
     told = details(run(code, timeout=700))
     assert told["type"] == "Timeout" and told["line"] in lines
     assert f"> {told['line']:4} |" in told["frame"]
+
+
+def test_a_session_tells_the_line_of_its_last_call(run):
+    result(run("\n\n\ndef spin():\n    while True:\n        pass", session="lines"))
+    assert details(run("x = 1\n\nspin()", session="lines", timeout=300))["line"] == 3
+    assert details(run("\nwhile True: pass", session="lines", timeout=300))["line"] == 2
+
+
+def test_a_session_does_not_stay_in_a_folder_that_has_gone(cloche, vault, tmp_path):
+    asked, shared = with_shared(tmp_path)
+    (shared / "kept").mkdir()
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
+        def run(code):
+            return result(client.ask(call("evaluate_note_code", asked | {"code": code, "session": "s"}))["result"]["structuredContent"])
+
+        assert run("import os\nos.makedirs('/w')\nos.chdir('/w')\nos.getcwd()") == "/w"
+        assert run("open('n.txt', 'w').close()\nos.getcwd()") == "/"
+        assert run("os.chdir('/shared/kept')") is None
+        assert run("open('n.txt', 'w').close()\nos.getcwd()") == "/shared/kept"
+    assert (shared / "kept/n.txt").exists()
 
 
 def test_the_line_told_is_one_of_the_agents_own_code(run):
@@ -658,7 +764,90 @@ def test_what_changes_within_a_file_is_with_the_host_at_the_next_call_and_at_the
     assert len(zipfile.ZipFile(shared / "z.zip").namelist()) == 4000
 
 
+UNCLOSED = {
+    "text": "f = open('/shared/f', 'w')\nf.write('hello')",
+    "added": "f = open('/shared/f', 'a')\nf.write('hello')",
+    "bytes": "f = open('/shared/f', 'wb')\nf.write(b'hello')",
+    "changed": "f = open('/shared/f', 'r+')\nf.write('hello')",
+    "over": "import io\nf = io.TextIOWrapper(open('/shared/f', 'wb'))\nf.write('hello')",
+    "csv": "import csv\nw = csv.writer(open('/shared/f', 'w'), lineterminator='')\nw.writerow(['hello'])",
+    "stdout": "import sys\nsys.stdout = open('/shared/f', 'w')\nprint('hello', end='')",
+    "cycle": "class A: pass\na = A()\na.me, a.f = a, open('/shared/f', 'w')\na.f.write('hello')\ndel a",
+    "atexit": "import atexit\nf = open('/shared/f', 'w')\natexit.register(lambda: f.write('hello'))",
+    "local": "def main():\n    global kept\n    f = open('/shared/f', 'w')\n    kept = [f]\n    f.write('hello')\nmain()",
+}
+
+
+@pytest.mark.parametrize("end", ["", "\nimport sys\nsys.exit(0)", "\n1/0"])
+@pytest.mark.parametrize("name", UNCLOSED)
+def test_a_file_that_is_not_closed_has_what_was_written(cloche, vault, tmp_path, name, end):
+    asked, shared = with_shared(tmp_path)
+    (shared / "f").write_text("" if name in ("added", "changed") else "before")
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
+        for session in ({}, {"session": "s"}):
+            if name in ("over", "cycle") and session:
+                continue  # the object may be used by the next call
+            (shared / "f").write_text("" if name in ("added", "changed") else "before")
+            answer = client.ask(call("evaluate_note_code", asked | {"code": UNCLOSED[name] + end} | session))
+            assert answer["result"]["structuredContent"]["success"] == (end != "\n1/0"), answer
+            assert (shared / "f").read_text() == "hello", session
+
+
+def with_shared(tmp_path):
+    """The arguments of an evaluation with a folder of the host, and the folder."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    policy_in(tmp_path, {"fileSystem": True, "mounts": [{"guest": "/shared", "host": str(shared), "mode": "rw"}]})
+    return {"language": "python", "enableFileSystem": True}, shared
+
+
+def test_an_archive_that_is_not_closed_is_whole(cloche, vault, tmp_path):
+    asked, shared = with_shared(tmp_path)
+    code = ("import gzip, zipfile\ng = gzip.open('/shared/g.gz', 'wt')\ng.write('hello')\n"
+            "z = zipfile.ZipFile('/shared/z.zip', 'w')\nz.writestr('a', 'hello')\n7")
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
+        assert result(client.ask(call("evaluate_note_code", asked | {"code": code}))["result"]["structuredContent"]) == 7
+    assert gzip.decompress((shared / "g.gz").read_bytes()) == b"hello"
+    assert zipfile.ZipFile(shared / "z.zip").read("a") == b"hello"
+
+
+FS = """
+fs.write_file('/a', 'iVBORw==', 'base64')
+fs.write_file('/b', '0aFF', encoding='hex')
+fs.write_file('/c', 'é', {'encoding': 'latin1'})
+fs.append_file('/c', 'é', 'utf8')
+fs.append_file('/a', '-_8', 'base64')
+fs.mkdir('/d/e', recursive=True)
+told = [list(open(n, 'rb').read()) for n in ('/a', '/b', '/c')]
+told += [fs.read_file('/a', 'base64'), fs.read_file('/b', {'encoding': 'hex'}), fs.read_file('/c', 'latin1'), fs.read_file('/b') == bytes([10, 255])]
+entries = fs.readdir('/', with_file_types=True)
+told += [[[e.name, e.parentPath, e.isFile(), e.is_directory()] for e in entries], fs.readdir('/', {'recursive': True})]
+s = fs.stat('/a')
+told += [s.size, s.st_size, s.isFile(), oct(s.mode), s.mtime.year > 2000, s.mtimeMs == s.mtime_ms, fs.lstat('/d').isDirectory()]
+for act in (lambda: fs.readdir('/', depth=1), lambda: fs.write_file('/x', 'y', mode=3), lambda: fs.read_file('/a', 'no-such')):
+    try:
+        act()
+    except (TypeError, LookupError) as e:
+        told.append(str(e))
+told
+"""
+
+
+def test_fs_takes_and_answers_what_is_declared(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"fileSystem": True})
+    done = subprocess.run([cloche, "eval", "--vault", str(vault), "--lang", "python", "--files", "-e", FS],
+                          capture_output=True, text=True)
+    assert result(json.loads(done.stdout)) == [
+        [137, 80, 78, 71, 251, 255], [10, 255], [233, 195, 169], "iVBOR/v/", "0aff", "éÃ©", True,
+        [["a", "/", True, False], ["b", "/", True, False], ["c", "/", True, False], ["d", "/", False, True]],
+        ["a", "b", "c", "d", "d/e"], 6, 6, True, "0o100644", True, True, True,
+        "fs.readdir() has no option 'depth'; it has recursive, with_file_types",
+        "fs.write_file() has no option 'mode'; it has encoding, flag", "unknown encoding: no-such"]
+
+
 PROGRAMS = [
+    ("import logging.config, shelve, dbm, socketserver, wsgiref.util, xmlrpc.client\nxmlrpc.client.loads(xmlrpc.client.dumps((1, 'a')))[0]",
+     [1, "a"]),
     ("import yaml\nyaml.safe_load('a: [1, 2]')", {"a": [1, 2]}),
     ("import yaml\nyaml.safe_dump({'b': 1})", "b: 1\n"),
     ("import yaml\ntext = 'a: [1, 2.5, null]\\nb: {c: 2026-01-02}'\n"

@@ -87,6 +87,24 @@ def test_of_deletions_in_one_second_the_last_one_is_listed_first(stdio):
     assert page == sizes[2:5]
 
 
+def test_of_deleted_notes_of_one_path_the_last_one_is_meant(stdio):
+    outcome = run(stdio, """
+        const make = (text) => notes.create({title: 'A', markdown: text});
+        const away = async () => (await notes.delete('note/A')).backup_path;
+        await make('first');
+        const first = await away();
+        await make('second');
+        await away();
+        const before = (await notes.getRevision({identifier: 'note/A', revision: 1})).content;
+        await notes.restore({backup_path: first});
+        await away();
+        const after = (await notes.getRevision({identifier: 'note/A', revision: 1})).content;
+        await notes.restore({identifier: 'note/A', revision: 1});
+        return [before, after, (await notes.get('note/A')).content, (await notes.history('note/A')).length];""")
+    assert outcome["success"], outcome["error"]
+    assert outcome["result"] == ["second", "first", "first", 5]
+
+
 def test_a_thousand_overwrites_end_nothing_that_a_person_wrote(stdio, vault):
     note = vault / "mine.md"
     note.write_text("what the person wrote")

@@ -54,9 +54,10 @@ def evaluate(source, context, features, flags, most):
     calls.world.trace = bool(flags & TRACE)
     if flags & SESSION:
         run.number_call()
+        files.begin()
     if flags & FUNCTION:
         try:
-            return functions.call(source, values.read(context)["call"], scope, most)
+            return run.close_files(functions.call(source, values.read(context)["call"], scope, most), None)
         finally:
             output.finish()
     if context:
@@ -64,10 +65,11 @@ def evaluate(source, context, features, flags, most):
         scope["context"] = given
         scope.update(given)
     try:
-        return run.run(source, scope, most)
-    finally:
+        result = run.run(source, scope, most)
         if atexit._ncallbacks():
             atexit._run_exitfuncs()
+        return run.close_files(result, None if flags & SESSION else scope)
+    finally:
         output.finish()
 
 

@@ -4,7 +4,9 @@ They are those of the evaluation: in memory, and the folders that the policy mou
 enableFileSystem each of these functions fails with PermissionDenied.
 """
 import base64
+import codecs
 import contextlib
+import datetime
 import errno
 import gc
 import glob
@@ -93,53 +95,124 @@ def naming(path, target=None):
 
 # ---- fs ----------------------------------------------------------------------------
 
-def read_file(path, encoding=None, options=None):
-    if isinstance(encoding, dict):
-        encoding = encoding.get("encoding")
-    encoding = encoding or (options or {}).get("encoding")
+def options_of(name, usual, given, named, short):
+    """The options of fs.name(): `usual` with those that are given as a dict or by name; `short`: which one another
+    value is."""
+    given = given if isinstance(given, dict) else {} if given is None else {short: given}
+    chosen = dict(usual)
+    for key, value in [*given.items(), *named.items()]:
+        if values.snake(key) not in usual:
+            raise TypeError(f"fs.{name}() has no option '{key}'; it has {', '.join(usual)}")
+        chosen[values.snake(key)] = value
+    return chosen.values()
+
+
+def read_file(path, options=None, **named):
+    encoding, = options_of("read_file", {"encoding": None}, options, named, "encoding")
     data = load(path_of(path))
-    return data.decode(encoding) if encoding else data
+    if encoding in (None, "buffer"):
+        return data
+    if encoding in TEXTS:
+        return TEXTS[encoding][0](data)
+    return data.decode(encoding)
 
 
 def load(path):
     return base64.b64decode(host["readFile"].send(path, None))
 
 
-def store(call, path, data, flag):
-    host[call].send(path, data_of(data), flag)
+# Encodings whose text is not what the file has: its bytes as text, and back.
+TEXTS = {
+    "base64": (lambda data: base64.b64encode(data).decode(),
+               lambda text: base64.b64decode(text.translate({45: "+", 95: "/"}).rstrip("=") + "==")),
+    "hex": (bytes.hex, bytes.fromhex),
+}
 
 
-def data_of(data):
+def store(call, path, data, flag, encoding=None):
+    host[call].send(path, data_of(data, encoding), flag)
+
+
+def data_of(data, encoding=None):
     if isinstance(data, str):
-        return {"text": data}
+        if encoding in TEXTS:
+            data = TEXTS[encoding][1](data)
+        elif encoding is not None and codecs.lookup(encoding).name != "utf-8":
+            data = data.encode(encoding)
+        else:
+            return {"text": data}
     if isinstance(data, (bytes, bytearray, memoryview)):
         return {"base64": base64.b64encode(data).decode()}
     raise TypeError(f"data must be str or bytes, not {type(data).__name__}; json.dumps() makes text of it")
 
 
-def write_file(path, data, encoding=None, flag="w", options=None):
-    store("writeFile", path_of(path), data, flag)
+def write_file(path, data, options=None, **named):
+    encoding, flag = options_of("write_file", {"encoding": None, "flag": "w"}, options, named, "encoding")
+    store("writeFile", path_of(path), data, flag, encoding)
     descriptors.changed(path_of(path))
 
 
-def append_file(path, data, encoding=None, options=None):
-    store("appendFile", path_of(path), data, "a")
+def append_file(path, data, options=None, **named):
+    encoding, = options_of("append_file", {"encoding": None}, options, named, "encoding")
+    store("appendFile", path_of(path), data, "a", encoding)
     descriptors.changed(path_of(path))
 
 
-def readdir(path="/", recursive=False, **options):
-    return list(host["readdir"].send(path_of(path), bool(recursive), False))
+class Kind(values.Record):
+    """What something in a folder is: its type is "file", "folder" or "link"."""
+
+    __slots__ = ()
+
+    def is_file(self):
+        return self["type"] == "file"
+
+    def is_directory(self):
+        return self["type"] == "folder"
+
+    def is_symbolic_link(self):
+        return self["type"] == "link"
+
+    isFile, isDirectory, isSymbolicLink = is_file, is_directory, is_symbolic_link
 
 
-def mkdir(path, recursive=False, **options):
-    if isinstance(recursive, dict):
-        recursive = recursive.get("recursive")
+class FileEntry(Kind):
+    """An entry of fs.readdir() with with_file_types."""
+
+    __slots__ = ()
+
+
+class FileStats(Kind):
+    """The result of fs.stat(); it has the names of os.stat_result, too."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return getattr(stat_of(self), name) if name.startswith("st_") else super().__getattr__(name)
+
+
+def stats_of(call, path):
+    told = FileStats(host[call].send(path_of(path)))
+    told["mode"] = MODES[told["type"]]
+    for name in ("atime", "mtime", "ctime"):
+        told[name] = datetime.datetime.fromtimestamp(told[name + "Ms"] / 1000, datetime.UTC)
+    return told
+
+
+def readdir(path="/", options=None, **named):
+    recursive, types = options_of("readdir", {"recursive": False, "with_file_types": False}, options, named, "recursive")
+    found = host["readdir"].send(path_of(path), bool(recursive), bool(types))
+    if not types:
+        return list(found)
+    return [FileEntry(name=e["name"], parentPath=e["parent"], type=e["type"]) for e in found]
+
+
+def mkdir(path, options=None, **named):
+    recursive, = options_of("mkdir", {"recursive": False}, options, named, "recursive")
     return host["mkdir"].send(path_of(path), bool(recursive))
 
 
-def rm(path, recursive=False, force=False):
-    if isinstance(recursive, dict):
-        recursive, force = recursive.get("recursive"), recursive.get("force")
+def rm(path, options=None, **named):
+    recursive, force = options_of("rm", {"recursive": False, "force": False}, options, named, "recursive")
     host["rm"].send(path_of(path), bool(recursive), bool(force))
     descriptors.removed(path_of(path))
 
@@ -162,7 +235,7 @@ METHODS = {
     "fs.mkdir": mkdir, "fs.rm": rm, "fs.copyFile": copy_file, "fs.exists": exists, "fs.access": access,
     "fs.rmdir": lambda path: os.rmdir(path), "fs.unlink": lambda path: os.unlink(path),
     "fs.rename": lambda source, target: os.rename(source, target),
-    "fs.stat": lambda path: os.stat(path), "fs.lstat": lambda path: os.lstat(path),
+    "fs.stat": lambda path: stats_of("stat", path), "fs.lstat": lambda path: stats_of("lstat", path),
     "fs.truncate": lambda path, size=0: os.truncate(path, size),
 }
 
@@ -292,6 +365,17 @@ def list_names(path="."):
     with naming(path):
         names = list(host["readdir"].send(path_of(path, "listdir"), False, False))
     return [os.fsencode(n) for n in names] if isinstance(path, bytes) else names
+
+
+def begin():
+    """In a session: what was in memory has gone since the last call, the working folder perhaps with it."""
+    global here
+    try:
+        is_there = here == "/" or stat.S_ISDIR(os_stat(here).st_mode)
+    except Exception:
+        is_there = False
+    if not is_there:
+        here = "/"
 
 
 def chdir(path):

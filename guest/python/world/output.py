@@ -1,5 +1,6 @@
 """What code writes: print, logging and warnings become the logs of the evaluation."""
 import builtins
+import codecs
 import contextlib
 import io
 import logging
@@ -23,11 +24,14 @@ class Output(io.TextIOBase):
 
     encoding = "utf-8"
     errors = "replace"
+    mode = "w"
 
     def __init__(self, level, number):
         self.level = level
         self.number = number
+        self.name = ("<stdout>", "<stderr>")[number - 1]
         self.text = ""
+        self.decoder = None
 
     def writable(self):
         return True
@@ -38,9 +42,15 @@ class Output(io.TextIOBase):
     def fileno(self):
         return self.number
 
+    def reconfigure(self, **options):
+        """It is UTF-8, whatever is asked for."""
+
     @property
     def buffer(self):
         return Bytes(self)
+
+    def detach(self):
+        return self.buffer
 
     def write(self, text):
         if not isinstance(text, str):
@@ -63,7 +73,9 @@ class Bytes(io.RawIOBase):
         return True
 
     def write(self, data):
-        self.output.write(bytes(data).decode("utf-8", "replace"))
+        output, data = self.output, bytes(data)
+        output.decoder = output.decoder or codecs.getincrementaldecoder("utf-8")("replace")
+        output.write(output.decoder.decode(data))
         return len(data)
 
 
@@ -79,22 +91,47 @@ class Handler(logging.Handler):
             self.handleError(record)
 
 
-def basic_config(*, level=None, format=None, datefmt=None, style="%", filename=None, filemode="a", encoding=None,
-                 handlers=(), **ignored):
-    """logging.basicConfig(): logs go to the call's own, and to a file that is named where the call has files."""
-    root = logging.getLogger()
-    files = [h for h in handlers or () if isinstance(h, logging.FileHandler)]
+def is_of_logs(handler):
+    """Is this what the logs of the call are, by another way?"""
+    return type(handler) is logging.StreamHandler and isinstance(handler.stream, Output)
+
+
+def handlers_asked(filename, filemode, encoding, errors, stream, handlers):
+    """Those that basicConfig() adds; a file counts only where the call has files."""
+    if handlers is not None:
+        return [h for h in handlers if not is_of_logs(h)]
     if filename is not None:
         with contextlib.suppress(PermissionError):
-            files.append(logging.FileHandler(filename, filemode, encoding))
-    for handler in files:
+            return [logging.FileHandler(filename, filemode, encoding, errors=errors)]
+    return [] if stream is None or isinstance(stream, Output) else [logging.StreamHandler(stream)]
+
+
+def basic_config(*, level=None, format=None, datefmt=None, style="%", filename=None, filemode="a", encoding=None,
+                 errors="backslashreplace", stream=None, handlers=None, force=False, **unknown):
+    """logging.basicConfig(): as it is, but that the call's own logs are written to in each case."""
+    if unknown:
+        raise ValueError(f"Unrecognised argument(s): {', '.join(unknown)}")
+    if sum(one is not None for one in (filename, stream, handlers)) > 1:
+        raise ValueError("'filename', 'stream' and 'handlers' should not be specified together")
+    root = logging.getLogger()
+    others = [h for h in root.handlers if not isinstance(h, Handler)]
+    if others and not force:
+        return
+    for handler in others:
+        root.removeHandler(handler)
+        handler.close()
+    if not root.handlers:
+        root.addHandler(Handler())
+    formatter = logging.Formatter(format or logging._STYLES.get(style, ("", ""))[1], datefmt, style)
+    told = [h.formatter for h in handlers or () if is_of_logs(h) and h.formatter]
+    if told or format is not None or datefmt is not None:
+        root.handlers[0].setFormatter(told[0] if told else formatter)
+    for handler in handlers_asked(filename, filemode, encoding, errors, stream, handlers):
         if handler.formatter is None:
-            handler.setFormatter(logging.Formatter(format or logging.BASIC_FORMAT, datefmt, style))
+            handler.setFormatter(formatter)
         root.addHandler(handler)
     if level is not None:
         root.setLevel(level)
-    if format is not None:
-        root.handlers[0].setFormatter(logging.Formatter(format, datefmt, style))
 
 
 def show_warning(message, category, filename, lineno, file=None, line=None):
@@ -120,9 +157,11 @@ def read_line(prompt="", /):
     return line.removesuffix("\n")
 
 
+streams = Output(LOG, 1), Output(ERROR, 2)
+
+
 def prepare():
-    sys.stdout = sys.__stdout__ = Output(LOG, 1)
-    sys.stderr = sys.__stderr__ = Output(ERROR, 2)
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams
     sys.stdin = sys.__stdin__ = io.StringIO("")
     root = logging.getLogger()
     root.handlers[:] = [Handler()]
@@ -137,6 +176,14 @@ def prepare():
 
 
 def finish():
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-        if isinstance(stream, Output) and stream.text:
+    """What was written and not ended by a line's end, also to what code has put over a standard stream."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name, None)
+        if stream is not None and not isinstance(stream, Output):
+            with contextlib.suppress(Exception):
+                stream.flush()
+    for stream in streams:
+        if stream.decoder is not None:
+            stream.text += stream.decoder.decode(b"", True)
+        if stream.text:
             stream.put(stream.text)

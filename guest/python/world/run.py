@@ -12,6 +12,7 @@ import ast
 import asyncio
 import builtins
 import contextlib
+import gc
 import inspect
 import linecache
 import re
@@ -20,11 +21,12 @@ import traceback
 
 import _cloche
 
-from . import advice, api, calls, nesting, values
+from . import advice, api, calls, nesting, opened, values
 from .begins import AWAITED, LATER, Marks
 from .calls import FILE
 
 LAST = "_cloche_last_"
+RUNS = "_cloche_main_runs_"  # main_runs(), among the built-in names
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 PLAIN = (int, str, list, dict, bool, float, type(None))  # types of what is not awaited
 
@@ -55,6 +57,24 @@ def names_bound(body):
         elif isinstance(node, ast.MatchMapping) and node.rest:
             names.add(node.rest)
     return names
+
+
+def is_main(node):
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == "main"
+
+
+def is_name_of_main(node):
+    return isinstance(node, ast.Name) and node.id == "main" and isinstance(node.ctx, ast.Load)
+
+
+def tell_that_it_runs(main):
+    """main() says that it runs, so that it is not called once more. Its first statement does, behind its docstring."""
+    first = main.body[0]
+    at = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    said = ast.Expr(ast.Call(ast.Name(RUNS, ast.Load()), [], []))
+    for node in ast.walk(said):
+        ast.copy_location(node, main.body[min(at, len(main.body) - 1)])
+    main.body.insert(int(at), said)
 
 
 def awaits(body):
@@ -133,13 +153,19 @@ def lift_future(body):
     return flags
 
 
+def without_function(code):
+    """What stands in the function that Code.function() makes has the names that it would have without it."""
+    consts = tuple(without_function(c) if isinstance(c, type(code)) else c for c in code.co_consts)
+    return code.replace(co_consts=consts, co_qualname=code.co_qualname.removeprefix("main_of_code.<locals>."))
+
+
 class Code:
     """Compiled code."""
 
     is_expression = False
 
     def __init__(self, source, names, flags=0):
-        self.returns = self.declares_main = self.calls_main = False
+        self.returns = self.declares_main = self.calls_main = False  # the latter: at the top level
         try:
             self.compile(source, names, flags)
         except (RecursionError, MemoryError) as error:
@@ -152,7 +178,8 @@ class Code:
         # spares a world much memory to write.
         if "return" in source or "main" in source or "await" in source or "async" in source:
             tree, more = self.marked(ast.parse(source, own), names)
-            self.code = compile(tree, own, "exec", flags | more, dont_inherit=True)
+            code = compile(tree, own, "exec", flags | more, dont_inherit=True)
+            self.code = without_function(code) if self.returns else code
         else:
             self.code, self.is_expression = _cloche.compile(source, own, LAST, flags)
 
@@ -162,10 +189,11 @@ class Code:
         nodes = list(own_nodes(body))
         # What the code's own `return` leaves to compile(), and what its main() is.
         self.returns = any(isinstance(n, ast.Return) for n in nodes)
-        self.declares_main = any(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == "main"
-                                 for n in body)
-        self.calls_main = any(isinstance(n, ast.Name) and n.id == "main" and isinstance(n.ctx, ast.Load)
-                              for n in nodes)
+        mains = [n for n in body if is_main(n)]
+        self.declares_main = bool(mains)
+        self.calls_main = any(map(is_name_of_main, nodes))
+        if mains and not self.calls_main and any(is_name_of_main(n) for s in body if not is_main(s) for n in ast.walk(s)):
+            tell_that_it_runs(mains[-1])
         is_async = awaits(body)
         bound = names_bound(body)
         marks = Marks(set(names) - bound, tree)
@@ -205,6 +233,14 @@ class Code:
         return wait(value) if inspect.iscoroutine(value) else value
 
 
+has_main_run = False
+
+
+def main_runs():
+    global has_main_run
+    has_main_run = True
+
+
 loop = None
 
 
@@ -238,13 +274,16 @@ def finish_calls():
 
 
 def evaluate_code(source, scope):
+    global has_main_run
     code = Code(source, api.names)
     scope.pop(LAST, None)
+    if code.declares_main:
+        has_main_run = False
     try:
         value = code.run(scope)
         if not code.is_expression and (not code.returns or (value is None and LAST in scope)):
             value = scope.get(LAST)
-            if code.declares_main and not code.calls_main:
+            if code.declares_main and not code.calls_main and not has_main_run:
                 value = scope["main"]()
         value = settle(value)
     except SystemExit as end:
@@ -318,6 +357,14 @@ def column_of(code, lasti, lineno):
 SUGGESTED = re.compile(r"\. Did you mean: '[^']*'\?$")
 
 
+def str_of(error):
+    """None: it cannot be shown, which is what traceback says in its place."""
+    try:
+        return str(error)
+    except Exception:
+        return None
+
+
 def message_of(error, told):
     line = next(iter(told.format_exception_only()), "")  # its notes follow
     text = line.strip() if not isinstance(error, SyntaxError) else (error.msg or "")
@@ -331,8 +378,11 @@ def message_of(error, told):
         text = f"the code ended itself with the status {error.code}"
     if isinstance(error, MemoryError) and not text:
         text = "the value does not fit into the memory of this evaluation; memoryLimit (MB) sets it"
-    if getattr(error, "host", False) or "\n" in str(error) or "; did you mean " in str(error):
-        text = str(error)
+    whole = str_of(error)
+    if whole is None:
+        return text
+    if getattr(error, "host", False) or "\n" in whole or "; did you mean " in whole:
+        text = whole
     more = advice.advice(error)
     if isinstance(error, AttributeError) and more and not advice.is_general(more):
         text = SUGGESTED.sub("", text)  # a name that is spelt alike, where we know what was meant
@@ -344,8 +394,8 @@ def message_of(error, told):
 
 def describe(error):
     """(kind of failure, JSON of it)"""
-    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        return describe(error.exceptions[0])
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1 and error.exceptions[0].__traceback__:
+        return describe(error.exceptions[0])  # of a group of tasks
     line, column = place_of(error)
     told = traceback.TracebackException.from_exception(error, limit=None, compact=True)
     cut_frames(told, set())
@@ -373,7 +423,7 @@ session_calls = 0
 
 
 def number_call():
-    """In a session, functions of earlier calls are told from those of this one."""
+    """In a session, functions of earlier calls are told from those of this one (here, and in script/frames.c)."""
     global own, session_calls
     session_calls += 1
     own = f"call-{session_calls}.py"
@@ -396,11 +446,15 @@ def lines_of(filename, module_globals=None):
 linecache.updatecache = lines_of
 
 
+def no_lines():
+    """Those of an earlier call of a session are not kept."""
+
+
 def remember(source):
-    """The lines are made when somebody asks for one."""
+    """The lines are made when somebody asks for one: so linecache knows that there are some."""
     global remembered
     remembered = source
-    linecache.cache.pop(own, None)
+    linecache.cache[own] = (no_lines,)
 
 
 def answer(value, most):
@@ -427,6 +481,7 @@ def fail(error):
 
 
 def run(source, scope, most):
+    source = source.removeprefix("\ufeff")
     remember(source)
     try:
         return answer(evaluate_code(source, scope), most)
@@ -434,5 +489,23 @@ def run(source, scope, most):
         return fail(error)
 
 
+def close_files(result, scope):
+    """The result, once all that was written to files is with the host. Where the scope ends, too, its objects do as
+    at the end of a program: a ZIP is completed."""
+    if not opened.written.data:
+        return result
+    try:
+        opened.flush()
+        if scope is not None:
+            scope.clear()
+            gc.collect()
+            opened.flush()
+        calls.send_first()
+    except BaseException as error:
+        return result if result[0] else fail(error)
+    return result
+
+
 setattr(builtins, AWAITED, api.awaited)
 setattr(builtins, LATER, api.later)
+setattr(builtins, RUNS, main_runs)

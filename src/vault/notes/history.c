@@ -385,7 +385,10 @@ static bool find_by_uid(struct db *db, struct vault *v, struct str uid, int64_t 
 static bool find_gone(struct db *db, struct str path, int64_t *key, struct err *e)
 {
     scoped(query_end) struct query *q =
-        db_query(db, "SELECT max(key) FROM notes WHERE path = ? AND gone = 1", e);
+        db_query(db,
+                 "SELECT key FROM notes WHERE path = ? AND gone = 1"
+                 " ORDER BY " NOTE_CHANGED " DESC LIMIT 1",
+                 e);
     if (!q)
         return false;
     query_bind_str(q, 1, path);

@@ -72,6 +72,9 @@ bool history_key(struct db *db, struct vault *v, struct str path, struct str uid
 /* The note that the store has at `path`, or that was there last; *key 0: none. */
 bool history_of_path(struct db *db, struct str path, bool gone, int64_t *key,
                      struct err *e);
+/* In SQL: the id of a row of `notes`' last revision. */
+#define NOTE_CHANGED \
+    "(SELECT id FROM revisions WHERE note = key ORDER BY number DESC LIMIT 1)"
 /* The note is at `path` from now on, or gone from there. */
 bool history_moved(struct db *db, int64_t key, struct str path, bool gone, struct err *e);
 

@@ -12,13 +12,13 @@
 
 /* ---- which note ---------------------------------------------------------- */
 
-/* The path that a note of this name has, or had: for one that is gone. */
+/* The note that has this name, or the one that had it last: for one that is gone. */
 static bool last_path(struct db *db, struct str identifier, int64_t *key, struct err *e)
 {
     static const char sql[] =
         "SELECT key FROM notes WHERE path IN (?1, ?1 || '.md') OR uid = ?1"
         " OR (substr(?1, 1, 5) = 'note/' AND path = substr(?1, 6) || '.md')"
-        " ORDER BY gone, key DESC LIMIT 1";
+        " ORDER BY gone, " NOTE_CHANGED " DESC LIMIT 1";
     *key = 0;
     scoped(query_end) struct query *q = db_query(db, sql, e);
     if (!q)
