@@ -480,6 +480,74 @@ def test_a_request_is_open_as_long_as_it_says_and_an_edit_tells_what_came_of_it(
         server.process.stderr.close()
 
 
+CALM = "await page.locator('.answer .primary:enabled').waitFor();"
+# Whether the request that waits still waits once the key was heard: an answer of the server has come since.
+STILL = """await page.keyboard.press(given); await page.evaluate(() => fetch('/assets/icon.svg').then((answer) => answer.text()));
+const toasts = await page.locator('.toast').count();
+return toasts === 0 && await page.locator('.request').count() === 1;"""
+
+
+def test_a_key_decides_where_its_button_is_shown(program, vault, browser):
+    subprocess.run([program, "policy", "set", "confirm", '["notes.create"]'], check=True)
+    with serve(program, vault) as server, Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        come(browser, server)
+        client.ask(hello())
+        client.send(call("create_note", {"type": "plan", "title": "Bell", "content": "some input"}, id=3))
+        browser.do("await page.goto(given)", f"{server.url}/review")
+        browser.see(".request", "some input")
+
+        # In the form of the arguments: what is typed stays in its field, and no key outside of a field decides.
+        browser.do(CALM + "await page.keyboard.press('e'); await page.locator('.edit-arguments').waitFor()")
+        last = "page.locator('.edit-arguments textarea').nth(2)"
+        browser.do(f"await {last}.focus(); await page.keyboard.press('End'); await page.keyboard.type(' more')")
+        assert browser.do(f"return {last}.inputValue()") == "some input more"
+        assert browser.do("return page.locator('.edit-arguments textarea').first().inputValue()") == "plan"
+        browser.do("await page.locator('.edit-arguments').getByRole('button', {name: 'Cancel'}).focus()")
+        for key in "adsr":
+            assert browser.do(STILL, key), key
+        browser.do("await page.keyboard.press('Enter')")
+
+        # Nor in that of a reason.
+        browser.do(CALM + "await page.keyboard.press('r'); await page.locator('.reason input').waitFor(); await page.keyboard.type('No, adds')")
+        assert browser.do("return page.locator('.reason input').inputValue()") == "No, adds"
+        browser.do("await page.locator('.reason').getByRole('button', {name: 'Cancel'}).focus()")
+        for key in "ads":
+            assert browser.do(STILL, key), key
+        browser.do("await page.keyboard.press('Escape')")
+        browser.do(CALM + "await page.keyboard.press('d')")
+        assert "denied" in text_of(client.receive())
+        assert browser.errors() == []
+        server.process.stderr.close()
+
+
+def test_a_key_that_is_held_decides_once(program, vault, browser):
+    with serve(program, vault) as server, Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        come(browser, server)
+        client.ask(hello())
+        for n in range(2):
+            client.send(read_note(id=20 + n, words=["reader", f"held-{n}"]))
+        browser.do("await page.goto(given)", f"{server.url}/review")
+        browser.see(".requests li >> nth=1", "")
+
+        # Nor does one where it is asked whether all is allowed.
+        browser.do(CALM)
+        browser.click(".answer", "Always…")
+        browser.see(".confirm", "without asking you")
+        for key in "ads":
+            assert browser.do(STILL, key), key
+        browser.click(".confirm", "Cancel")
+        browser.do(CALM + "await page.keyboard.down('a')")
+        browser.see(".toast", "Allowed once")
+        # The next one could be decided by now, by a key that is pressed anew.
+        browser.do(CALM + "for (let i = 0; i < 20; i++) await page.keyboard.down('a')")
+        assert browser.do("await page.keyboard.up('a');" + STILL.replace("toasts === 0 && ", ""), "Shift")
+        browser.do("await page.keyboard.press('a')")
+        browser.see(".empty", "No requests")
+        assert {client.receive()["id"] for _ in range(2)} == {20, 21}
+        assert browser.errors() == [f"status of 428: {server.url}/person/decide"]  # the question
+        server.process.stderr.close()
+
+
 def test_the_page_tells_how_long_a_module_is_being_compiled(cloche, vault, browser, tmp_path,
                                                             monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -97,3 +97,10 @@ export function useDialog<T extends HTMLElement>(close: () => void): RefObject<T
   }, []);
   return ref;
 }
+
+/** The field that has the focus once it is there, and not again at each change. */
+export function useFirstFocus<T extends HTMLElement>(): RefObject<T> {
+  const field = useRef<T>(null);
+  useLayoutEffect(() => field.current?.focus(), []);
+  return field;
+}

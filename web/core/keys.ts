@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 type Keys = Record<string, (event: KeyboardEvent) => void>;
 const layers: { current: Keys }[] = [];
+const HELD = new Set(["j", "k", "ArrowDown", "ArrowUp"]); // go on while they are held
 let prefix = "";
 
 /** Also in an editor, whose shadow tree hides what has the focus. */
@@ -23,7 +24,7 @@ addEventListener("keydown", (event) => {
     const deed = layers[i].current[word];
     if (!deed) continue;
     event.preventDefault();
-    deed(event);
+    if (!event.repeat || HELD.has(word)) deed(event);
     return;
   }
   if (chord === "g") prefix = "g";

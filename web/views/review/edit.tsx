@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { edit } from "../../core/api";
 import { hear } from "../../core/events";
+import { useFirstFocus } from "../../core/focus";
 import { go, place } from "../../core/router";
 import { approvals, lookApprovals, toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
@@ -61,6 +62,7 @@ export function EditArguments({ a, close }: { a: Approval; close: () => void }) 
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
   useKeys({ Escape: close });
+  const first = useFirstFocus<HTMLTextAreaElement>();
   const ask = async () => {
     const named: Record<string, Json> = {};
     for (const [name, was] of Object.entries(given)) {
@@ -88,7 +90,7 @@ export function EditArguments({ a, close }: { a: Approval; close: () => void }) 
       <p class="quiet">{t.review.editHint}</p>
       {Object.entries(given).map(([name, was], i) => (
         <label key={name}><span><Strange text={name} />{typeof was !== "string" && <span class="quiet"> JSON</span>}</span>
-          <textarea ref={i === 0 ? (field) => field?.focus() : undefined} rows={Math.min(12, texts[name].split("\n").length + 1)} spellcheck={false}
+          <textarea ref={i === 0 ? first : undefined} rows={Math.min(12, texts[name].split("\n").length + 1)} spellcheck={false}
             aria-invalid={wrong === name} value={texts[name]} onInput={(e) => { setTexts({ ...texts, [name]: e.currentTarget.value }); setWrong(""); }} />
           {wrong === name && <span class="bad" role="alert">{t.review.editWrong}</span>}
         </label>

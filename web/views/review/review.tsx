@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { decide } from "../../core/api";
+import { useFirstFocus } from "../../core/focus";
 import { useKeys } from "../../core/keys";
 import { askToNotify, notifying } from "../../core/notify";
 import { go, place } from "../../core/router";
@@ -63,6 +64,21 @@ function useCalm(of: string): boolean {
   return calm;
 }
 
+function Reason({ off, text, onText, onDeny, onNo }: { off: boolean; text: string; onText: (text: string) => void; onDeny: (why: string) => void; onNo: () => void }) {
+  const field = useFirstFocus<HTMLInputElement>();
+  const why = text.trim();
+  const size = new TextEncoder().encode(why).length;
+  const long = size > REASON_MAX;
+  return (
+    <form class="answer reason" onSubmit={(e) => { e.preventDefault(); if (!long) onDeny(why); }}>
+      <label class="wide"><span class="visually-hidden">{t.review.reason}</span><input type="text" ref={field} value={text} aria-invalid={long} placeholder={t.review.reasonHint} onInput={(e) => onText(e.currentTarget.value)} />
+        {long && <span class="bad" role="alert">{t.review.reasonLong(size, REASON_MAX)}</span>}</label>
+      <button type="button" onClick={onNo}>{t.cancel}</button>
+      <button type="submit" class="primary" disabled={off || long || !why}>{t.review.denyWith}</button>
+    </form>
+  );
+}
+
 function Answer({ a }: { a: Approval }) {
   const calm = useCalm(a.id);
   const [busy, setBusy] = useState(false);
@@ -83,26 +99,17 @@ function Answer({ a }: { a: Approval }) {
     setBusy(false);
     void lookApprovals();
   };
-  useKeys({
+  // Each key is one of a button that is shown: what is being edited is not allowed by them.
+  useKeys(editing ? {} : asked ? { Escape: () => setAsked(null) } : reason !== null ? { Escape: () => setReason(null) } : {
     a: () => void say(true, "call"), d: () => void say(false, "call"),
     s: () => { if (has("session")) void say(true, "session"); },
     r: () => setReason(""),
     e: () => { if (a.arguments) setEditing(true); },
-    ...(asked && { Escape: () => setAsked(null) }), ...(reason !== null && { Escape: () => setReason(null) }),
   });
   const off = !calm || busy;
-  const size = new TextEncoder().encode((reason ?? "").trim()).length;
-  const long = size > REASON_MAX;
   if (editing) return <EditArguments a={a} close={() => setEditing(false)} />;
   if (asked) return <Confirm wider sentence={asked.sentence} yes={t.review.confirm} off={off} onYes={() => say(true, "always", asked.confirm)} onNo={() => setAsked(null)} />;
-  if (reason !== null) return (
-    <form class="answer reason" onSubmit={(e) => { e.preventDefault(); if (!long) void say(false, "call", undefined, reason.trim()); }}>
-      <label class="wide"><span class="visually-hidden">{t.review.reason}</span><input type="text" ref={(field) => field?.focus()} value={reason} aria-invalid={long} placeholder={t.review.reasonHint} onInput={(e) => setReason(e.currentTarget.value)} />
-        {long && <span class="bad" role="alert">{t.review.reasonLong(size, REASON_MAX)}</span>}</label>
-      <button type="button" onClick={() => setReason(null)}>{t.cancel}</button>
-      <button type="submit" class="primary" disabled={off || long || !reason.trim()}>{t.review.denyWith}</button>
-    </form>
-  );
+  if (reason !== null) return <Reason off={off} text={reason} onText={setReason} onDeny={(why) => void say(false, "call", undefined, why)} onNo={() => setReason(null)} />;
   return (
     <footer class="answer">
       <button type="button" disabled={off} onClick={() => void say(false, "call")}>{t.review.deny}<Key of="D" /></button>
