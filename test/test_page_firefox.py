@@ -10,6 +10,7 @@ import test_page_keys
 import test_page_late
 import test_page_machine
 import test_page_story
+import test_page_tabs
 import test_page_views
 from test_page import FIREFOX, PACKAGES, Browser, program
 from test_page_keys import lived_in
@@ -44,6 +45,7 @@ def take(module, mark=lambda test: test, only=""):
 take(test_page)
 take(test_page_late)
 take(test_page_keys, only="gives_it_back|is_no_key|pages_agree")  # all views: test_page_firefox_dark.py
+take(test_page_tabs)
 take(test_page_views)
 take(test_page_machine, mark=test_page_machine.pytestmark)
 take(test_page_story, mark=test_page_story.pytestmark)

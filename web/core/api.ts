@@ -13,13 +13,16 @@ let key = "";
 /** Told when the server knows this browser no more. */
 let onOut: () => void = () => {};
 export const whenOut = (fn: () => void): void => { onOut = fn; };
+export const tellOut = (): void => onOut();
 export const keyOf = (): string => key;
 
 const BASE = "/person";
+/** What this page does has it in its records, so that it is told from what other tabs do. */
+export const PAGE = crypto.randomUUID().slice(0, 8);
 
 type Headers = Record<string, string>;
 async function send(method: string, path: string, body?: unknown, signal?: AbortSignal, more: Headers = {}): Promise<Response> {
-  const headers: Headers = { "X-Cloche-Key": key, ...more };
+  const headers: Headers = { "X-Cloche-Key": key, "X-Cloche-Page": PAGE, ...more };
   if (body !== undefined) headers["Content-Type"] ??= "application/json";
   const answer = await fetch(`${BASE}${path}`, {
     method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),

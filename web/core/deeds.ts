@@ -10,7 +10,7 @@ export async function undoCall(vault: string, call: string, others = false): Pro
     const done = await undo(vault, call, others);
     const [first, ...more] = done.refused ?? [];
     const back = done.call;
-    if (done.undone) toast(t.undone(done.notes), back ? { text: t.undo, run: () => void undoCall(vault, back) } : undefined);
+    if (done.undone) toast(first ? t.undoneBut(done.notes, first.id, first.reason) : t.undone(done.notes), back ? { text: t.undo, run: () => void undoCall(vault, back) } : undefined);
     else if (first) toast(t.kept(first.id, first.reason, more.length), done.notes ? { text: t.others(done.notes), run: () => void undoCall(vault, call, true) } : undefined, "bad");
     return done;
   } catch (e) {

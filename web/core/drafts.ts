@@ -38,12 +38,15 @@ const isStored = (): boolean => {
 addEventListener("pagehide", store);
 addEventListener("beforeunload", (e) => {
   store();
-  if (isStored() || [...every.values()].some((drafts) => drafts.size)) e.preventDefault();
+  if (hasDrafts()) e.preventDefault();
 });
+
+export const hasDrafts = (): boolean => isStored() || [...every.values()].some((drafts) => drafts.size);
 
 /** What is typed into this page stays in the browser no longer than the page. */
 export function forget(): void {
   keeps = false;
+  for (const drafts of every.values()) drafts.clear();
   try {
     sessionStorage.clear();
   } catch { /* nothing is stored */ }

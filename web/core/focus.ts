@@ -99,8 +99,8 @@ export function useDialog<T extends HTMLElement>(close: () => void): RefObject<T
 }
 
 /** The field that has the focus once it is there, and not again at each change. */
-export function useFirstFocus<T extends HTMLElement>(): RefObject<T> {
-  const field = useRef<T>(null);
+export function useFirstFocus<T extends HTMLElement>(): RefObject<T | null> {
+  const field = useRef<T | null>(null);
   useLayoutEffect(() => field.current?.focus(), []);
   return field;
 }

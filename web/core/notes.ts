@@ -1,5 +1,5 @@
 // Notes of a vault, by its REST routes and, for links, by the calls of evaluated code.
-import { getActivity, query, request, Refusal } from "./api";
+import { getActivity, PAGE, query, request, Refusal } from "./api";
 import { evaluate } from "./code";
 
 export interface NoteRow { id: string; title: string; class: string }
@@ -70,9 +70,9 @@ const pairs = found.map((r) => [at.get(r.s), ...JSON.parse(r.t).map((x) => at.ge
 return {ids: rows.map((r) => r.id), pairs, links: pairs.reduce((n, p) => n + p.length - 1, 0)};`, {});
 export const restoreTrashed = (vault: string, trashed: string): Promise<{ id: string }> => run(vault, "return await notes.restore({backup_path: trashed});", { trashed }, false);
 
-/** What the page has changed last, since a time: the call that undoes it. */
+/** What this page has changed last, since a time: the call that undoes it. */
 export async function lastChange(vault: string, since: string): Promise<string> {
-  const { records } = await getActivity(vault, { caller: "page", result: "changed", since }, "", 1);
+  const { records } = await getActivity(vault, { caller: "page", result: "changed", since, q: `page=${PAGE}` }, "", 1);
   return records[0]?.intent ?? "";
 }
 

@@ -6,7 +6,12 @@ import { newest } from "./newest";
 import { t } from "./texts";
 import type { Approval, Today } from "./types";
 
-export const vault = signal(localStorage.getItem("vault") ?? "");
+/** A tab has its own; a new one begins with the one that was chosen last. */
+export const vault = signal(sessionStorage.getItem("vault") ?? localStorage.getItem("vault") ?? "");
+function keepVault(id: string): void {
+  for (const kept of [sessionStorage, localStorage]) if (id) kept.setItem("vault", id); else kept.removeItem("vault");
+  vault.value = id;
+}
 export const today = signal<Today | null>(null);
 export const approvals = signal<Approval[] | null>(null);
 export const trouble = signal("");
@@ -17,8 +22,7 @@ export const wordsOf = (e: unknown): string => (e instanceof Refusal ? e.message
 const day = newest();
 export function chooseVault(id: string): void {
   day.turn();
-  localStorage.setItem("vault", id);
-  vault.value = id;
+  keepVault(id);
   today.value = null;
   void lookToday();
 }
@@ -45,12 +49,10 @@ function once(fn: () => Promise<void>): () => Promise<void> {
 
 export const lookToday = once(() => day.ask((signal) => getToday(vault.value, signal), (now) => {
   today.value = now;
+  if (now.vault) sessionStorage.setItem("vault", now.vault);
   trouble.value = "";
 }, (e) => {
-  if (e instanceof Refusal && e.status === 404 && vault.value) { // a vault that is there no more
-    localStorage.removeItem("vault");
-    vault.value = "";
-  }
+  if (e instanceof Refusal && e.status === 404 && vault.value) keepVault(""); // a vault that is there no more
   trouble.value = wordsOf(e);
 }));
 export const lookApprovals = once(async () => {

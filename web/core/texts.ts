@@ -8,7 +8,7 @@ export const t = {
   more: "More", moreLabel: "More places",
   vault: "Vault", noVault: "No vault yet", skip: "Skip to the content",
   live: "Live", opening: "Connecting…", broken: "Not connected. Trying again…",
-  leave: "Leave", leaveHint: "End this browser's access", keys: "Keys", palette: "Find anything", found: { note: "note", fn: "function", tool: "tool", action: "action", none: "Nothing is found" },
+  leave: "Leave", leaveDrafts: "Something is not saved yet, and is discarded when you leave. Leave?", leaveHint: "End this browser's access", keys: "Keys", palette: "Find anything", found: { note: "note", fn: "function", tool: "tool", action: "action", none: "Nothing is found" },
   actions: { note: "New note", fn: "New function", tool: "Install a tool from a ZIP", token: "New token for a program", may: "Ask what an agent may do", graph: "Graph of the notes", broken: "Broken links", trash: "Trash" },
   justNow: "just now", secondsAgo: (n: number) => `${n} s ago`, minutesAgo: (n: number) => `${n} min ago`,
   notes: (n: number) => s(n, "note"), calls: (n: number) => s(n, "call"), records: (n: number) => s(n, "record"),
@@ -18,6 +18,7 @@ export const t = {
   wider: "This gives agents more rights",
   failed: "This failed", unreachable: "The server does not answer. This page shows its last data.",
   undone: (n: number) => (n ? `Undone: ${s(n, "note")}` : "It is undone already"),
+  undoneBut: (n: number, id: string, reason: string) => `Undone: ${s(n, "note")}. ${id}: ${reason}`,
   kept: (id: string, reason: string, more: number) => `Nothing was undone. ${id}: ${reason}${more ? ` (and ${s(more, "more note")})` : ""}`,
   others: (n: number) => `Undo the other ${n === 1 ? "note" : `${n} notes`}`,
 
@@ -83,7 +84,7 @@ export const t = {
     notes: "Changed notes", noNotes: "No note was changed.", took: "duration", cpu: "processor time",
     memory: "memory", level: "level", result: "result", when: "when", who: "who", raw: "Raw record", undo: "Undo this call",
     denied: "refused", failed: "failed", tools: "Tools", functions: "Custom functions", missing: "The note was renamed since, or the history no longer has this revision.",
-    created: "created", deleted: "deleted", stay: "These notes cannot be undone, so none was", since: "Since this call", by: (who: string) => `by ${who}`,
+    created: "created", deleted: "deleted", stay: "These notes cannot be undone, so none was", stayed: "These notes were not undone", since: "Since this call", by: (who: string) => `by ${who}`,
   },
   tools: {
     title: "WASM Tools", search: "Search tools", none: "No tool is built or installed",
@@ -150,7 +151,7 @@ export const t = {
     stopSure: "Stop this machine? What runs in it ends, and files that are in no snapshot are gone.", fork: "Fork", forked: "A copy runs beside it",
     memory: (used: string, most: number) => `${used} of ${most} MB memory`, disk: (used: string) => `${used} written`, compute: (time: string) => `${time} computed`, online: "network", offline: "no network", from: "from",
     terminals: "Terminals", terminal: (n: number) => `Terminal ${n}`, addTerminal: "New terminal", closeTerminal: (n: number) => `Close terminal ${n}`, typeHere: "Terminal input. Shift-Escape leaves it",
-    left: (code: number) => `The shell has ended with exit code ${code}.`, unused: "The shell was unused for too long, and is ended.", again: "Press Enter for a new one.",
+    left: (code: number) => `The shell has ended with exit code ${code}.`, unused: "The shell was unused for too long, and is ended.", again: "Press Enter for a new one.", full: (n: number) => `${n} terminals are open in this browser, and it has no connection for another. Close one, then press Enter.`, noScreen: "The terminal could not be loaded.",
     reader: "For a screen reader", over: "The machine of this address does not run any more. This is another one.",
     files: "Files", up: "Up", upload: "Upload", uploaded: (name: string) => `${name} is in the machine`, save: "Save", download: (name: string) => `Save ${name}`, emptyFolder: "Empty", moreFiles: (n: number) => `${n.toLocaleString()} more`,
     ports: "Ports", noPorts: "No port of this machine is exposed.", port: "Port", portOf: (n: number) => `port ${n}`, expose: "Expose",
@@ -159,7 +160,7 @@ export const t = {
     unusable: "of another image",
   },
   run: {
-    title: "Run", code: "Program", example: "Examples", language: "Language", run: "Run", stop: "Stop", dry: "Dry run",
+    title: "Run", code: "Program", example: "Examples", language: "Language", run: "Run", stop: "Stop", dry: "Dry run", stopped: "Stopped", stoppedChanged: "It had changed notes before it was stopped",
     examples: { list: "List notes", search: "Search", broken: "Broken links", tasks: "Open tasks", sql: "Count by type (SQL)" } as Record<string, string>,
     timeout: "Time, ms", memory: "Memory, MB", context: "Variables", contextBad: "Variables must be a JSON object", clean: "No problems found",
     problems: (n: number) => s(n, "problem"), more: (n: number) => `${n.toLocaleString()} more`,

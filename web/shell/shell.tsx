@@ -1,14 +1,14 @@
 // What stands around every view: places, vault, health, what was said last, the palette.
 import { signal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { forget } from "../core/drafts";
+import { forget, hasDrafts } from "../core/drafts";
 import { useDialog } from "../core/focus";
 import { lazy, loadAhead } from "./lazy";
 import { live } from "../core/events";
 import { useKeys } from "../core/keys";
 import { leave } from "../core/api";
 import { follow, go, place } from "../core/router";
-import { chooseVault, dropToast, toasts, today, trouble, undoLast, waiting } from "../core/store";
+import { chooseVault, dropToast, toast, toasts, today, trouble, undoLast, waiting, wordsOf } from "../core/store";
 import { t } from "../core/texts";
 import { Icon, Key, spell } from "../parts/parts";
 import { TodayView } from "../views/today/today";
@@ -66,6 +66,18 @@ function VaultSwitch() {
   );
 }
 
+/** What is not saved would be lost by it, and is asked about before the server is told. */
+async function leaveForGood(): Promise<void> {
+  if (hasDrafts() && !window.confirm(t.leaveDrafts)) return;
+  try {
+    await leave();
+    forget();
+    location.reload();
+  } catch (e) {
+    toast(wordsOf(e), undefined, "bad");
+  }
+}
+
 function Bar() {
   const here = placeOf();
   const health = today.value?.health;
@@ -90,7 +102,7 @@ function Bar() {
       </ul>
       <div class="foot">
         <span class={`health ${well ? "well" : "ill"}`} title={words}><i />{spell(words)}</span>
-        <button type="button" class="ghost" title={t.leaveHint} aria-label={t.leave} onClick={() => { forget(); void leave().finally(() => location.reload()); }}><Icon name="leave" size={16} /></button>
+        <button type="button" class="ghost" title={t.leaveHint} aria-label={t.leave} onClick={() => void leaveForGood()}><Icon name="leave" size={16} /></button>
       </div>
     </nav>
   );

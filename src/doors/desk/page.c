@@ -6,6 +6,7 @@
 #include "rest/rest.h"
 
 #define BODY_MAX ((size_t)64 << 10)
+#define MARK_MAX 40u /* bytes of a page's own name */
 #define LOOK_MS 150u /* between looks for what is new, while a page is open */
 #define INSTALL DESK_PATH "/install"
 
@@ -102,12 +103,33 @@ static bool takes_level(struct http_request *rq, struct caller *who)
     return level_named(name, &who->level);
 }
 
-/* Of code that the page runs by itself. */
-static void take_look(struct http_request *rq, struct caller *who)
+/* Which page it is, and whether it runs code by itself, for the record. */
+struct marked {
+    struct trace trace;
+    char text[sizeof "page=" + MARK_MAX];
+};
+
+static bool is_mark(struct str s)
 {
-    static const struct trace look = {.baggage = {LOOK_BAGGAGE, sizeof LOOK_BAGGAGE - 1}};
+    bool ok = s.n > 0 && s.n <= MARK_MAX;
+    for (size_t i = 0; ok && i < s.n; i++)
+        ok = s.at[i] == '-' || (s.at[i] >= '0' && s.at[i] <= '9') ||
+             (s.at[i] >= 'a' && s.at[i] <= 'z');
+    return ok;
+}
+
+static void take_mark(struct http_request *rq, struct marked *m, struct caller *who)
+{
+    struct str mark = http_header(rq, "X-Cloche-Page");
+    *m = (struct marked){0};
     if (str_is(http_header(rq, "X-Cloche-Look"), "page"))
-        who->trace = &look;
+        m->trace.baggage = STR(LOOK_BAGGAGE);
+    else if (is_mark(mark)) {
+        (void)snprintf(m->text, sizeof m->text, "page=%.*s", STR_ARGS(mark));
+        m->trace.baggage = str_of(m->text);
+    }
+    if (m->trace.baggage.n)
+        who->trace = &m->trace;
 }
 
 /* A person's deeds and what he sees; the request is of this machine. */
@@ -136,7 +158,8 @@ static void desk_answer(struct desk *d, struct http_request *rq, struct http_res
     }
     struct str seat = entry_seat(d, rq);
     struct caller who = desk_person(rq);
-    take_look(rq, &who);
+    struct marked marked;
+    take_mark(rq, &marked, &who);
     if (posts && str_is(name, "enter"))
         do_post(d, rq, name, seat, rs);
     else if (!seat.n || !entry_has_key(d, rq, seat))

@@ -68,18 +68,19 @@ function touched(call: Call): { id: string; first: number; last: number }[] {
   return [...all.values()];
 }
 
-/** Why a call was not undone: what came since, by note. */
+/** Why a call, or a part of it, was not undone: what came since, by note. */
 function Staying({ of, busy, others }: { of: Undone; busy: boolean; others: () => void }) {
+  const title = of.undone ? t.call.stayed : t.call.stay;
   return (
-    <section class="stays" aria-label={t.call.stay}>
-      <h3>{t.call.stay}</h3>
+    <section class="stays" aria-label={title}>
+      <h3>{title}</h3>
       {of.refused!.map((one) => (
         <section class="note-diff" key={one.id}>
           <p class="note-head"><Icon name="note" size={15} /><Strange text={one.id} /><span class="quiet">{one.reason}{one.changed_by && <> {t.call.by(whoIs(one.changed_by).name)}</>}</span></p>
           {one.diff_since && <><h4>{t.call.since}</h4><Unified lines={one.diff_since.replace(/\n$/, "").split("\n")} /></>}
         </section>
       ))}
-      {of.notes > 0 && <button type="button" class="wide-button" disabled={busy} onClick={others}><Icon name="undo" size={16} />{t.others(of.notes)}</button>}
+      {!of.undone && of.notes > 0 && <button type="button" class="wide-button" disabled={busy} onClick={others}><Icon name="undo" size={16} />{t.others(of.notes)}</button>}
     </section>
   );
 }
@@ -98,7 +99,7 @@ export function CallView({ vault, mac, close }: { vault: string; mac: string; cl
     if (!can || busy) return;
     setBusy(true);
     const done = await undoCall(call!.vault, r!.intent!, others);
-    setStay(done?.undone === false ? done : null);
+    setStay(done?.refused?.length ? done : null);
     setBusy(false);
   };
   useKeys({ u: () => void back() });

@@ -7,7 +7,7 @@ import { t } from "../../core/texts";
 import { Icon } from "../../parts/parts";
 import type { Screen } from "./screen";
 
-const TABS_MAX = 8;
+const SHELLS_MAX = 3; // of a browser, in all its tabs: each has a connection, of six, that it keeps
 const SETTLED_MS = 100; // after the last change of its size
 const AGAIN_MS = 50; // when the program has read nothing
 const PAGE = crypto.randomUUID().slice(0, 8); // another page's terminals have other names
@@ -53,6 +53,18 @@ interface Kept { host: HTMLDivElement; screen: Screen | null; stop: AbortControl
 /** Those of this page, by machine and tab. */
 const kept = new Map<string, Map<number, Kept>>();
 
+/** One of the places for shells, to be given back; null: all are taken. */
+async function takePlace(): Promise<(() => void) | null> {
+  if (!navigator.locks) return () => {};
+  for (let n = 1; n <= SHELLS_MAX; n++) {
+    const free = await new Promise<(() => void) | null>((got) => {
+      void navigator.locks.request(`cloche shell ${n}`, { ifAvailable: true }, (lock) => (lock ? new Promise<void>((done) => got(done)) : got(null)));
+    });
+    if (free) return free;
+  }
+  return null;
+}
+
 function makeTerminal(machine: string): Kept {
   const stop = new AbortController();
   let keys: ReturnType<typeof keyboard> | null = null, ended = false;
@@ -60,6 +72,11 @@ function makeTerminal(machine: string): Kept {
     const s = one.screen, name = `page-${PAGE}-${++runs}`;
     if (!s) return;
     ended = false;
+    const free = await takePlace();
+    if (!free) {
+      ended = true;
+      return s.write(quiet(t.machine.full(SHELLS_MAX)));
+    }
     keys = keyboard(machine, name, (e) => { if (!ended && !stop.signal.aborted) s.write(quiet(wordsOf(e))); });
     try {
       const ran = await openTerminal(machine, name, { rows: s.rows, columns: s.columns }, (what) => { keys?.begin(); s.write(what); }, stop.signal);
@@ -68,6 +85,7 @@ function makeTerminal(machine: string): Kept {
       if (!stop.signal.aborted) s.write(quiet(`${wordsOf(e)} ${t.machine.again}`));
     }
     ended = true;
+    free();
     keys.end();
     keys = null;
   };
@@ -81,9 +99,20 @@ function makeTerminal(machine: string): Kept {
   return one;
 }
 
+/** Its program could not be loaded: it is tried again. */
+function sayNoScreen(one: Kept): void {
+  const again = document.createElement("button");
+  again.type = "button";
+  again.textContent = t.retry;
+  again.addEventListener("click", () => { one.host.textContent = ""; void openIn(one); });
+  one.host.replaceChildren(`${t.machine.noScreen} `, again);
+}
+
 /** Opens its screen where it is shown first. */
 async function openIn(one: Kept): Promise<void> {
-  const { openScreen } = await import("./screen");
+  const parts = await import("./screen").catch(() => null);
+  if (!parts) return sayNoScreen(one);
+  const { openScreen } = parts;
   if (one.screen || one.stop.signal.aborted || !one.host.isConnected) return;
   one.screen = openScreen(one.host, t.machine.typeHere, (text) => one.type(new TextEncoder().encode(text)), (text) => one.type(Uint8Array.from(text, (c) => c.charCodeAt(0))), one.size, () => one.leave());
   one.screen.reader(one.reader);
@@ -161,7 +190,7 @@ export function Terminals({ machine }: { machine: string }) {
           {tabs.length > 1 && <button type="button" class="ghost" aria-label={t.machine.closeTerminal(tab)} onClick={() => close(tab)}><Icon name="close" size={13} /></button>}</span>)}
       </nav>
       <span class="terminal-acts"><button type="button" class="ghost" aria-pressed={reader} onClick={() => setReader(!reader)}>{t.machine.reader}</button>
-        <button type="button" class="ghost" onClick={add} disabled={tabs.length >= TABS_MAX}>{t.machine.addTerminal}</button></span>
+        <button type="button" class="ghost" onClick={add} disabled={tabs.length >= SHELLS_MAX}>{t.machine.addTerminal}</button></span>
       {tabs.map((tab) => <TerminalTab key={tab} machine={machine} tab={tab} hidden={tab !== at} reader={reader} leave={leave} />)}
     </section>
   );

@@ -1,21 +1,24 @@
 // Runs a program over the notes, as an agent's would run: with its result, console, calls and time.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { getActivity, serverNow } from "../../core/api";
+import { serverNow } from "../../core/api";
 import { useCheck, type Check } from "../../core/check";
 import { checkCode, evaluate, type Evaluated, type Findings, type Mark } from "../../core/code";
 import { undoCall } from "../../core/deeds";
+import { hear } from "../../core/events";
 import { useKeys } from "../../core/keys";
-import { today, wordsOf } from "../../core/store";
+import { lastChange } from "../../core/notes";
+import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { bytes, duration } from "../../core/time";
 import { CodeEditor, type Beginning } from "../../parts/editor";
 import { Unified } from "../../parts/diff";
-import { Checked, Empty, Icon, Key, spell, Strange } from "../../parts/parts";
+import { Checked, Empty, Icon, Key, Skeleton, spell, Strange } from "../../parts/parts";
 import { Tree } from "../../parts/tree";
 import { SaveForm } from "./save";
 
 const CODE = "code";
 const CALLS_SHOWN = 200;
+const STOPPED_MS = 30_000; // a program that was stopped has ended by then
 const EXAMPLES: Record<string, string> = {
   list: "const rows = await notes.list({limit: 20, order: 'updated'});\nreturn rows.map((n) => [n.title, n.updated]);",
   search: "const found = await notes.search({query: 'plan', limit: 10});\nreturn found.map((n) => ({note: n.id, where: n.excerpt}));",
@@ -77,10 +80,17 @@ function readContext(text: string): object | null | false {
   }
 }
 
-/** The call in the audit that has just changed something: it can be taken back. */
-async function lastChange(vault: string, since: string): Promise<string> {
-  const { records } = await getActivity(vault, { caller: "page", result: "changed", since }, "", 20);
-  return records.find((r) => String(r.action).includes("evaluate"))?.intent ?? "";
+/** A program that was stopped ends a moment later. What it had changed by then can be undone. */
+function tellStopped(vault: string, since: string): void {
+  toast(t.run.stopped);
+  const look = () => void lastChange(vault, since).then((undo) => {
+    if (!undo) return;
+    off();
+    toast(t.run.stoppedChanged, { text: t.undo, run: () => void undoCall(vault, undo) });
+  }, () => {});
+  const off = hear("record", ({ record }) => { if (record.caller === "page" && record.event === "call") look(); });
+  setTimeout(off, STOPPED_MS);
+  look();
 }
 
 function Problems({ check, marks }: { check: Check<Findings>; marks: Mark[] }) {
@@ -119,12 +129,14 @@ export function RunView() {
     running.current = mine;
     setBusy(true);
     setFailed("");
+    setDone(null);
     try {
       const body = { code, language, trace: true, ...(timeout && { timeout: Number(timeout) }), ...(memory && { memoryLimit: Number(memory) }), ...(context && { context }), ...(dry && { dryRun: true }) };
       const said = await evaluate(vault, level, body, mine.signal);
-      setDone({ said, dry, undo: dry ? "" : await lastChange(vault, since) });
+      setDone({ said, dry, undo: "" });
+      if (!dry) void lastChange(vault, since).then((undo) => setDone((now) => (now?.said === said ? { ...now, undo } : now)), () => {});
     } catch (e) {
-      if (!mine.signal.aborted) setFailed(wordsOf(e));
+      if (mine.signal.aborted) { if (!dry) tellStopped(vault, since); } else setFailed(wordsOf(e));
     }
     running.current = null;
     setBusy(false);
@@ -151,7 +163,7 @@ export function RunView() {
         <CodeEditor from={from} text={code} label={t.run.code} marks={marks} onChange={setCode} onRun={(dry) => void run(dry)} />
         <footer class="run-foot">
           <Problems check={check} marks={marks} />
-          <label>{t.run.timeout}<input type="number" min={1} max={300000} placeholder="5000" value={timeout} onInput={(e) => setTime(e.currentTarget.value)} /></label>
+          <label>{t.run.timeout}<input type="number" min={1} placeholder="5000" value={timeout} onInput={(e) => setTime(e.currentTarget.value)} /></label>
           <label>{t.run.memory}<input type="number" min={8} max={1024} placeholder="128" value={memory} onInput={(e) => setMemory(e.currentTarget.value)} /></label>
           <label class="wide">{t.run.context}<input type="text" value={contextText} placeholder='{"name": "value"}' spellcheck={false} aria-invalid={context === false} onInput={(e) => setContext(e.currentTarget.value)} /></label>
           {context === false && <span class="bad" role="alert">{t.run.contextBad}</span>}
@@ -159,7 +171,7 @@ export function RunView() {
       </section>
       <section class="run-result" aria-label={t.run.result} aria-busy={busy} tabIndex={0}>
         {failed && <p class="failure" role="alert"><Icon name="warn" /><Strange text={failed} /></p>}
-        {done ? <Result done={done} vault={vault} /> : !failed && <Empty icon="run" title={t.run.empty}><p class="quiet">{t.run.emptyHint}</p></Empty>}
+        {done ? <Result done={done} vault={vault} /> : busy ? <Skeleton /> : !failed && <Empty icon="run" title={t.run.empty}><p class="quiet">{t.run.emptyHint}</p></Empty>}
       </section>
     </div>
   );
