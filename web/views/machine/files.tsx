@@ -47,6 +47,8 @@ export function Files({ machine }: { machine: string }) {
     if (text === null) save(blob, name);
     else setShown({ name, text });
   }, (e) => toast(wordsOf(e), undefined, "bad"));
+  /** A link leads to a folder, or to a file. */
+  const follow = (name: string) => newestFile((signal) => getFolder(machine, inside(path, name), signal), () => setPath(inside(path, name)), () => void open(name));
   const put = async (files: FileList | null) => {
     for (const one of files ?? []) {
       try {
@@ -66,7 +68,7 @@ export function Files({ machine }: { machine: string }) {
       {failed ? <Failure text={failed} retry={() => void look()} /> : !folder ? <Skeleton lines={4} /> : (
         <ul>{folder.entries.map((one) => (
           <li key={one.name}>
-            <button type="button" class="ghost" onClick={() => (one.type === "folder" ? setPath(inside(path, one.name)) : void open(one.name))}>
+            <button type="button" class="ghost" onClick={() => (one.type === "folder" ? setPath(inside(path, one.name)) : void (one.type === "link" ? follow : open)(one.name))}>
               <Icon name={one.type === "folder" ? "chevron" : "note"} size={14} /><Strange text={one.type === "folder" ? `${one.name}/` : one.name} /></button>
             <span class="quiet">{one.type === "file" ? bytes(one.size) : one.type}</span><Time time={one.modified} />
             {one.type === "file" && <button type="button" class="ghost" aria-label={t.machine.download(one.name)} onClick={() => void readFile(machine, inside(path, one.name)).then((blob) => save(blob, one.name), (e) => toast(wordsOf(e), undefined, "bad"))}>{t.machine.save}</button>}
