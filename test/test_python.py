@@ -11,7 +11,7 @@ import pytest
 
 from conftest import ROOT, folders_in, policy_in, sample_vault
 from needs import installed
-from wire import Stdio, call
+from wire import Stdio, call, structured
 
 pytestmark = installed(ROOT / "build/guest/python.bare.wasm", by="make python")
 
@@ -610,6 +610,89 @@ def test_a_name_that_is_nowhere_is_to_be_defined_or_given(run, code):
                                   "raise NameError('x is not defined')", "null"])
 def test_a_name_that_is_meant_or_not_missing_is_not_to_be_defined(run, code):
     assert "Define" not in details(run(code)).get("suggestion", "")
+
+
+# ---- code that is checked ------------------------------------------------------
+
+
+def check(client, code, **more):
+    return structured(client.ask(call("check_code", {"code": code, "language": "python", **more})))
+
+
+MANY = "def f():\n" + "".join(f"    notes.q{i}\n" for i in range(600)) + "    f()\n"
+
+
+def test_the_first_findings_are_listed_and_all_are_counted(client):
+    found = check(client, MANY + "async def g(): pass\ng()\n1")
+    assert (found["ok"], found["errors"], found["warnings"]) == (False, 600, 1)
+    assert [f["line"] for f in found["findings"][:50]] == list(range(2, 52))
+    assert [(f["rule"], f["message"]) for f in found["findings"][50:]] == [("further-findings", "551 more are not listed")]
+
+
+@pytest.mark.parametrize("code", ["a" * 66000, "notes." + "a" * 66000, "import " + "a" * 66000, "\n".join(f"{'é' * 3000}{i}" for i in range(60)),
+                                  "def f(" + "a, " * 2 + "): pass", f"def f({'a' * 66000}, {'a' * 66000}): pass"])
+def test_a_finding_shows_the_beginning_of_a_long_name(client, code):
+    found = check(client, code)
+    assert found["errors"] and all(len(f["message"]) <= 200 for f in found["findings"])
+
+
+@pytest.mark.parametrize("code", [
+    "links = []\nlinks.append(1)", "def tidy(links): links.sort()\ntidy([2, 1])", "import re\nlinks = re.findall('a', 'b')\nlinks.sort()",
+    "for links in [[1]]:\n    links.pop()", "[links.pop() for links in [[1]]]", "f = lambda *notes: notes.index(1)\nf(1)",
+    "def f():\n    global links\n    links = []\nf()\nlinks.append(1)", "import re as links\nlinks.compile('a')",
+    "def f(links):\n    def g():\n        return links.pop()\n    return g()\nf([1])", "with open.__class__ as notes:\n    notes.mro()",
+    "def f[links](x: links):\n    links.mro()\nf(1)", "class A:\n    n, m = __qualname__, __module__\nA.n", "[__name__, __spec__, __package__]",
+    "return '''\nlinks\n'''"])
+def test_code_that_is_right_has_no_findings(client, code):
+    assert check(client, code)["findings"] == []
+
+
+@pytest.mark.parametrize("code, line, column", [
+    ("x = 'é'; undefinedd", 1, 10), ("x = 'é' + 'ü'; notes.lst()", 1, 16), ("'𝄞'; import nmupy", 1, 6), ("x = 'é' 1", 1, 9),
+    ("x = 'é'; break", 1, 10), ("x = 'é'; nonlocal y", 1, 10),
+    ("def f(links):\n    links.pop()\nlinks.pop()", 3, 1), ("class A:\n    links = []\n    def f(self): return links.pop()", 3, 25),
+    ("def f(): return __qualname__", 1, 17), ("return '''\n''' + undefinedd", 2, 7)])
+def test_a_finding_has_its_place_in_characters(client, code, line, column):
+    found = check(client, code)["findings"]
+    assert [(f["line"], f["column"], f["severity"]) for f in found] == [(line, column, "error")]
+
+
+@pytest.mark.parametrize("code, severities", [
+    ("try:\n    import orjson as json\nexcept ImportError:\n    import json", ["hint"]),
+    ("try:\n    import json\nexcept (ValueError, ModuleNotFoundError):\n    import simplejson as json", ["hint"]),
+    ("try:\n    import orjson\nexcept:\n    orjson = None", ["hint"]),
+    ("import contextlib\nwith contextlib.suppress(ImportError):\n    import numpy", ["hint"]),
+    ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from cloche import *", ["hint"]),
+    ("try:\n    import orjson\nexcept KeyError:\n    pass", ["error"]), ("try:\n    pass\nexcept ImportError:\n    pass\nfinally:\n    import orjson", ["error"]),
+    ("def f():\n    import numpy\nf()", ["error"])])
+def test_a_module_that_the_code_can_do_without_is_no_error(client, code, severities):
+    assert [f["severity"] for f in check(client, code)["findings"]] == severities
+
+
+def test_names_of_a_session_are_not_missed_by_a_policy_that_refuses(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"lint": "refuse"})
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
+        asked = {"language": "python", "session": "s"}
+        answers = [client.ask(call("evaluate_note_code", {"code": code, **asked}))["result"]["content"][0]["text"]
+                   for code in ("kept = 1", "kept + 1", "kept + notes.lst()")]
+    assert '"result":2' in answers[1] and "notes.lst is not there" in answers[2]
+
+
+CREATES = "\nnotes.create(type='note', title='Bypass', content='x').id"
+
+
+@pytest.mark.parametrize("code, kind", [
+    (MANY + CREATES, "PermissionDenied"), ("notes.lst" + CREATES, "PermissionDenied"), ("async def f(): pass\nf()\nnotes.lst" + CREATES, "PermissionDenied"),
+    (f"if False:\n    {'a' * 66000}" + CREATES, "PermissionDenied"), ("x = (" + CREATES, "SyntaxError"),
+    (f"x = 1\nglobal x{CREATES}\nreturn 1", "PermissionDenied"), ("break" + CREATES, "SyntaxError"),
+    ("links = []\nlinks.append(1)\nlinks", None), ("try:\n    import orjson\nexcept ImportError:\n    orjson = None", None)])
+def test_a_policy_may_refuse_code_with_errors(cloche, tmp_path, code, kind):
+    vault = sample_vault(tmp_path)
+    policy_in(tmp_path, {"lint": "refuse"})
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
+        answer = client.ask(call("evaluate_note_code", {"code": code, "language": "python"}))["result"]
+    assert (kind or '"success":true') in answer["content"][0]["text"], answer
+    assert not list(vault.rglob("*Bypass*"))
 
 
 # ---- sessions, files, packages ------------------------------------------------

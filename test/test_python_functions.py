@@ -151,6 +151,16 @@ def test_a_wrong_definition_is_refused_with_the_place(register, code, message, l
     assert found and found[0]["line"] == line, answer["errors"]
 
 
+def test_places_in_a_definition_are_in_characters(register):
+    answer = register("def f():\n    'x'\n    return 'é' + custom_functions.nowhere() + notes.gett('x')")
+    assert sorted(e["column"] for e in answer["errors"]) == [18, 47], answer["errors"]
+    assert register("def f():\n    'é'; break")["errors"][0]["column"] == 10
+
+
+def test_parameters_are_not_taken_for_the_api(register):
+    kept(register("def f(links: list) -> list:\n    'x'\n    links.sort()\n    return links\n"))
+
+
 def test_a_definition_without_a_description_says_so(register):
     answer = register("def f():\n    return 1\n")
     assert not answer["success"] and answer["errors"][0]["field"] == "description"

@@ -11,6 +11,7 @@ from . import (api, calls, check, files, functions, hashes, imports, library, mo
                values, web, zones)
 
 SESSION, TRACE, CHECK, FUNCTION = 1, 2, 4, 8
+TOO_MUCH = b'{"name":"OutputTooLarge","message":"what there is to say of it is larger than it may be"}'
 
 
 def install(text):
@@ -44,12 +45,18 @@ def begin_scope():
 begin_scope()
 
 
+def looked_through(source, context, flags):
+    """JSON of what is said of code that does not run."""
+    if flags & FUNCTION:
+        return functions.describe(source, context["name"])
+    return check.check(source, context)
+
+
 def evaluate(source, context, features, flags, most):
     """(failed, result, error, lost, cut), all but the flags as bytes or None."""
-    if flags & FUNCTION and flags & CHECK:
-        return 0, functions.describe(source, values.read(context)["name"]), None, None, False
     if flags & CHECK:
-        return 0, check.check(source, values.read(context) if context else {}), None, None, False
+        text = looked_through(source, values.read(context) if context else {}, flags)
+        return (0, text, None, None, False) if len(text) <= most else (1, b"", TOO_MUCH, None, True)
     randomness.renew()
     calls.world.trace = bool(flags & TRACE)
     if flags & SESSION:

@@ -16,6 +16,7 @@ ANNOTATIONS = __future__.annotations.compiler_flag  # they may name types of the
 # What code of a function cannot do well in a world that ends with the call.
 CODE_OF_TEXT = {"eval", "exec", "compile", "__import__"}
 SPACES = {"custom_functions", "customFunctions"}
+START = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)  # the place of what has none
 
 
 # ---- types -------------------------------------------------------------------------
@@ -281,14 +282,14 @@ def check_top(tree, name, findings):
         findings.add("runs-at-top", "warning", f"this runs at every call of {name}, before it", node)
 
 
-def uses_of(tree):
+def uses_of(tree, findings):
     functions, dynamic, made = [], [], []
     taken = set()
     for node in ast.walk(tree):
         held = getattr(node, "value", None)
         if isinstance(held, ast.Name) and held.id in SPACES and isinstance(node, (ast.Attribute, ast.Subscript)):
             taken.add(id(held))
-            at = {"line": node.lineno, "column": node.col_offset + 1}
+            at = findings.place(node)
             key = node.attr if isinstance(node, ast.Attribute) else \
                 node.slice.value if isinstance(node.slice, ast.Constant) else None
             if isinstance(key, str):
@@ -296,14 +297,13 @@ def uses_of(tree):
                     functions.append({"name": key, **at})
             else:
                 dynamic.append(at)
-        elif isinstance(held, ast.Name) and isinstance(node, ast.Attribute) and \
-                type(api.names.get(held.id)) is api.Namespace:
-            found = getattr(api.names[held.id], node.attr, None)
-            if isinstance(found, api.Function) and found.name not in made:
-                made.append(found.name)
+    for node, space in check.api_attributes(tree):
+        found = getattr(space, node.attr, None)
+        if isinstance(found, api.Function) and found.name not in made:
+            made.append(found.name)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in SPACES and id(node) not in taken:
-            dynamic.append({"line": node.lineno, "column": node.col_offset + 1})
+            dynamic.append(findings.place(node))
     return {"functions": functions, "dynamic": dynamic, "calls": sorted(made)}
 
 
@@ -334,30 +334,35 @@ def complexity_of(source, tree, node, findings):
     return out
 
 
-def describe(source, name):
-    """What register_custom_function asks of code: JSON."""
-    findings = Problems()
-    out = {"findings": findings.all, "uses": {"functions": [], "dynamic": [], "calls": []}, "complexity": None,
-           "binding": None}
+def parsed(source, findings):
+    """The tree of code that can run; None: a finding says why it cannot."""
+    tree = None
     try:
         tree = ast.parse(source, FILE)
         compile(source, FILE, "exec", dont_inherit=True)
+        return tree
     except SyntaxError as error:
-        at = ast.Name("x", lineno=error.lineno or 1, col_offset=max(0, (error.offset or 1) - 1))
-        findings.problem("syntax", error.msg or "it cannot be parsed", at)
-        return values.encode(json.dumps(out))
+        findings.add_syntax(error, in_bytes=tree is not None)
     except (RecursionError, MemoryError):
         findings.add_syntax(nesting.too_deep(source, FILE))
-        return values.encode(json.dumps(out))
     except ValueError as error:
-        findings.problem("syntax", f"it cannot be parsed: {error}", ast.Name("x", lineno=1, col_offset=0))
+        findings.add_at("syntax", "error", f"it cannot be parsed: {error}", 1, 1)
+    return None
+
+
+def describe(source, name):
+    """What register_custom_function asks of code: JSON."""
+    findings = Problems(source)
+    out = {"findings": findings.all, "uses": {"functions": [], "dynamic": [], "calls": []}, "complexity": None,
+           "binding": None}
+    tree = parsed(source, findings)
+    if tree is None:
         return values.encode(json.dumps(out))
     node = chosen(tree, name)
     if node is None:
         there = ", ".join(functions_in(tree))
         findings.problem("no-binding", f"the code declares no function {name}" if name else
-                         "the code declares no function", tree.body[0] if tree.body else ast.Name(
-                             "x", lineno=1, col_offset=0),
+                         "the code declares no function", tree.body[0] if tree.body else START,
                          f"It declares {there}." if there else f"def {name or 'name'}(...): at its top level.")
         return values.encode(json.dumps(out))
     about, texts = told_by(ast.get_docstring(node))
@@ -370,16 +375,15 @@ def describe(source, name):
     out |= {"name": name or node.name, "description": about.split("\n\n")[0].replace("\n", " ").strip(),
             "parameters": parameters_of(node, types, texts, findings),
             "returnType": f"Promise<{returns}>" if is_async else returns, "others": public,
-            "binding": {"kind": "function", "async": is_async, "generator": False, "line": node.lineno,
-                        "column": node.col_offset + 1}}
+            "binding": {"kind": "function", "async": is_async, "generator": False, **findings.place(node)}}
     check.check_names(source, tree, types.known, findings)
     check.check_calls(tree, findings)
     check.check_imports(tree, findings)
     check_safety(tree, findings)
     check_top(tree, node.name, findings)
-    out["uses"] = uses_of(tree)
+    out["uses"] = uses_of(tree, findings)
     out["complexity"] = complexity_of(source, tree, node, findings)
-    findings.all.sort(key=lambda f: (f["severity"] != "error", f["line"], f["column"]))
+    out["findings"] = findings.listed()
     return values.encode(json.dumps(out, ensure_ascii=False))
 
 

@@ -1,5 +1,5 @@
 /* Python: the table of host calls as the Python guest needs it, so that what code calls
- * them with becomes their arguments (guest/python/cloche_api.py). */
+ * them with becomes their arguments (guest/python/world/api.py). */
 #include "api/api.h"
 #include "evaluating/evaluating.h"
 #include "evaluating/explaining.h"
@@ -107,15 +107,34 @@ static bool perform_nothing(void *arg, struct script_task *t, uint32_t row,
     return err_set(e, ERR_DENIED, "code that is checked does not run");
 }
 
-static void count_findings(const struct json *list, struct lint_findings *found)
+/* The guest's {"findings", "errors", "warnings", "hints"}: it lists some of what it counts. */
+static bool take_findings(const struct action_call *c, struct str text,
+                          struct lint_findings *found, struct err *e)
 {
-    struct json_iter it = json_iter(list);
+    const struct json *told = json_read(text, c->arena, e);
+    const struct json *list = json_get(told, "findings");
+    struct json_writer w = json_writer(&found->json);
+    if (!json_is(list, JSON_ARRAY))
+        return err_set(e, ERR_GUEST, "what was found in the code cannot be read");
+    json_put(&w, list);
+    found->errors = (uint32_t)json_int(json_get(told, "errors"), 0);
+    found->warnings = (uint32_t)json_int(json_get(told, "warnings"), 0);
+    found->hints = (uint32_t)json_int(json_get(told, "hints"), 0);
+    return buf_check(&found->json, "the list of findings", e);
+}
+
+/* Names that exist besides; SESSION (guest/python/world/check.py): a session has more. */
+static void put_known(const struct action_call *c, struct json_writer *w)
+{
+    struct json_iter it = json_iter(known_names(c));
+    json_open_object(w);
     while (json_next(&it)) {
-        struct str severity = json_str(json_get(it.value, "severity"));
-        found->errors += str_is(severity, "error");
-        found->warnings += str_is(severity, "warning");
-        found->hints += str_is(severity, "hint");
+        json_key_str(w, it.key);
+        json_put_bool(w, true);
     }
+    if (json_get(c->arguments, "session"))
+        json_pair_bool(w, "_cloche_session", true);
+    json_close(w);
 }
 
 bool python_check(const struct action_call *c, struct str code,
@@ -124,8 +143,7 @@ bool python_check(const struct action_call *c, struct str code,
     scoped_buf struct buf context;
     buf_init(&context, BUF_FILE);
     struct json_writer w = json_writer(&context);
-    if (known_names(c))
-        json_put(&w, known_names(c));
+    put_known(c, &w);
     struct script *script = services_python(c->actions->services, e);
     struct script_request q = {.code = code,
                                .context = buf_view(&context),
@@ -141,12 +159,18 @@ bool python_check(const struct action_call *c, struct str code,
     bool ok = script && script_run(script, &q, &o, e);
     if (ok && !o.success)
         ok = err_set(e, o.type, "the code cannot be checked: %s", buf_cz(&o.message));
-    if (ok) {
-        buf_str(&found->json, buf_view(&o.result));
-        count_findings(json_read(buf_view(&o.result), c->arena, e), found);
-    }
+    ok = ok && take_findings(c, buf_view(&o.result), found, e);
     script_outcome_done(&o);
     return ok;
+}
+
+/* The evaluation itself reports what does not parse. */
+static bool is_refused(const struct json *finding)
+{
+    struct str rule = json_str(json_get(finding, "rule"));
+    bool is_error = str_is(json_str(json_get(finding, "severity")), "error");
+    bool is_unchecked = str_is(rule, "deep-nesting") || str_is(rule, "unchecked");
+    return is_unchecked || (is_error && !str_is(rule, "syntax"));
 }
 
 /* Whether the policy lets it run: code without errors, where that is required. */
@@ -157,15 +181,16 @@ static bool python_passes(const struct action_call *c, struct str code, struct e
     struct lint_findings found;
     lint_findings_init(&found);
     bool ok = python_check(c, code, &found, e);
-    const struct json *first =
-        ok && found.errors ? json_at(json_read(buf_view(&found.json), c->arena, e), 0)
-                           : NULL;
-    if (first)
-        ok = err_set(e, ERR_DENIED,
-                     "the policy runs code without errors only; line %lld: %.*s; nothing "
-                     "was run",
-                     (long long)json_int(json_get(first, "line"), 0),
-                     STR_ARGS(json_str(json_get(first, "message"))));
+    const struct json *list = ok ? json_read(buf_view(&found.json), c->arena, e) : NULL;
+    struct json_iter it = json_iter(list);
+    ok = list != NULL;
+    while (ok && json_next(&it))
+        if (is_refused(it.value))
+            ok = err_set(e, ERR_DENIED,
+                         "the policy runs code without errors only; line %lld: %.*s; "
+                         "nothing was run",
+                         (long long)json_int(json_get(it.value, "line"), 0),
+                         STR_ARGS(json_str(json_get(it.value, "message"))));
     lint_findings_done(&found);
     return ok;
 }
