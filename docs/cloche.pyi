@@ -3,7 +3,7 @@
 Made of the table of host calls by `make reference`; do not edit.
 """
 import datetime
-from typing import Any, List, Literal, NoReturn
+from typing import Any, Callable, List, Literal, NoReturn, overload
 
 class Record(dict[str, Any]):
     def __getattr__(self, name: str) -> Any: ...
@@ -118,8 +118,8 @@ class DeletedNote(Record):
 
 class RenamedNote(Record):
     success: bool
-    notesUpdated: float
-    linksUpdated: float
+    notes_updated: float
+    links_updated: float
     new_id: str
     path: str
     content_hash: str
@@ -353,11 +353,11 @@ class HierarchyRow(Record):
 
 class HierarchyChange(Record):
     success: bool
-    parentId: str
-    childId: str | None
+    parent_id: str
+    child_id: str | None
     operation: Literal['add'] | Literal['remove'] | Literal['reorder']
     timestamp: str
-    hierarchyUpdated: bool
+    hierarchy_updated: bool
     content_hash: str
     previous_hash: str
     error: str | None
@@ -368,12 +368,12 @@ class NoteRelationships(Record):
     external_links: List[ExternalLink]
 
 class RelatedNote(Record):
-    noteId: str
+    note_id: str
     strength: float
     relationship_types: List[Literal['link'] | Literal['backlink'] | Literal['child'] | Literal['parent'] | Literal['sibling'] | Literal['shared_link'] | Literal['shared_tag']]
 
 class PathStep(Record):
-    noteId: str
+    note_id: str
     relationship: Literal['start'] | Literal['link'] | Literal['backlink'] | Literal['child'] | Literal['parent']
 
 class RequestOptions(Record):
@@ -392,7 +392,13 @@ class ApiRow(Record):
 
 class FileEntry(Record):
     name: str
-    parentPath: str
+    parent_path: str
+    def is_file(self) -> bool:
+        ...
+    def is_directory(self) -> bool:
+        ...
+    def is_symbolic_link(self) -> bool:
+        ...
 
 class FileStats(Record):
     size: float
@@ -400,12 +406,18 @@ class FileStats(Record):
     dev: float
     ino: float
     nlink: float
-    atimeMs: float
-    mtimeMs: float
-    ctimeMs: float
+    atime_ms: float
+    mtime_ms: float
+    ctime_ms: float
     atime: datetime.datetime
     mtime: datetime.datetime
     ctime: datetime.datetime
+    def is_file(self) -> bool:
+        ...
+    def is_directory(self) -> bool:
+        ...
+    def is_symbolic_link(self) -> bool:
+        ...
 
 class ToolFiles(Record):
     ...
@@ -422,13 +434,13 @@ class ToolResult(Record):
     success: bool
     stdout: str | bytes
     stderr: str
-    exitCode: float
+    exit_code: float
     result: Any | None
     outcome: str | None
     returns: Literal['object'] | None
     hint: str | None
     error: str | None
-    errorDetails: dict[str, Any] | None
+    error_details: dict[str, Any] | None
     files: List[dict[str, Any]]
     stats: dict[str, Any]
     changed: Literal[True] | None
@@ -449,13 +461,13 @@ class ToolDescription(Record):
     category: str
     version: str
     source: Literal['builtin'] | Literal['user']
-    fileAccess: Literal['none'] | Literal['read'] | Literal['write'] | Literal['readwrite']
+    file_access: Literal['none'] | Literal['read'] | Literal['write'] | Literal['readwrite']
     license: str | None
     homepage: str | None
     signer: str | None
     runtime: Literal['wasm'] | Literal['vm']
     timeout: float
-    memoryLimit: float
+    memory_limit: float
     returns: Literal['string'] | Literal['object']
     parameters: Metadata
     examples: List[Any] | None
@@ -464,7 +476,7 @@ class VmOptions(Record):
     stdin: str | bytes | dict[str, Any] | None
     cwd: str | None
     env: dict[str, Any] | None
-    timeoutMs: float | None
+    timeout_ms: float | None
     session: str | None
     terminal: bool | dict[str, Any] | None
     machine: str | None
@@ -472,7 +484,7 @@ class VmOptions(Record):
     files: dict[str, Any] | None
     calls: bool | None
     network: bool | None
-    maxOutput: float | None
+    max_output: float | None
 
 VmMount = str | dict[str, Any]
 
@@ -480,20 +492,20 @@ class VmResult(Record):
     success: bool
     stdout: str | bytes
     stderr: str | bytes
-    exitCode: float
+    exit_code: float
     error: str | None
-    errorDetails: dict[str, Any] | None
-    timedOut: Literal[True] | None
+    error_details: dict[str, Any] | None
+    timed_out: Literal[True] | None
     cancelled: Literal[True] | None
-    shellEnded: Literal[True] | None
+    shell_ended: Literal[True] | None
     held: Literal[True] | None
-    outOfMemory: Literal[True] | None
+    out_of_memory: Literal[True] | None
     restarted: str | None
-    networkRefused: List[str] | None
+    network_refused: List[str] | None
     changed: Literal[True] | None
     vault: dict[str, Any] | None
     files: List[dict[str, Any]] | None
-    filesLeftOut: float | None
+    files_left_out: float | None
     applied: List[VmApplied] | None
     truncated: dict[str, Any] | None
     machine: str
@@ -541,7 +553,7 @@ class VmApplied(Record):
 class VmPort(Record):
     machine: str | None
     port: float
-    hostPort: float | None
+    host_port: float | None
     address: str | None
     url: str | None
     closed: Literal[True] | None
@@ -553,7 +565,7 @@ class VmFile(Record):
     length: float
     content: str | bytes
     next: float | None
-    mimeType: str | None
+    mime_type: str | None
     modified: str
     mode: str
     version: str
@@ -571,7 +583,7 @@ class VmEntry(Record):
     mode: str
     modified: str
     target: str | None
-    nameBase64: str | None
+    name_base64: str | None
 
 class VmFolder(Record):
     path: str
@@ -580,7 +592,7 @@ class VmFolder(Record):
     more: Literal[True] | None
     machine: str
 
-def fetch(input: Any, init: RequestOptions = ..., *, method: Any = ..., headers: Any = ..., body: Any = ..., redirect: Any = ..., signal: Any = ...) -> Any:
+def fetch(input: Any, init: RequestOptions | dict[str, Any] = ..., *, method: Any = ..., headers: Any = ..., body: Any = ..., data: Any = ..., json: Any = ..., params: Any = ..., redirect: Any = ..., allow_redirects: Any = ..., auth: Any = ..., timeout: Any = ..., signal: Any = ...) -> Any:
     """sends an HTTP request; only with enableNetwork, to hosts that the policy allows"""
 
 class _Notes:
@@ -744,14 +756,31 @@ class _Api:
 api: _Api
 
 class _Fs:
+    @overload
     def read_file(self, path: str) -> bytes:
         """a file as bytes, or as text with an encoding such as 'utf8'; only with enableFileSystem"""
+    @overload
+    def read_file(self, path: str, *, encoding: str) -> str:
+        ...
+    @overload
+    def read_file(self, path: str, options: str) -> str:
+        ...
+    @overload
+    def read_file(self, path: str, given: dict[str, Any]) -> Any:
+        ...
     def write_file(self, path: str, data: str | bytes, options: str | dict[str, Any] = ..., *, encoding: Any = ..., flag: Any = ...) -> None:
         """creates or replaces a file"""
     def append_file(self, path: str, data: str | bytes, options: str | dict[str, Any] = ..., *, encoding: Any = ...) -> None:
         """appends to a file, which is created if it is missing"""
-    def readdir(self, path: str, options: dict[str, Any] = ..., *, recursive: Any = ..., with_file_types: Any = ...) -> List[str]:
+    @overload
+    def readdir(self, path: str, *, recursive: bool = ..., with_file_types: Literal[False] = ...) -> List[str]:
         """the names in a folder"""
+    @overload
+    def readdir(self, path: str, *, recursive: bool = ..., with_file_types: Literal[True]) -> List[FileEntry]:
+        ...
+    @overload
+    def readdir(self, path: str, given: dict[str, Any]) -> Any:
+        ...
     def mkdir(self, path: str, options: dict[str, Any] = ..., *, recursive: Any = ...) -> str | None:
         """creates a folder"""
     def rm(self, path: str, options: dict[str, Any] = ..., *, recursive: Any = ..., force: Any = ...) -> None:
@@ -778,7 +807,7 @@ class _Fs:
 fs: _Fs
 
 class _Tools:
-    def run(self, name: str, options: ToolOptions = ..., *, args: Any = ..., stdin: Any = ..., files: Any = ..., cwd: Any = ..., timeout: Any = ..., arguments: Any = ...) -> ToolResult:
+    def run(self, name: str, options: ToolOptions | dict[str, Any] | List[Any] = ..., *, args: Any = ..., stdin: Any = ..., files: Any = ..., cwd: Any = ..., timeout: Any = ..., arguments: Any = ...) -> ToolResult:
         """runs a command-line tool; tools.jq(options) is tools.run('jq', options)"""
     def pipe(self, stages: List[Any], shared: dict[str, Any] = ..., *, stdin: Any = ..., files: Any = ..., cwd: Any = ..., timeout: Any = ...) -> ToolResult:
         """runs tools concurrently, each one's standard output being the next one's input"""
@@ -786,12 +815,18 @@ class _Tools:
         """lists the command-line tools"""
     def describe(self, name: str) -> ToolDescription:
         """describes a command-line tool: parameters, limits, licence"""
+    def __getattr__(self, name: str) -> Callable[..., ToolResult]: ...
+    def __getitem__(self, name: str) -> Callable[..., ToolResult]: ...
 
 tools: _Tools
 
 class _Vm:
-    def exec(self, command: str | List[str], options: VmOptions = ..., *, stdin: Any = ..., cwd: Any = ..., env: Any = ..., timeout_ms: Any = ..., session: Any = ..., terminal: Any = ..., machine: Any = ..., mounts: Any = ..., files: Any = ..., calls: Any = ..., network: Any = ..., max_output: Any = ...) -> VmResult:
+    @overload
+    def exec(self, command: str | List[str], options: VmOptions | dict[str, Any] = ..., *, stdin: Any = ..., cwd: Any = ..., env: Any = ..., timeout_ms: Any = ..., session: Any = ..., terminal: Any = ..., machine: Any = ..., mounts: Any = ..., files: Any = ..., calls: Any = ..., network: Any = ..., max_output: Any = ...) -> VmResult:
         """runs a command in a Linux machine (Debian: bash, python3, git) that starts in milliseconds"""
+    @overload
+    def exec(self, given: dict[str, Any]) -> VmResult:
+        ...
     def start(self, options: dict[str, Any] = ..., *, ram_mb: Any = ..., disk_mb: Any = ..., cpu_seconds: Any = ..., network: Any = ..., mac: Any = ..., mounts: Any = ..., keep: Any = ..., name: Any = ..., plain: Any = ...) -> VmMachine:
         """starts a Linux machine; the first one is the default of vm.exec"""
     def stop(self, options: dict[str, Any] = ..., *, machine: Any = ..., session: Any = ...) -> dict[str, Any]:
@@ -810,12 +845,24 @@ class _Vm:
         """copies a running Linux machine, in milliseconds"""
     def snapshots(self, options: dict[str, Any] = ..., *, delete: Any = ..., kind: Any = ...) -> dict[str, Any]:
         """lists your saved Linux machines, or removes one"""
+    @overload
     def read(self, path: str, options: dict[str, Any] = ..., *, offset: Any = ..., length: Any = ..., encoding: Any = ..., machine: Any = ...) -> VmFile:
         """reads a file of a Linux machine, or a part of it, as text or bytes"""
+    @overload
+    def read(self, given: dict[str, Any]) -> VmFile:
+        ...
+    @overload
     def write(self, path: str, content: str | bytes, options: dict[str, Any] = ..., *, append: Any = ..., mode: Any = ..., machine: Any = ...) -> VmWritten:
         """writes a file of a Linux machine, from text or bytes"""
+    @overload
+    def write(self, given: dict[str, Any]) -> VmWritten:
+        ...
+    @overload
     def ls(self, path: str = ..., options: dict[str, Any] = ..., *, limit: Any = ..., after: Any = ..., machine: Any = ...) -> VmFolder:
         """lists a folder of a Linux machine"""
+    @overload
+    def ls(self, given: dict[str, Any]) -> VmFolder:
+        ...
 
 vm: _Vm
 

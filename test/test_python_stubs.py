@@ -48,3 +48,10 @@ def test_notes_have_their_calls_with_keywords(stubs):
 
 def test_errors_are_classes(stubs):
     assert {"NotFound", "InvalidInput", "PermissionDenied"} <= set(classes(stubs))
+
+
+def test_answers_that_depend_on_options_are_told_apart(stubs):
+    forms = [(ast.unparse(n.args), ast.unparse(n.returns)) for n in classes(stubs)["_Fs"].body
+             if isinstance(n, ast.FunctionDef) and n.name == "read_file"]
+    assert forms == [("self, path: str", "bytes"), ("self, path: str, *, encoding: str", "str"),
+                     ("self, path: str, options: str", "str"), ("self, path: str, given: dict[str, Any]", "Any")]

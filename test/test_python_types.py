@@ -189,6 +189,34 @@ try:
     notes.update_section(identifier="a", heading="b", content="c", contentHash="d")
 except (NotFound, Conflict, HostCallError) as error:
     error.code, error.message
+""", """
+found = tools.jq(['.a'], stdin='{"a": 1}')
+return found.stdout, found.exit_code, found.exitCode, tools["jq"]({"args": ["."]}).success, tools.run("jq", args=["."]).files
+""", """
+tools.run("jq", {"args": ["."]}).stdout, tools.run("jq", ["."], stdin="1").stdout
+vm.exec("ls", {"cwd": "/"}).exit_code, vm.exec({"command": "ls"}).exitCode, vm.exec(["ls"]).stdout, vm.ls({"path": "/"}).entries
+fetch("https://example.org", {"method": "PUT"}).json(), fetch("https://example.org", method="PUT", json={}, params={"a": 1}).json()
+""", """
+text = fs.read_file("/a", "utf8").upper() + fs.readFile("/a", encoding="latin1").upper() + fs.read_file("/a", {"encoding": "hex"}).upper()
+fs.read_file("/a").decode()
+fs.write_file("/a", text, "utf8")
+fs.append_file("/a", b"", encoding="base64")
+made = fs.stat("/a")
+made.mtime.isoformat(), made.mtime_ms + made.mtimeMs, made.is_file(), made.isDirectory()
+return [name.upper() for name in fs.readdir("/")], [e.name.upper() for e in fs.readdir("/", with_file_types=True) if e.is_file()]
+""", """
+import contextlib
+async def g():
+    yield 1
+@contextlib.asynccontextmanager
+async def c():
+    yield 2
+async for x in g():
+    print(x)
+async with c() as y:
+    print([x + y async for x in g()], {x async for x in g()}, {x: y async for x in g()}, [x async for x in g() if x])
+async def main():
+    return [x async for x in g()]
 """, ""]
 
 
@@ -226,6 +254,13 @@ def test_what_a_result_does_not_have_is_found(agent):
     ("return notes.search(query='x')[0].score + 'a'", 1, "operator"),
     ("def first[T](of: list[T]) -> T: return of[0]\ntype Pair[A] = tuple[A, A]\np: Pair[int] = (first([1]), 'a')", 3, "assignment"),
     ("async def main():\n    return (await notes.list())[0].titel", 2, "attr-defined"),
+    ("async def g(): yield 1\ndef f():\n    async for x in g(): pass", 3, "syntax"),
+    ("async def g(): yield 1\ndef f():\n    return [x async for x in g()]", 3, "syntax"),
+    ("async for x in [1]: pass", 1, "attr-defined"),
+    ("from typing import AsyncIterator\nasync def g() -> AsyncIterator[int]:\n    yield 1\nasync for x in g():\n    x.upper()", 5, "attr-defined"),
+    ("fs.read_file('/a').upper() + ''", 1, "operator"), ("fs.read_file('/a', 'utf8').decode()", 1, "attr-defined"),
+    ("fs.readdir('/', with_file_types=True)[0].upper()", 1, "attr-defined"), ("fs.stat('/a').st_size", 1, "attr-defined"),
+    ("tools.jq(['.']).std", 1, "attr-defined"), ("vm.exec(5)", 1, "call-overload"), ("tools.run('jq', 5)", 1, "arg-type"),
 ])
 def test_mistakes_with_the_api_are_found(agent, code, line, kind):
     assert (line, kind) in told(agent, code)

@@ -11,6 +11,7 @@ import re
 
 import mypy
 import mypy.fastparse
+from mypy import message_registry
 from mypy.build import build
 from mypy.modulefinder import BuildSource, FindModuleCache
 from mypy.options import Options
@@ -98,6 +99,7 @@ class Forms(ast.NodeTransformer):
 
     def __init__(self):
         self.depth = 0
+        self.async_at = set()  # (line, column) of what is asynchronous at the top level
         self.asyncio, self.awaiting = {"asyncio"}, {}  # its names here, and those of its functions
 
     def scope(self, node):
@@ -106,7 +108,15 @@ class Forms(ast.NodeTransformer):
         self.depth -= 1
         return node
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = scope
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = scope
+
+    def asynchronous(self, node):
+        if not self.depth:
+            self.async_at.add((node.lineno, node.col_offset))
+        self.generic_visit(node)
+        return node
+
+    visit_AsyncFor = visit_AsyncWith = visit_ListComp = visit_SetComp = visit_DictComp = asynchronous
 
     @staticmethod
     def call(name, arguments, node):
@@ -181,11 +191,16 @@ class Forms(ast.NodeTransformer):
 
 
 parse = mypy.fastparse.ast3_parse
+forms = Forms()  # of the latest code
 
 
 def parse_code(source, filename, mode, feature_version=13):
+    global forms
     tree = parse(source, filename, mode, feature_version=feature_version)
-    return Forms().visit(tree) if filename == CODE_PATH else tree
+    if filename != CODE_PATH:
+        return tree
+    forms = Forms()
+    return forms.visit(tree)
 
 
 mypy.fastparse.ast3_parse = parse_code
@@ -276,7 +291,7 @@ def api(stubs):
     # What has no class of its own has attributes, too; options may be given by position.
     rest = re.sub(r"(?m)(?:->|^    \w+:) .*$", lambda m: m[0].replace("dict[str, Any]", "OpenRecord"), rest)
     rest = re.sub(r"options: dict\[str, Any\](?: \| None)?(?: = \.\.\.)?(?:, \*)?", "*args: Any", rest)
-    methods = r"(?m)^    def ([a-z]\w*_\w+)\(self.*\n        .*\n"
+    methods = r"(?m)^    def ([a-z]\w*_\w+)\(self.*\n        .*\n(?!    @overload\n    def \1\()"
     rest = re.sub(methods, lambda m: f"{m[0]}    {camel(m[1])} = {m[1]}\n", rest)
     return head + record + rest
 
@@ -318,6 +333,8 @@ def update(changed):
 
 # Code of agents has hardly a type, and mypy asks for some.
 UNASKED = {"import-untyped", "var-annotated"}
+# The top level is asynchronous where it awaits (Forms.async_at).
+OUTSIDE_COROUTINE = {message_registry.ASYNC_FOR_OUTSIDE_COROUTINE, message_registry.ASYNC_WITH_OUTSIDE_COROUTINE}
 MAYBE = re.compile(r"\"None\"|\bNone\b.*\" ?(?:is not indexable|has no attribute)|cannot be \".*\bNone\b|\| None\"")
 
 
@@ -347,12 +364,14 @@ def check(question):
     for _, line, _, _, _, _, _, kind in told:
         of_line.setdefault(line - 1, set()).add(kind.code if kind else "misc")
     for _, line, column, end_line, end_column, severity, message, kind in told:
+        place = line, column
         line, end_line, name = max(1, line - 1), max(1, end_line - 1), kind.code if kind else "misc"
         if severity == "note" and not message.startswith("Revealed"):
             if found and not dropped and found[-1]["line"] == line and is_for_reader(found[-1]["message"], message):
                 found[-1]["message"] += f"\n{message}"
             continue
-        if is_unasked(name, message, of_line.get(line, ()), question.get("remembers")):
+        if is_unasked(name, message, of_line.get(line, ()), question.get("remembers")) or \
+                message in OUTSIDE_COROUTINE and place in forms.async_at:
             continue
         if severity == "note":
             severity = "hint"
