@@ -211,6 +211,15 @@ def test_an_unknown_keyword_is_told_with_what_was_meant(run):
     assert "did you mean limit" in details(run("notes.list(limitt=1)"))["message"]
 
 
+@pytest.mark.parametrize("code", [
+    "notes.create(type='note', title='x', body='y')", "notes.update('note/x', contents='y')", "notes.list('a', 'b', limit=1)",
+    "tools.run(1)", "tools.run('jq', 1)"])
+def test_arguments_that_are_refused_are_invalid_input(run, code):
+    told = details(run(code))
+    assert (told["type"], told["name"], told["code"]) == ("InvalidInput", "InvalidInput", "INVALID")
+    assert result(run(f"try:\n    {code}\nexcept ValueError as e:\n    return [e.name, e.code, e.retry]")) == ["InvalidInput", "INVALID", False]
+
+
 def test_a_missing_note_is_none(run):
     assert result(run("notes.get('note/Nothing of this name') is None")) is True
 

@@ -100,11 +100,11 @@ class Function:
         known = sorted({snake(n) for o in self.overloads for p in o for n in [*p.keys, p.name] if n != "options"})
         wrong = next((k for k in options if snake(k) not in known), None)
         if wrong is None:
-            raise calls.errors["InvalidInput"](
+            raise calls.refusal(
                 f"{self.name} is given {len(args)} argument{'s' * (len(args) != 1)} without names, which do not go together "
                 f"with {', '.join(options)}; in Python: {self.form()}")
         near = nearest(wrong, known)
-        raise calls.errors["InvalidInput"](
+        raise calls.refusal(
             f"{self.name} takes no '{wrong}'{f'; did you mean {near}?' if near else ''} "
             f"({', '.join(known) or 'no options'})")
 

@@ -53,6 +53,13 @@ def error_class(name):
     return errors[name]
 
 
+def refusal(message):
+    """Of arguments that are no call's, in the words of the host's own refusals."""
+    made = error_class("InvalidInput")(message, "INVALID")
+    made.host = True
+    return made
+
+
 for known in ("NotFound", "InvalidInput", "PermissionDenied", "Conflict", "LimitExceeded", "Busy", "NoVault",
               "IoError", "Timeout"):
     error_class(known)

@@ -525,9 +525,7 @@ def told(value):
 
 
 def bad(name, message):
-    made = calls.error_class("InvalidInput")(f"customFunctions.{name}: {message}; it was not called")
-    made.host = True
-    return made
+    return calls.refusal(f"customFunctions.{name}: {message}; it was not called")
 
 
 def refusal(name, parameter, shape, shapes, miss):

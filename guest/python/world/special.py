@@ -78,7 +78,7 @@ def tool_options(first=None, second=None, **options):
     elif first is None or isinstance(first, dict):
         given = dict(first or {})
     else:
-        raise calls.errors["InvalidInput"](
+        raise calls.refusal(
             "options are one dict such as {'args': ['-l'], 'stdin': 'text'}, keywords, or a list of arguments first")
     given.update(options)
     if "stdin" in given:
@@ -105,7 +105,7 @@ def tool_result(result):
 
 def run_arguments(name, first=None, second=None, **options):
     if not isinstance(name, str):
-        raise calls.errors["InvalidInput"](f"a tool's name is a string such as 'jq', not {type(name).__name__}")
+        raise calls.refusal(f"a tool's name is a string such as 'jq', not {type(name).__name__}")
     return [name, tool_options(first, second, **options)]
 
 
