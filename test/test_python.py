@@ -101,6 +101,8 @@ def test_the_result_is_a_return_the_value_of_main_or_the_last_expression(run, co
     ("P(1, P(2, None))", {"x": 1, "y": {"x": 2, "y": None}}),
     ("Colour.RED", "red"),
     ("{1: 2, (3, 4): 5}", {"1": 2, "3, 4": 5}),
+    ("{Rank.LOW: 1, Colour.RED: 2, Word.A: 3, 1.5: 4, (3, 4): 5}", {"1": 1, "red": 2, "a": 3, "1.5": 4, "3, 4": 5}),
+    ("{Rank.LOW: 1, Word.A: 3}", {"1": 1, "a": 3}),
     ("range(3)", [0, 1, 2]),
     ("(i for i in 'ab')", ["a", "b"]),
     ("ValueError('no')", {"name": "ValueError", "message": "no"}),
@@ -111,6 +113,8 @@ def test_other_values_become_json_by_the_stated_rules(run, value, written):
     code = ("import datetime, decimal, pathlib, collections, enum\nfrom dataclasses import dataclass\n"
             "@dataclass\nclass P:\n    x: int\n    y: object\n"
             "class Colour(enum.Enum):\n    RED = 'red'\n"
+            "class Rank(enum.IntEnum):\n    LOW = 1\n"
+            "class Word(str, enum.Enum):\n    A = 'a'\n"
             "class Own:\n    def __init__(self):\n        self.a, self._b = 1, 2\n")
     assert result(run(code + value)) == written
 
@@ -129,6 +133,22 @@ def test_what_json_has_no_word_for_is_told(run):
     answer = run("{'n': float('nan'), 'f': len}")
     assert result(answer) == {"n": None, "f": None}
     assert "lost-value" in json.dumps(answer)
+
+
+@pytest.mark.parametrize("code, value, where", [
+    ("{1: 'a', '1': 'b'}", {"1": "b"}, "result has"),
+    ("[0, {'x': {None: 1, 'null': 2}}]", [0, {"x": {"null": 2}}], "result[1].x has"),
+    ("import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: object\nP({True: 1, 'true': 2})", {"x": {"true": 2}}, "result.x has"),
+    ("{(1, 2): 'a', '1, 2': 'b', (3,): 0, '3': 1}", {"1, 2": "b", "3": 1}, "result has"),
+])
+def test_a_value_whose_key_becomes_anothers_is_told(run, code, value, where):
+    answer = run(code)
+    assert result(answer) == value
+    assert [e["level"] for e in answer["logs"]] == ["warn"] and where in answer["logs"][0]["message"]
+
+
+def test_a_key_that_becomes_anothers_is_refused_in_a_call(run):
+    assert "two keys" in details(run("notes.create(type='note', title='x', metadata={1: 'a', '1': 'b'})"))["message"]
 
 
 def test_a_value_that_contains_itself_is_an_error(run):
