@@ -620,9 +620,18 @@ def test_scrypt_refuses_what_it_refuses_elsewhere(run):
     ("import notes", "without an import"), ("from notes import get", "without an import"),
     ("json.dumps({})", "import 'json'"), ("notes.serach('x')", "notes.search"), ("notes.list(typ='x')", "did you mean type"),
     ("n = notes.list()[0]\nn.titel", "'title'"), ("print 'x'", "parentheses"), ("input()", "nobody can be asked"),
+    ("[2, 1].sort()[0]", "sorted(list)"), ("x = [2, 1].append(3)\nx[0]", "append() changes"),
+    ("for n in {1}.update({2}):\n    n", "update() changes"), ("x = [2].reverse()\nx.title", "list[::-1]"),
+    ("def f(n):\n    return n.title\nf(notes.get('nowhere/none'))", "notes.get() answers None"),
+    ("import asyncio\nasync def main(): pass\nasyncio.run(main())\nawait main()", "await main()"),
     ("import pandas", "pip"), ("notes.create('project', 'T')", "takes 1 argument"), ("tools.run('nope')", "find_tools")])
 def test_typical_mistakes_get_a_message_that_says_what_to_do(run, code, words):
     assert words in details(run(code))["message"]
+
+
+@pytest.mark.parametrize("code", ["[2, 1].sort()[0]", "def f(): pass\nf()[0]", "x = {}.update()\nx.title", "None[0]"])
+def test_none_is_not_taken_for_a_note_where_no_note_was_asked_for(run, code):
+    assert "notes.get()" not in details(run(code))["message"]
 
 
 @pytest.mark.parametrize("code", ["'x'.isoformat()", "['b'].sorted()", "b'x'.encode()", "[1].indx(1)", "d = {}\nd.itmes()"])

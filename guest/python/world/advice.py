@@ -1,11 +1,13 @@
 """What an error's message says beside Python's own words: what to do instead."""
+import ast
 import datetime
 import inspect
+import linecache
 import pathlib
 import re
 import types
 
-from . import api, library, values
+from . import api, calls, library, values
 
 OF_JAVASCRIPT = {"console": "print() writes to the log", "JSON": "the module json has dumps() and loads()",
                  "null": "it is None in Python", "undefined": "it is None in Python", "true": "it is True in Python",
@@ -43,6 +45,10 @@ OF_PATHS = {name for name in dir(pathlib.Path) if not name.startswith("_")}
 OF_DATES = set("year month day hour minute second weekday isoweekday isocalendar isoformat strftime date time timestamp toordinal".split())
 FOUND = {"group", "groups", "groupdict", "start", "end", "span", "string", "lastindex"}  # of what re finds
 NOTHING = ". It is None: notes.get() answers None where there is no such note, re.search() and re.match() where nothing matches"
+# Calls that may answer None, and those of lists, dicts and sets that always do.
+MAYBE_NOTHING = {"get", "search", "match", "fullmatch"}
+ALWAYS_NOTHING = {"append", "extend", "insert", "remove", "clear", "update", "add", "discard", "sort", "reverse"}
+INSTEAD = {"sort": "; sorted(list) is a list in order", "reverse": "; list[::-1] is a list in reverse order"}
 KEYS_SHOWN = 400
 NOT_FOUND = ". It is None: nothing matched"
 A_FUNCTION = ". It is a function: its answer is there after a call, f(...)"
@@ -57,6 +63,7 @@ OF_SYNTAX = [(re.compile(pattern), words) for pattern, words in (
     (r"===|!==", "these are ==, !="), (r"\bnew\s+\w", "an object is made without new: Name()"))]
 FILES = ". The argument enableFileSystem of the call provides files, where the policy allows it"
 NETWORK = ". The argument enableNetwork of the call provides it, for hosts that the policy allows"
+LOOP_RUNS = ". Code that awaits runs in an event loop already: await main() takes the place of asyncio.run(main())"
 OUTSIDE = ". There are no processes and threads here: tools.run() runs a command-line tool, vm.exec() a command in the Linux machine"
 
 
@@ -110,7 +117,7 @@ def advice_on_attribute(error):
     if isinstance(thing, dict):
         return advice_on_dict(name, thing)
     if thing is None:
-        return NOT_FOUND if name in FOUND else NOTHING
+        return NOT_FOUND if name in FOUND else advice_on_none(error)
     if inspect.iscoroutine(thing):
         return UNAWAITED
     if isinstance(thing, (set, frozenset)):
@@ -148,11 +155,75 @@ def advice_on_syntax(error):
     return next((f". In Python {words}" for pattern, words in OF_SYNTAX if pattern.search(error.text)), "")
 
 
-def advice_on_type(text):
+def failed_at(error):
+    """(file, place of what failed) in the innermost frame of the code; the place is as in a tree of it."""
+    found, tb = ("", None), error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if code.co_filename in calls.files:
+            found = code.co_filename, list(code.co_positions())[tb.tb_lasti // 2]
+        tb = tb.tb_next
+    return found
+
+
+def called(node):
+    """The name of the function whose answer this is; "": it is no call."""
+    while isinstance(node, ast.Await):
+        node = node.value
+    of = node.func if isinstance(node, ast.Call) else None
+    return of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
+
+
+def place_of(node):
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def taken_at(tree, place):
+    """What is looked into, or gone through, at this place."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and place_of(node) == place:
+            yield node.value
+        elif isinstance(node, (ast.For, ast.comprehension)) and place_of(node.iter) == place:
+            yield node.iter
+
+
+def values_given(tree, name):
+    """What a name is set to."""
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.NamedExpr) else []
+        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            yield node.value
+
+
+def calls_before(tree, place):
+    """Names of the functions that may have answered what was taken at this place."""
+    for of in taken_at(tree, place):
+        for value in values_given(tree, of.id) if isinstance(of, ast.Name) else [of]:
+            yield called(value)
+
+
+def advice_on_none(error):
+    """None was taken for something else: which call answered it?"""
+    file, place = failed_at(error)
+    lines = linecache.getlines(file) if file else ["\n"]
+    if not lines:
+        return NOTHING  # code of an earlier call
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, RecursionError, MemoryError):
+        return ""
+    changing = next((name for name in calls_before(tree, place) if name in ALWAYS_NOTHING), None)
+    if changing:
+        return f". It is None: {changing}() changes what it is called on, and answers None{INSTEAD.get(changing, '')}"
+    return NOTHING if any(getattr(n, "attr", getattr(n, "id", "")) in MAYBE_NOTHING for n in ast.walk(tree)) else ""
+
+
+def advice_on_type(error):
     """Of a TypeError, by its message."""
+    text = str(error)
     if "'coroutine'" in text:
         return UNAWAITED
-    return NOTHING if text.startswith("'NoneType' object is not") else ""
+    return advice_on_none(error) if text.startswith("'NoneType' object is not") else ""
 
 
 def advice(error):
@@ -168,7 +239,9 @@ def advice(error):
     if isinstance(error, SyntaxError):
         return advice_on_syntax(error)
     if type(error) is TypeError:
-        return advice_on_type(str(error))
+        return advice_on_type(error)
+    if isinstance(error, RuntimeError) and "cannot be called from a running event loop" in str(error):
+        return LOOP_RUNS
     if str(error) == "unable to open database file":
         return ". A database is in memory here: sqlite3.connect(':memory:')"
     if isinstance(error, OSError) and "does not support processes" in str(error) or \
