@@ -288,6 +288,38 @@ def test_an_error_can_be_caught_by_the_caller(register, run):
     assert result(run("try { customFunctions.f() } catch (e) { return e.name }")) == "AttributeError"
 
 
+@pytest.mark.parametrize("code, caught", [
+    ("json.loads('{')", "json.JSONDecodeError"), ("json.loads('{')", "ValueError"), ("b'\\xff'.decode()", "UnicodeDecodeError"),
+    ("b'\\xff'.decode()", "UnicodeError"), ("{}['a']", "KeyError"), ("{}['a']", "LookupError"), ("importlib.import_module('nowhere')", "ImportError"),
+    ("1 / 0", "ArithmeticError"), ("decimal.Decimal('x')", "decimal.InvalidOperation"), ("json.loads('{')", "HostCallError"),
+    ("raise NoRain('dry')", "NoRain"), ("ast.parse('x = (')", "SyntaxError")])
+def test_an_error_is_caught_by_its_name(register, run, code, caught):
+    kept(register(f"import ast, decimal, importlib, json\nclass NoRain(ValueError): pass\ndef f():\n    'x'\n    {code}\n", force=True))
+    call = ("import json, decimal\nclass NoRain(Exception):\n    def __init__(self, a, b): pass\n"
+            "try:\n    custom_functions.f()\nexcept {} as e:\n    return [e.name, e.message, str(e) == e.message]")
+    name, message, same = result(run(call.format(caught), "python"))
+    assert name and message and same
+    told = details(run("custom_functions.f()", "python"))
+    assert (told["name"], told["message"]) == (name, message)
+
+
+def test_an_error_of_javascript_is_no_error_of_a_library(do, run):
+    kept(do("register_custom_function", name="g", description="x", returnType="number", parameters={},
+            code="function g() { throw new Error('no'); }"))
+    code = "import csv, shutil, binascii\ntry:\n    custom_functions.g()\nexcept (csv.Error, ValueError, OSError):\n    1\nexcept Exception as e:\n    e.name"
+    assert result(run(code, "python")) == "Error"
+
+
+def test_what_is_lost_of_a_functions_value_is_told(register, run):
+    kept(register("def f():\n    'x'\n    return {'n': float('nan'), 'f': [len, max], 1: 'a', '1': 'b'}\n"))
+    for language, code in (("javascript", "return customFunctions.f()"), ("python", "custom_functions.f()")):
+        answer = run(code, language)
+        assert result(answer) == {"n": None, "f": [None, None], "1": "b"}
+        assert [e["level"] for e in answer["logs"]] == ["warn"] * 3
+        assert [e["message"] for e in answer["logs"][1:]] == [
+            "result.n of f is NaN, and null in JSON", "result.f[0] of f is a function, and null in JSON; so is 1 other value"]
+
+
 def test_functions_that_call_each_other_without_an_end_are_stopped(register, run):
     kept(register("def f(n: int) -> int:\n    'x'\n    return custom_functions.f(n + 1)\n", force=True))
     told = details(run("return customFunctions.f(0)", timeout=20000))

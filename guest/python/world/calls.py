@@ -6,6 +6,7 @@ Pending until it is done, so that asyncio.gather() has several under way at a ti
 """
 import asyncio
 import concurrent.futures.thread
+import functools
 import sys
 import time
 
@@ -24,13 +25,12 @@ class HostCallError(Exception):
     kind = "HostCallError"
 
     def __init__(self, message="", code=None, retry=False, problem=None):
-        super().__init__(message)
+        Exception.__init__(self, message)  # another base may want more than the message
         self.message = message
         self.name = self.kind
         self.code = code
         self.retry = retry
         self.problem = problem
-
 
     def __str__(self):
         return str(self.message)
@@ -39,18 +39,50 @@ class HostCallError(Exception):
 errors = {"HostCallError": HostCallError}
 BASES = {"NotFound": LookupError, "InvalidInput": ValueError, "PermissionDenied": PermissionError,
          "IoError": OSError, "Timeout": TimeoutError}
-# What a custom function raised is caught by the name that it has there.
-BASES |= {one.__name__: one for one in (
-    ArithmeticError, AssertionError, AttributeError, EOFError, FileExistsError, FileNotFoundError, IndexError, KeyError,
-    LookupError, NameError, NotImplementedError, OSError, OverflowError, RuntimeError, TimeoutError, TypeError, ValueError,
-    ZeroDivisionError)}
+# They mean something else than that a call failed: a limit, the end of an iteration.
+NEVER_BASES = (RecursionError, MemoryError, StopIteration, StopAsyncIteration)
+
+
+@functools.cache
+def derived(name, base):
+    bases = (HostCallError, base) if base else (HostCallError,)
+    return type(name, bases, {"kind": name, "__module__": "cloche", "__init__": HostCallError.__init__})
 
 
 def error_class(name):
     if name not in errors:
-        bases = (HostCallError, BASES[name]) if name in BASES else (HostCallError,)
-        errors[name] = type(name, bases, {"kind": name, "__module__": "cloche", "__init__": HostCallError.__init__})
+        errors[name] = derived(name, BASES.get(name))
     return errors[name]
+
+
+def exceptions_named(name):
+    """The exceptions of this name that there are here."""
+    todo, seen = [Exception], {Exception}
+    for one in todo:
+        found = [c for c in type.__subclasses__(one) if c not in seen and not issubclass(c, (HostCallError, NEVER_BASES))]
+        seen.update(found)
+        todo += found
+    return [c for c in todo if c.__name__ == name and not c.__module__.startswith("_cloche")]
+
+
+def base_named(name):
+    """The exception that code means by a name: its own, else Python's, else the only one of the library."""
+    found = exceptions_named(name)
+    for module in ("__main__", "builtins"):
+        there = [c for c in found if c.__module__ == module]
+        if there:
+            return there[-1]
+    return found[0] if len(found) == 1 and name.lower() != "error" else None
+
+
+def raised(name, message):
+    """What a custom function raised, which is caught by the name that it has there."""
+    if name in errors:
+        return errors[name](message)
+    try:
+        return derived(name, base_named(name))(message)
+    except Exception:  # a class that makes its instances in a way of its own
+        return derived(name, None)(message)
 
 
 def refusal(message):

@@ -8,7 +8,7 @@ import builtins
 import inspect
 import json
 
-from . import api, calls, check, nesting, run, values
+from . import api, calls, check, nesting, output, run, values
 from .calls import FILE
 
 LINES_MAX, NESTED_MAX = 100, 5
@@ -591,6 +591,14 @@ def bind(function, named, rest):
     return positional, by_name
 
 
+def tell_losses(name, lost):
+    """Its caller has only the value and the logs: what JSON has no word for is among these."""
+    for loss in json.loads(lost or "[]"):
+        left = loss["count"] - 1
+        others = f"; so {'are' if left > 1 else 'is'} {left} other value{'s' * (left > 1)}" if left else ""
+        output.tell("warn", f"result{loss['path']} of {name} is {loss['what']}, and null in JSON{others}")
+
+
 def call(source, told_call, scope, most):
     """One call: the code runs, then its function does."""
     name = told_call["name"]
@@ -607,6 +615,8 @@ def call(source, told_call, scope, most):
         positional, by_name = bind(function, named, rest)
         value = run.settle(function(*positional, **by_name))
         run.finish_calls()
-        return run.answer(value, most)
+        answer = run.answer(value, most)
+        tell_losses(name, answer[3])
+        return answer
     except BaseException as error:
         return run.fail(error)

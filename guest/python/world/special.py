@@ -181,7 +181,7 @@ class CustomFunctions(ModuleLike):
         error = told.get("error")
         if error is None:
             return told.get("value")
-        made = calls.error_class(error["name"])(error["message"])
+        made = calls.raised(error["name"], error["message"])
         made.host = True
         raise made
 
