@@ -135,22 +135,6 @@ def test_what_json_has_no_word_for_is_told(run):
     assert "lost-value" in json.dumps(answer)
 
 
-@pytest.mark.parametrize("code, value, where", [
-    ("{1: 'a', '1': 'b'}", {"1": "b"}, "result has"),
-    ("[0, {'x': {None: 1, 'null': 2}}]", [0, {"x": {"null": 2}}], "result[1].x has"),
-    ("import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: object\nP({True: 1, 'true': 2})", {"x": {"true": 2}}, "result.x has"),
-    ("{(1, 2): 'a', '1, 2': 'b', (3,): 0, '3': 1}", {"1, 2": "b", "3": 1}, "result has"),
-])
-def test_a_value_whose_key_becomes_anothers_is_told(run, code, value, where):
-    answer = run(code)
-    assert result(answer) == value
-    assert [e["level"] for e in answer["logs"]] == ["warn"] and where in answer["logs"][0]["message"]
-
-
-def test_a_key_that_becomes_anothers_is_refused_in_a_call(run):
-    assert "two keys" in details(run("notes.create(type='note', title='x', metadata={1: 'a', '1': 'b'})"))["message"]
-
-
 def test_a_value_that_contains_itself_is_an_error(run):
     assert "contains itself" in details(run("a = []\na.append(a)\na"))["message"]
 

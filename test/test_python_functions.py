@@ -311,12 +311,12 @@ def test_an_error_of_javascript_is_no_error_of_a_library(do, run):
 
 
 def test_what_is_lost_of_a_functions_value_is_told(register, run):
-    kept(register("def f():\n    'x'\n    return {'n': float('nan'), 'f': [len, max], 1: 'a', '1': 'b'}\n"))
+    kept(register("def f():\n    'x'\n    return {'n': float('nan'), 'f': [len, max]}\n"))
     for language, code in (("javascript", "return customFunctions.f()"), ("python", "custom_functions.f()")):
         answer = run(code, language)
-        assert result(answer) == {"n": None, "f": [None, None], "1": "b"}
-        assert [e["level"] for e in answer["logs"]] == ["warn"] * 3
-        assert [e["message"] for e in answer["logs"][1:]] == [
+        assert result(answer) == {"n": None, "f": [None, None]}
+        assert [e["level"] for e in answer["logs"]] == ["warn"] * 2
+        assert [e["message"] for e in answer["logs"]] == [
             "result.n of f is NaN, and null in JSON", "result.f[0] of f is a function, and null in JSON; so is 1 other value"]
 
 

@@ -7,7 +7,6 @@ import decimal
 import enum
 import fractions
 import io
-import itertools
 import json
 import math
 import pathlib
@@ -197,7 +196,6 @@ class Writer:
 
     def __init__(self):
         self.losses = {}
-        self.merged = []  # (path of an object, a key that two of its members have)
         self.open = set()
 
     def lose(self, what, path):
@@ -221,7 +219,7 @@ class Writer:
         self.open.add(id(value))
         try:
             if isinstance(value, dict):
-                return self.members(value, path)
+                return {key_of(k): self.plain(v, f"{path}.{key_of(k)}") for k, v in value.items()}
             if isinstance(value, (list, tuple)):
                 return [self.plain(v, f"{path}[{i}]") for i, v in enumerate(value)]
             try:
@@ -232,22 +230,6 @@ class Writer:
         finally:
             self.open.discard(id(value))
 
-    def members(self, value, path):
-        out = {}
-        for key, member in value.items():
-            key = key_of(key)
-            if key in out:
-                self.merged.append((path, key))
-            out[key] = self.plain(member, f"{path}.{key}")
-        return out
-
-    def tell_merged(self):
-        """Their values are not null, as others that are lost, but not there at all."""
-        from . import output
-        path, key = self.merged[0]
-        more = f", and so it is {len(self.merged) - 1} more times" * (len(self.merged) > 1)
-        output.tell("warn", f"result{path} has two keys that are {key!r} in JSON: only the last one's value is there{more}")
-
 
 def encode(text):
     try:
@@ -256,51 +238,18 @@ def encode(text):
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-HOLDERS = (dict, list, tuple)
 unfinished = {}  # containers that are being encoded
-simplified = []  # what they hold that became other values, and these hold keys, too
-
-
-def simplify(value):
-    simplified.append(simpler(value))
-    return simplified[-1]
-
-
-def is_mixed(record):
-    return len(set(map(type, dict.keys(record)))) > 1
-
-
-def may_merge(level):
-    """Is there an object in these whose keys, of several types, may be the same text: 1 and '1'? A level of them at
-    a time, since few have any key that is not text."""
-    joined = itertools.chain.from_iterable
-    while level:
-        records = [one for one in level if isinstance(one, dict)]
-        if not set(map(type, joined(map(dict.keys, records)))) <= {str} and any(map(is_mixed, records)):
-            return True
-        rows = [one for one in level if not isinstance(one, dict)] if len(records) < len(level) else []
-        members = list(joined([*map(dict.values, records), *rows]))
-        holders = {kind for kind in set(map(type, members)) if issubclass(kind, HOLDERS)}
-        level = [member for member in members if type(member) in holders] if holders else []
-    return False
-
-
-encode_parts = json.encoder.c_make_encoder(unfinished, simplify, json.encoder.encode_basestring, None, ":", ",", False,
+encode_parts = json.encoder.c_make_encoder(unfinished, simpler, json.encoder.encode_basestring, None, ":", ",", False,
                                            False, False)
 
 
 def write_fast(value):
     """JSON as bytes; None where json refuses the value, or something would be lost."""
     try:
-        parts = encode_parts(value, 0)
-        if may_merge([held for held in (value, *simplified) if isinstance(held, HOLDERS)]):
-            return None
-        return encode("".join(parts))
+        return encode("".join(encode_parts(value, 0)))
     except (ValueError, TypeError, KeyError, RecursionError, Lost):
         unfinished.clear()  # a call within another one misses its entry, too: KeyError
         return None
-    finally:
-        simplified.clear()
 
 
 def write(value):
@@ -313,8 +262,6 @@ def write(value):
         writer = Writer()
         text = json.dumps(writer.plain(value), ensure_ascii=False, separators=(",", ":"))
         lost = json.dumps(list(writer.losses.values())).encode() if writer.losses else None
-        if writer.merged:
-            writer.tell_merged()
         return encode(text), lost
     finally:
         forget_drained(kept)
@@ -332,8 +279,6 @@ def write_arguments(name, values):
         if writer.losses:
             first = next(iter(writer.losses.values()))
             raise TypeError(f"{name}: an argument is or holds {first['what']}, which JSON has no word for")
-        if writer.merged:
-            raise TypeError(f"{name}: an argument has two keys that are {writer.merged[0][1]!r} in JSON")
         return encode(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
     finally:
         forget_drained(kept)
