@@ -67,7 +67,9 @@ def test_a_tab_keeps_its_vault(program, vault, browser, tmp_path):
         # A new one begins with what was chosen last.
         browser.do(OPEN + " await tab.locator('.vault select').waitFor(); if (await tab.locator('.vault select').inputValue() !== 'second') throw new Error('another')",
                    [server.url, "Today"])
-        browser.do(CLOSE + " page.once('dialog', (dialog) => void dialog.accept())")
+        browser.do(CLOSE)
+        browser.click(".note-edit", "Cancel")
+        browser.see(".rendered", "Mine")
         assert browser.errors() == []
         server.process.stderr.close()
 
@@ -96,7 +98,7 @@ def test_the_undo_of_a_run_is_of_this_tab(vault, server, client, browser):
     browser.do("await page.goto(given)", f"{server.url}/run")
     browser.see(".cm-content", "notes.list")
     write_code(browser, "return 'nothing is changed';")
-    browser.do(HOLD, "/evaluate$")
+    browser.do(HOLD, ["/evaluate$", True])
     browser.do("await page.keyboard.press('Control+Enter');" + HELD)
     browser.do(TABS + "const [tab] = tabs; await tab.locator('.cm-content').click(); await tab.keyboard.press('Control+a'); await tab.keyboard.press('Delete');"
                " await tab.keyboard.insertText(given); await tab.keyboard.press('Control+Enter'); await tab.locator('.run-result button', {hasText: 'Undo'}).waitFor()",
