@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from test_page import browser, come
+from test_page import browser, come, write_code
 from test_permissions import hello
 from wire import Server, Stdio, call
 
@@ -79,4 +79,40 @@ def test_ten_thousand_records_scroll_in_few_rows(cloche, place, browser):
         come(browser, server)
         browser.do("await page.goto(given)", f"{server.url}/activity")
         assert scroll_through(browser, ".record", "began a new audit file") <= ROWS_MAX  # the oldest
+        server.process.stderr.close()
+
+
+def test_a_long_change_keeps_nobody_from_undoing_it(cloche, place, browser):
+    """An agent writes a note anew, so that no line of it is as it was."""
+    with Server([cloche, "serve", "--vault", str(place), "--listen", "127.0.0.1:0"], stderr=-1) as server, \
+         Stdio([cloche, "mcp", "--vault", str(place)]) as client:
+        come(browser, server)
+        client.ask(hello())
+        text = "Array.from({length: 10000}, (_, i) => '%s line ' + i * 3).join('\\n')"
+        made = "await notes.create({type: 'plan', title: 'Bell', content: %s})" % (text % "first")
+        changed = "await notes.update({identifier: 'plan/Bell', content: %s, force: true})" % (text % "then another")
+        for number, code in enumerate([made, changed], 3):
+            answer = client.ask(call("evaluate_note_code", {"code": code}, id=number))
+            assert answer["result"]["structuredContent"]["success"], answer
+        browser.do("await page.goto(given)", f"{server.url}/activity")
+        browser.do("await page.locator('.record').first().click()")
+        # Of what is old and of what is new there is something among the first lines.
+        browser.see(".drawer .diff .old", "first line 6")
+        browser.see(".drawer .diff .new", "then another")
+        count = "return page.locator('.drawer .diff-line').count()"
+        first = browser.do(count)
+        assert first <= 500
+        browser.click(".drawer .diff", "Show more")
+        browser.do("await page.waitForFunction((was) => document.querySelectorAll('.drawer .diff-line').length > was, given)", first)
+        assert browser.do(count) <= 3000
+        browser.do("await page.keyboard.press('u')")
+        browser.see(".toast", "Undone: 1 note")
+        assert (place / "plan/Bell.md").read_text().count("first line") == 10_000
+
+        # As a difference that the server has written.
+        browser.do("await page.goto(given)", f"{server.url}/run")
+        write_code(browser, changed)
+        browser.click(".run-code", "Dry run")
+        browser.see(".run-result .diff .old", "first line")
+        assert browser.do("return page.locator('.run-result .diff-line').count()") <= 500
         server.process.stderr.close()

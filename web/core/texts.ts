@@ -252,7 +252,7 @@ export const t = {
     title: "Health", well: "No problems", ill: (n: number) => `${s(n, "check")} failed`, again: "Check again", checking: "Checking…",
     version: (v: string) => `Cloche ${v}`, hint: "The same as 'cloche doctor' says, for this server.",
   },
-  diff: { none: "No differences.", more: (n: number) => `${n} unchanged ${n === 1 ? "line" : "lines"}`, label: "Difference" },
+  diff: { none: "No differences.", more: (n: number) => `${n} unchanged ${n === 1 ? "line" : "lines"}`, rest: (n: number) => `Show more (${s(n, "line")})`, label: "Difference" },
   keysOf: {
     everywhere: [["z", "Undo what was just done"], ["g t", "Today"], ["g r", "Review"], ["g a", "Activity"], ["g n", "Notes"], ["g w", "Tools"], ["g e", "Run"], ["g m", "Machine"], ["g c", "Connect"], ["g h", "Health"], ["g f", "Custom functions"], ["g p", "Performance"], ["g s", "Policy and access"], ["Ctrl K", "Find anything"], ["?", "Keyboard shortcuts"]],
     functions: [["j / k", "Next, previous"], ["/", "Search"], ["n", "New function"], ["e", "Edit"], ["Ctrl Enter", "Test"], ["Ctrl S", "Save"], ["Esc Tab", "Leave the editor"], ["Esc", "Close"]],

@@ -1,97 +1,105 @@
 // Differences as one reads them in a review: lines with their numbers, words marked within
-// lines, what is equal folded.
-import { diffLines, diffWordsWithSpace } from "diff";
+// lines, what is equal folded. Long ones are shown in portions: an agent writes them, and they must not keep the person
+// from what it did.
+import { diffWordsWithSpace } from "diff";
 import { useMemo, useState } from "preact/hooks";
+import { changesOf } from "../core/lines";
 import { t } from "../core/texts";
 import { spell } from "./parts";
 
 interface Part { text: string; marked: boolean }
-interface Line { kind: "same" | "old" | "new" | "fold" | "head"; old?: number; new?: number; parts: Part[]; hidden?: Line[] }
+interface Line { kind: "same" | "old" | "new" | "fold" | "head"; old?: number; new?: number; text: string; pair?: Pair; hidden?: Line[] }
+/** Two lines of which one takes the other's place; their words are compared when they are shown. */
+interface Pair { old: string; new: string; parts?: { old: Part[]; new: Part[] } }
 const AROUND = 3;
+const PORTION = 400; // lines that are shown before more is asked for
+const MORE = 2_000; // and so many more each time
+const PIECE = 100; // lines: of longer parts, what is old and what is new are shown by turns
+const EDITS_MAX = 200; // words, within a line
 
 const plain = (text: string): Part[] => [{ text, marked: false }];
-const cut = (text: string): string[] => {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
-};
+/** Its lines with their ends, so that a last line without one differs. */
+const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+const cut = (line: string): string => (line.endsWith("\n") ? line.slice(0, -1) : line);
 
 /** Words are marked where two lines are alike enough for that to help. */
-function markWords(a: string, b: string): [Part[], Part[]] {
-  if (a.length + b.length > 4000) return [plain(a), plain(b)];
-  const parts = diffWordsWithSpace(a, b);
-  const same = parts.reduce((n, p) => n + (p.added || p.removed ? 0 : p.value.length), 0);
-  if (same * 3 < Math.max(a.length, b.length)) return [plain(a), plain(b)];
+function markWords({ old: a, new: b }: Pair): { old: Part[]; new: Part[] } {
+  const parts = a.length + b.length > 4000 ? undefined : diffWordsWithSpace(a, b, { maxEditLength: EDITS_MAX });
+  const same = parts?.reduce((n, p) => n + (p.added || p.removed ? 0 : p.value.length), 0) ?? 0;
+  if (!parts || same * 3 < Math.max(a.length, b.length)) return { old: plain(a), new: plain(b) };
   const side = (skip: "added" | "removed") =>
     parts.filter((p) => !p[skip]).map((p) => ({ text: p.value, marked: Boolean(p.added || p.removed) }));
-  return [side("added"), side("removed")];
+  return { old: side("added"), new: side("removed") };
+}
+function partsOf({ kind, text, pair }: Line): Part[] {
+  if (!pair || (kind !== "old" && kind !== "new")) return plain(text);
+  return (pair.parts ??= markWords(pair))[kind];
 }
 
-function pair(olds: string[], news: string[], at: { old: number; new: number }): Line[] {
-  const marked = olds.length === news.length ? olds.map((line, i) => markWords(line, news[i])) : null;
-  return [
-    ...olds.map((line, i): Line => ({ kind: "old", old: at.old++, parts: marked?.[i][0] ?? plain(line) })),
-    ...news.map((line, i): Line => ({ kind: "new", new: at.new++, parts: marked?.[i][1] ?? plain(line) })),
-  ];
-}
-
-function compare(before: string, after: string): Line[] {
-  const at = { old: 1, new: 1 };
-  const out: Line[] = [];
-  const parts = diffLines(before, after);
-  for (let i = 0; i < parts.length; i++) {
-    const p = parts[i];
-    if (p.removed && parts[i + 1]?.added) out.push(...pair(cut(p.value), cut(parts[++i].value), at));
-    else if (p.removed) out.push(...pair(cut(p.value), [], at));
-    else if (p.added) out.push(...pair([], cut(p.value), at));
-    else out.push(...cut(p.value).map((line): Line => ({ kind: "same", old: at.old++, new: at.new++, parts: plain(line) })));
+function* replace(olds: string[], news: string[], at: { old: number; new: number }): Generator<Line> {
+  const pairs = olds.length === news.length ? olds.map((line, i): Pair => ({ old: line, new: news[i] })) : null;
+  const piece = olds.length && news.length ? PIECE : Infinity;
+  for (let from = 0; from < Math.max(olds.length, news.length); from += piece) {
+    for (let i = from; i < Math.min(from + piece, olds.length); i++) yield { kind: "old", old: at.old++, text: olds[i], pair: pairs?.[i] };
+    for (let i = from; i < Math.min(from + piece, news.length); i++) yield { kind: "new", new: at.new++, text: news[i], pair: pairs?.[i] };
   }
-  return out;
+}
+
+function* compare(before: string, after: string): Generator<Line> {
+  const at = { old: 1, new: 1 };
+  let olds: string[] = [];
+  for (const { kind, lines } of [...changesOf(linesOf(before), linesOf(after)), { kind: "same", lines: [] }]) {
+    const cuts = lines.map(cut);
+    if (kind === "old") { olds = cuts; continue; }
+    yield* replace(olds, kind === "new" ? cuts : [], at);
+    olds = [];
+    if (kind === "same") for (const text of cuts) yield { kind, old: at.old++, new: at.new++, text };
+  }
 }
 
 /** Lines of a unified diff, as the server tells what would change. */
-function readUnified(lines: readonly string[]): Line[] {
-  const out: Line[] = [];
+function* readUnified(lines: readonly string[]): Generator<Line> {
   let olds: string[] = [];
   let news: string[] = [];
   const at = { old: 0, new: 0 };
-  const flush = () => {
-    out.push(...pair(olds, news, at).map((l) => (at.old || at.new ? l : { ...l, old: undefined, new: undefined })));
+  let numbered = false;
+  function* flush(): Generator<Line> {
+    for (const line of replace(olds, news, at)) yield numbered ? line : { ...line, old: undefined, new: undefined };
     olds = [];
     news = [];
-  };
+  }
   for (const line of lines) {
     const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
     if (hunk) {
-      flush();
+      yield* flush();
+      numbered = true;
       at.old = Number(hunk[1]);
       at.new = Number(hunk[2]);
     } else if (line.startsWith("-") && !line.startsWith("--- ")) olds.push(line.slice(1));
     else if (line.startsWith("+") && !line.startsWith("+++ ")) news.push(line.slice(1));
     else {
-      flush();
-      if (line.startsWith(" ")) out.push({ kind: "same", old: at.old++, new: at.new++, parts: plain(line.slice(1)) });
-      else out.push({ kind: "head", parts: plain(line.replace(/; (?:id [^;]*; )?sha256:[0-9a-f]{64}/, "")) });
+      yield* flush();
+      if (line.startsWith(" ")) yield { kind: "same", old: at.old++, new: at.new++, text: line.slice(1) };
+      else yield { kind: "head", text: line.replace(/; (?:id [^;]*; )?sha256:[0-9a-f]{64}/, "") };
     }
   }
-  flush();
-  return out;
+  yield* flush();
 }
 
 function fold(lines: Line[]): Line[] {
-  const near = new Set<number>();
-  lines.forEach((line, i) => {
-    if (line.kind !== "same") for (let k = i - AROUND; k <= i + AROUND; k++) near.add(k);
-  });
   const out: Line[] = [];
   let hidden: Line[] = [];
   const flush = () => {
-    if (hidden.length > 1) out.push({ kind: "fold", parts: [], hidden });
-    else out.push(...hidden);
+    if (hidden.length > 1) out.push({ kind: "fold", text: "", hidden });
+    else if (hidden.length) out.push(hidden[0]);
     hidden = [];
   };
+  let last = -Infinity; // the changed lines before and after a line
+  let next = 0;
   lines.forEach((line, i) => {
-    if (near.has(i)) {
+    if (line.kind !== "same") last = i;
+    while (next < lines.length && (next < i || lines[next].kind === "same")) next++;
+    if (i - last <= AROUND || (next < lines.length && next - i <= AROUND)) {
       flush();
       out.push(line);
     } else hidden.push(line);
@@ -104,12 +112,14 @@ const SIGN = { same: " ", old: "−", new: "+", head: "", fold: "" };
 
 function Table({ lines }: { lines: Line[] }) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const [shown, setShown] = useState({ of: lines, most: PORTION });
+  const all = useMemo(() => (open.size ? lines.flatMap((line, i) => (line.hidden && open.has(i) ? line.hidden : [line])) : lines), [lines, open]);
   if (!lines.some((l) => l.kind !== "same" && l.kind !== "fold")) return <p class="quiet pad">{t.diff.none}</p>;
-  const shown = lines.flatMap((line, i) => (line.kind === "fold" && open.has(i) ? line.hidden! : [{ ...line, at: i }]));
+  const most = shown.of === lines ? shown.most : PORTION;
   return (
     <div class="diff" role="table" aria-label={t.diff.label} tabIndex={0}>
-      {shown.map((line, i) => line.kind === "fold" ? (
-        <div role="row" key={i}><span role="cell"><button type="button" class="diff-fold" onClick={() => setOpen(new Set([...open, (line as Line & { at: number }).at]))}>
+      {all.slice(0, most).map((line, i) => line.kind === "fold" ? (
+        <div role="row" key={i}><span role="cell"><button type="button" class="diff-fold" onClick={() => setOpen(new Set([...open, lines.indexOf(line)]))}>
           {t.diff.more(line.hidden!.length)}
         </button></span></div>
       ) : (
@@ -117,18 +127,19 @@ function Table({ lines }: { lines: Line[] }) {
           <span class="diff-number" aria-hidden="true">{line.old ?? ""}</span>
           <span class="diff-number" aria-hidden="true">{line.new ?? ""}</span>
           <span class="diff-sign" role="cell">{SIGN[line.kind]}</span>
-          <span class="diff-text" role="cell">{line.parts.map((p, k) => (p.marked ? <mark key={k}>{spell(p.text)}</mark> : spell(p.text)))}</span>
+          <span class="diff-text" role="cell">{partsOf(line).map((p, k) => (p.marked ? <mark key={k}>{spell(p.text)}</mark> : spell(p.text)))}</span>
         </div>
       ))}
+      {all.length > most && <div role="row"><span role="cell"><button type="button" class="diff-fold" onClick={() => setShown({ of: lines, most: most + MORE })}>{t.diff.rest(all.length - most)}</button></span></div>}
     </div>
   );
 }
 
 export function Diff({ before, after }: { before: string; after: string }) {
-  const lines = useMemo(() => fold(compare(before, after)), [before, after]);
+  const lines = useMemo(() => fold([...compare(before, after)]), [before, after]);
   return <Table lines={lines} />;
 }
 export function Unified({ lines }: { lines: readonly string[] }) {
-  const read = useMemo(() => readUnified(lines), [lines.join("\n")]);
+  const read = useMemo(() => [...readUnified(lines)], [lines.join("\n")]);
   return <Table lines={read} />;
 }
