@@ -1,5 +1,6 @@
 """What comes late on the page: it moves nothing that is being pressed, and an answer that was overtaken is not shown."""
 from test_page import browser, come, write_code
+from test_page_large import write_records
 from test_page_views import client, key_row, server
 from test_permissions import run
 from wire import call
@@ -269,3 +270,34 @@ def test_what_is_not_saved_is_there_after_a_reload(vault, server, client, browse
     browser.do("page.once('dialog', (dialog) => void dialog.accept()); await page.getByRole('button', {name: 'Leave', exact: true}).click()")
     browser.see(".login", "Only you can open this page")
     assert browser.do("return page.evaluate(() => Object.keys(sessionStorage))") == []
+
+
+def test_what_is_typed_while_the_policy_is_saved_stays(cloche, server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/settings")
+    for key in ("readOnly", "confirm"):
+        browser.click(key_row(key), "Edit")
+    save = "await page.locator('.pending .primary:enabled').click();" + HELD
+    browser.do("await page.locator('#key-readOnly').selectOption('true'); await page.locator('.pending .primary:enabled').waitFor()")
+    browser.do(HOLD, ["/person/policy$", True])
+    browser.do(save)
+    browser.do("await page.locator('#key-confirm').fill('notes.delete')")
+    browser.do(LET_GO)
+    browser.see(".toast", "The policy is changed")
+    browser.see(".pending", "1 change")
+    browser.see(".pending .diff .new", "notes.delete")
+
+    # The other policy's are another matter.
+    browser.do("await page.locator('.pending .primary:enabled').waitFor()")
+    browser.do(HOLD, ["/person/policy$", True])
+    browser.do(save)
+    browser.do("await page.locator('.policy .line-row select').selectOption('vault')")
+    browser.click(key_row("readOnly"), "Edit")
+    browser.do("await page.locator('#key-readOnly').selectOption('false'); await page.locator('#key-readOnly').selectOption('true')")
+    browser.do(LET_GO)
+    browser.see(".toast >> nth=-1", "The policy is changed")
+    browser.see(".pending", "1 change")
+    browser.do("await page.locator('.policy .line-row select').selectOption('')")
+    browser.do("await page.locator('.pending').waitFor({state: 'detached'})")
+    assert "notes.delete" in run(cloche, "policy", "show")
+    assert browser.errors() == []

@@ -1,5 +1,6 @@
 // The policy: every key with a sentence, its value and where that comes from; several changes are tried as they are
 // typed, shown as the file that they would make, and saved together.
+import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hear, hearAgain } from "../../core/events";
 import { useKeys } from "../../core/keys";
@@ -142,7 +143,10 @@ function Pending({ tried, before, count, busy, asked, bad, save, drop, open, onN
 }
 
 /** Edits that are not saved yet, by the policy they are of: they are there again when one comes back. */
-const kept = new Map<string, Edit[]>();
+const kept = signal<ReadonlyMap<string, Edit[]>>(new Map());
+const NONE: Edit[] = [];
+const put = (scope: string, next: (all: Edit[]) => Edit[]) => { kept.value = new Map(kept.value).set(scope, next(kept.value.get(scope) ?? NONE)); };
+const isSame = (a: Edit, b: Edit): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** What takes the edits back: the values of the file as it was. null: it holds a secret, whose value is not known here. */
 function reverse(edits: Edit[], before: string): Edit[] | null {
@@ -164,7 +168,7 @@ export function PolicyView() {
   const [failed, setFailed] = useState("");
   const [words, setWords] = useState("");
   const [unusual, setUnusual] = useState(false);
-  const [edits, setEdits] = useState<Edit[]>(() => kept.get(scope) ?? []);
+  const edits = kept.value.get(scope) ?? NONE;
   const [bad, setBad] = useState<Record<string, Bad>>({});
   const [wanted, setWanted] = useState<{ key: string } | null>(null);
   const [turn, setTurn] = useState(0);
@@ -182,7 +186,9 @@ export function PolicyView() {
     void newest((signal) => getPolicy(scope, signal), (p) => { setPolicy(p); setFailed(""); }, (e) => setFailed(wordsOf(e)));
     void newestFile((signal) => tryPolicy(scope, [], signal), (p) => setBefore(p.text), () => setBefore(""));
   };
-  useEffect(() => { setEdits(kept.get(scope) ?? []); setBad({}); setAsked(null); setWanted(null); look(); }, [scope]);
+  const latest = useRef(look);
+  latest.current = look;
+  useEffect(() => { setBad({}); setAsked(null); setWanted(null); look(); }, [scope]);
   useEffect(() => hear("settings", look), [scope]);
   useEffect(() => hearAgain(look), [scope]);
   useEffect(() => {
@@ -192,19 +198,18 @@ export function PolicyView() {
     return () => clearTimeout(timer);
   }, [edits, scope]);
   useKeys({ "/": () => search.current?.focus(), Escape: () => setAsked(null) });
-  const put = (next: (all: Edit[]) => Edit[]) => setEdits((all) => { const now = next(all); kept.set(scope, now); return now; });
-  const edit = (key: string, now: Edit | null) => put((all) => { const rest = all.filter((e) => e.key !== key); return now ? [...rest, now] : rest; });
+  const edit = (key: string, now: Edit | null) => put(scope, (all) => { const rest = all.filter((e) => e.key !== key); return now ? [...rest, now] : rest; });
   const wrong = Object.entries(bad);
   const begun = edits.length > 0 || wrong.length > 0;
   useLeaving(begun);
   const drop = () => {
     const was = edits;
-    put(() => []);
+    put(scope, () => NONE);
     setBad({});
     setTurn((n) => n + 1);
     if (was.length) toast(t.settings.discarded, { text: t.undo, run: () => {
-      kept.set(scope, was);
-      if (now.current === scope) { setEdits(was); setTurn((n) => n + 1); }
+      put(scope, () => was);
+      if (now.current === scope) setTurn((n) => n + 1);
     } });
   };
   const open = (key: string) => { setWords(""); setUnusual(false); setWanted({ key }); };
@@ -212,14 +217,13 @@ export function PolicyView() {
     setBusy(true);
     try {
       const more = await changePolicy(scope, which, confirm);
-      setAsked(more);
-      if (more && isUndo) put(() => which); // it widens: the person sees it as a change of its own
+      if (now.current === scope) setAsked(more);
+      if (more && isUndo) put(scope, (all) => [...all.filter((e) => which.every((one) => one.key !== e.key)), ...which]); // it widens: the person sees it as a change of its own
       if (!more) {
         const back = reverse(which, before);
         toast(isUndo ? t.settings.takenBack : t.settings.saved, !isUndo && back ? { text: t.undo, run: () => void make(back, undefined, true) } : undefined);
-        put(() => []);
-        setBad({});
-        look();
+        put(scope, (all) => all.filter((e) => !which.some((sent) => isSame(sent, e)))); // what was typed meanwhile stays
+        latest.current();
       }
     } catch (e) {
       toast(wordsOf(e), undefined, "bad");
