@@ -579,3 +579,54 @@ def test_text_of_twice_the_size_fits_a_phone(server, client, tmp_path):
             over = browser.do("""return page.evaluate(() => [...document.querySelectorAll('.row-slot')].filter((slot) => slot.firstElementChild.scrollHeight > slot.clientHeight + 1)
               .map((slot) => [slot.clientHeight, slot.firstElementChild.scrollHeight, slot.innerText]))""")
             assert over == [], (path, over)
+
+
+def fill(browser, words):
+    browser.do("await page.getByLabel('What it does').fill(given)", words)
+
+
+def test_a_function_that_another_has_changed_meanwhile_is_saved_after_a_look(server, client, browser):
+    come(browser, server)
+    client.ask(call("register_custom_function", FUNCTION, id=3))
+    description = "return page.getByLabel('What it does').inputValue()"
+    browser.do("await page.goto(given)", f"{server.url}/functions/pour/edit")
+    browser.see(".fn-edit .cm-content", "cups * 2")
+    fill(browser, "Mine")
+    client.ask(call("update_custom_function", {"name": "pour", "description": "Theirs", "code": FUNCTION["code"].replace("cups * 2", "cups + cups")}, id=4))
+    browser.click(".fn-edit header", "Save")
+    told = browser.see(".conflict", "Somebody changed this function while you edited it")
+    assert all(words in told for words in ("Mine", "Theirs", "cups * 2", "cups + cups")), told
+    show_all(browser, "function-conflict")
+    assert_accessible(browser)
+    browser.click(".conflict", "Discard mine")
+    browser.see(".fn-edit .cm-content", "cups + cups")
+    assert browser.do(description) == "Theirs"
+
+    # That is taken back, and it is edited further.
+    browser.click(".toast", "Undo")
+    browser.see(".fn-edit .cm-content", "cups * 2")
+    assert browser.do(description) == "Mine"
+    browser.click(".fn-edit header", "Save")
+    browser.click(".conflict", "Go on editing")
+    browser.see(".fn-edit .cm-content", "cups * 2")
+    fill(browser, "Mine again")
+    client.ask(call("update_custom_function", {"name": "pour", "description": "Theirs again"}, id=5))
+    browser.click(".fn-edit header", "Save")
+    browser.see(".conflict .old", "Theirs again")
+    browser.click(".conflict", "Save mine")
+    browser.see(".fn header", "Mine again")
+    assert set(refusals(browser)) == {"409"}
+
+
+def test_two_parameters_of_one_name_are_wrong(server, client, browser):
+    come(browser, server)
+    client.ask(call("register_custom_function", FUNCTION, id=3))
+    browser.do("await page.goto(given)", f"{server.url}/functions/pour/edit")
+    browser.see(".fn-edit .cm-content", "cups * 2")
+    browser.do("await page.getByLabel('name', {exact: true}).nth(1).fill('cups')")
+    browser.see(".fn-parameter .bad", "Another parameter has this name")
+    browser.click(".fn-edit header", "Save")
+    browser.do("await page.locator('.fn-parameter [aria-invalid=true]:focus').waitFor()")
+    browser.do("await page.keyboard.press('Control+a'); await page.keyboard.type('cup')")
+    browser.do("await page.locator('.fn-parameter .bad').filter({hasText: 'Another'}).waitFor({state: 'detached'})")
+    assert browser.errors() == []

@@ -4,12 +4,13 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { useCheck, type Check } from "../../core/check";
 import type { Mark } from "../../core/code";
 import { Drafts } from "../../core/drafts";
-import { getFunction, getTemplate, isRefused, listTemplates, readDefault, tryCreate, tryUpdate, validate, writeDefault, type Definition, type Finding, type Parameter, type Refused, type Template, type Validity } from "../../core/functions";
+import { getFunction, getTemplate, isRefused, listTemplates, readDefault, tryCreate, tryUpdate, validate, writeDefault, type Definition, type Finding, type Parameter, type Refused, type Template, type Told, type Validity } from "../../core/functions";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
 import { go, goLater } from "../../core/router";
 import { toast, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
+import { Conflict } from "../../parts/conflict";
 import { CodeEditor, type Beginning } from "../../parts/editor";
 import { Checked, Failure, Key, Skeleton, spell, Strange } from "../../parts/parts";
 import { Tester } from "./tester";
@@ -22,9 +23,12 @@ const draftOf = (f: Definition): Draft => ({
   name: f.name, description: f.description, tags: (f.tags ?? []).join(", "), returnType: f.returnType, code: f.code, language: f.language, examples: f.examples ?? [],
   rows: Object.entries(f.parameters ?? {}).map(([name, p]) => ({ name, ...p, default: writeDefault(p.type, p.default) })),
 });
-/** What is no default of its parameter's type. */
+const TWICE = "twice";
+/** What is no default of its parameter's type, and names that two have. */
 const wrongIn = (rows: Row[]): Finding[] => rows.filter((r) => { try { readDefault(r.type, r.default); return false; } catch { return true; } })
-  .map((r) => ({ field: `parameters.${r.name}.default`, message: t.functions.noDefault(r.type) }));
+  .map((r): Finding => ({ field: `parameters.${r.name}.default`, message: t.functions.noDefault(r.type) }))
+  .concat(rows.filter((r, i) => r.name && rows.findIndex((other) => other.name === r.name) < i).map((r) => ({ field: `parameters.${r.name}`, code: TWICE, message: t.functions.twice })));
+const versionOf = (f: Told["function"]): number => f.metadata.version ?? 0;
 const defaultOf = (r: Row): unknown => { try { return readDefault(r.type, r.default); } catch { return undefined; } };
 const definitionOf = (d: Draft): Definition => ({
   name: d.name, description: d.description, returnType: d.returnType, code: d.code, ...(d.language && { language: d.language }), tags: d.tags.split(",").map((x) => x.trim()).filter(Boolean),
@@ -34,6 +38,13 @@ const definitionOf = (d: Draft): Definition => ({
   })),
   ...(d.examples?.length && { examples: d.examples }),
 });
+
+/** All of it as text, to be compared. */
+const textOf = (d: Draft): string => [
+  `${t.functions.name}: ${d.name}`, `${t.functions.description}: ${d.description}`, `${t.functions.tagsLabel}: ${d.tags}`,
+  ...d.rows.map((r) => `${t.functions.parameter}: ${r.name}${r.optional ? "?" : ""}: ${r.type}${r.default && ` = ${r.default}`}${r.description ? ` // ${r.description}` : ""}`),
+  `${t.functions.returns}: ${d.returnType}`, ...(d.examples ?? []).map((x) => `${t.functions.example}: ${JSON.stringify(x)}`), "", d.code,
+].join("\n");
 
 // ---- what is not saved yet ---------------------------------------------------------------
 
@@ -66,7 +77,7 @@ function Parameters({ rows, findings, onRows }: { rows: Row[]; findings: Finding
         const bad = findings.filter((f) => f.field === `parameters.${r.name}` || f.field?.startsWith(`parameters.${r.name}.`));
         return (
           <div class="fn-parameter" key={i}>
-            <input type="text" aria-label={t.functions.parameterName} placeholder={t.functions.parameterName} value={r.name} spellcheck={false} onInput={(e) => set(i, { name: e.currentTarget.value })} />
+            <input type="text" aria-label={t.functions.parameterName} placeholder={t.functions.parameterName} value={r.name} aria-invalid={bad.some((f) => f.code === TWICE)} spellcheck={false} onInput={(e) => set(i, { name: e.currentTarget.value })} />
             <input type="text" class="mono" aria-label={t.functions.type(spell(r.name))} placeholder="string" list="fn-types" value={r.type} spellcheck={false} onInput={(e) => set(i, { type: e.currentTarget.value })} />
             <input type="text" class="mono" aria-label={t.functions.defaultOf(spell(r.name))} placeholder={t.functions.default} value={r.default} aria-invalid={bad.some((f) => f.field?.endsWith(".default"))} spellcheck={false} onInput={(e) => set(i, { default: e.currentTarget.value })} />
             <label class="inline"><input type="checkbox" checked={Boolean(r.optional)} onChange={(e) => set(i, { optional: e.currentTarget.checked || undefined })} />{t.functions.optional}</label>
@@ -93,7 +104,7 @@ function Breaks({ refused, onForce, onBack }: { refused: Refused; onForce: () =>
         {refused.breaking ? <ul>{(refused.reasons ?? []).map((r, i) => <li key={i}><Strange text={r} /></li>)}</ul> : <p><Strange text={refused.error ?? refused.detail ?? ""} /></p>}
         {callers.length > 0 && <p>{t.functions.callers(callers.length)} <Strange text={callers.join(", ")} /></p>}
         {(refused.errors ?? []).map((f, i) => <p key={i}>{f.field && <code>{spell(f.field)}</code>} <Strange text={f.message} /></p>)}</div>
-      <span class="gap" /><button type="button" onClick={onBack}>{t.functions.goOn}</button>
+      <span class="gap" /><button type="button" onClick={onBack}>{t.functions.editOn}</button>
       {canForce(refused) && <button type="button" class="danger" onClick={onForce}>{t.functions.anyway}</button>}
     </div>
   );
@@ -118,6 +129,7 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   const [templates, setTemplates] = useState<Template[]>([]);
   const [failed, setFailed] = useState("");
   const [refused, setRefused] = useState<Refused | null>(null);
+  const [theirs, setTheirs] = useState<Told["function"] | null>(null); // as somebody else has saved it meanwhile
   const [note, setNote] = useState(kept?.note ?? "");
   const [dirty, setDirty] = useState(kept !== undefined);
   const begin = (f: Definition) => { const d = draftOf(f); setDraft(d); setFrom({ text: d.code }); setDirty(false); };
@@ -125,7 +137,7 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   const look = () => {
     setFailed("");
     if (template) void newest(() => getTemplate(vault, template), (x) => begin(("function" in x ? x.function : x) as Definition), (e) => setFailed(wordsOf(e)));
-    else if (!isNew) void newest(() => getFunction(vault, name), (x) => { begin(x.function); setVersion(x.function.metadata.version ?? 0); }, (e) => setFailed(wordsOf(e)));
+    else if (!isNew) void newest(() => getFunction(vault, name), (x) => { begin(x.function); setVersion(versionOf(x.function)); }, (e) => setFailed(wordsOf(e)));
   };
   useEffect(() => { if (begun.current) begun.current = false; else if (vault) look(); }, [vault, name, template]);
   useLayoutEffect(() => { if (dirty && draft) drafts.set(key, { draft, version, note, template }); }, [dirty, draft, version, note]);
@@ -145,7 +157,7 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   const latest = useRef(draft);
   latest.current = draft;
   const saving = useRef(false);
-  const save = async (force: boolean) => {
+  const save = async (force: boolean, base = version) => {
     if (!definition || saving.current) return;
     if (wrong.length) {
       document.querySelector<HTMLElement>(".fn-parameter [aria-invalid=true]")?.focus();
@@ -157,9 +169,11 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
     try {
       const { name: newName, ...fields } = definition;
       const said = isNew ? await tryCreate(vault, definition, force)
-        : await tryUpdate(vault, name, { ...fields, ...(newName !== name && { newName }), ...(version && { expectedVersion: version }), ...(note && { note }), ...(force && { force }) });
+        : await tryUpdate(vault, name, { ...fields, ...(newName !== name && { newName }), ...(base && { expectedVersion: base }), ...(note && { note }), ...(force && { force }) });
       if (isRefused(said)) {
-        setRefused(said.refused);
+        const there = said.status === 409 && base ? (await getFunction(vault, name)).function : null;
+        if (there && versionOf(there) !== base) setTheirs(there);
+        else setRefused(said.refused);
         return;
       }
       toast(isNew ? t.functions.created(spell(newName)) : t.functions.saved(spell(newName)));
@@ -177,6 +191,12 @@ export function Edit({ vault, name, template, done }: { vault: string; name: str
   };
   useKeys({ "ctrl s": () => void save(false), Escape: () => { if (refused) setRefused(null); else if (!dirty && !document.activeElement?.closest(".editor")) leave(); } });
   if (!draft) return <div class="view">{failed ? <Failure text={failed} retry={look} /> : <Skeleton />}</div>;
+  if (theirs) {
+    const back = () => { setVersion(versionOf(theirs)); setTheirs(null); };
+    const take = () => { drop(key, name, t.functions.discarded); begin(theirs); setNote(""); back(); };
+    const keep = () => { back(); void save(false, versionOf(theirs)); };
+    return <div class="view"><Conflict words={t.functions} theirs={textOf(draftOf(theirs))} mine={textOf(draft)} keep={keep} take={take} back={back} /></div>;
+  }
   const elsewhere = errors.filter((f) => f.field !== "code" && !f.field?.startsWith("parameters."));
   return (
     <div class="view fn-edit">

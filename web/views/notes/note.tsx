@@ -9,7 +9,7 @@ import { createNote, deleteNote, getLinks, getNote, lastChange, noteHref, patchN
 import { go, goLater, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
-import { Diff } from "../../parts/diff";
+import { Conflict } from "../../parts/conflict";
 import { NoteEditor, type Beginning } from "../../parts/editor";
 import { Confirm, Failure, Icon, Key, Skeleton, Strange, Time } from "../../parts/parts";
 import { Past } from "./past";
@@ -24,16 +24,6 @@ async function done(vault: string, since: string, text: string): Promise<void> {
 }
 
 // ---- editing ---------------------------------------------------------------------------
-
-function Conflict({ theirs, mine, keep, take, back }: { theirs: Note; mine: string; keep: () => void; take: () => void; back: () => void }) {
-  return (
-    <section class="conflict" role="alertdialog" aria-label={t.notesView.conflict}>
-      <p><Icon name="warn" size={16} /><strong>{t.notesView.conflict}</strong> {t.notesView.conflictHint}</p>
-      <Diff before={theirs.markdown} after={mine} />
-      <div class="deeds"><button type="button" onClick={back}>{t.notesView.editOn}</button><button type="button" onClick={take}>{t.notesView.takeTheirs}</button><button type="button" class="danger" onClick={keep}>{t.notesView.keepMine}</button></div>
-    </section>
-  );
-}
 
 const drafts = new Drafts<{ text: string; hash: string }>("notes");
 const draftKey = (vault: string, id: string): string => `${vault} ${id}`;
@@ -126,7 +116,7 @@ function Edit({ vault, note, close, lost }: { vault: string; note: Note; close: 
     close(theirs ?? shown.current);
   };
   if (theirs) return (
-    <Conflict theirs={theirs} mine={draft.current} back={() => { base.current = theirs.content_hash; drafts.set(key, { text: draft.current, hash: base.current }); setFrom({ text: draft.current }); setTheirs(null); }}
+    <Conflict words={t.notesView} theirs={theirs.markdown} mine={draft.current} back={() => { base.current = theirs.content_hash; drafts.set(key, { text: draft.current, hash: base.current }); setFrom({ text: draft.current }); setTheirs(null); }}
       take={leave} keep={() => void save(theirs.content_hash)} />
   );
   return (
