@@ -301,3 +301,57 @@ def test_what_is_typed_while_the_policy_is_saved_stays(cloche, server, browser):
     browser.do("await page.locator('.pending').waitFor({state: 'detached'})")
     assert "notes.delete" in run(cloche, "policy", "show")
     assert browser.errors() == []
+
+
+# The first row in sight, and where it stands.
+READ = """return page.evaluate((list) => { const top = document.querySelector(list).getBoundingClientRect().top;
+  const row = [...document.querySelectorAll(list + ' a')].find((one) => one.getBoundingClientRect().top >= top);
+  return [row.getAttribute('href'), Math.round(row.getBoundingClientRect().top - top)]; }, given);"""
+# Down until there are so many rows, and back to the middle of them.
+SCROLL = """await page.waitForFunction(([list, rows]) => { const box = document.querySelector(list), all = box.querySelector('.rows-all').offsetHeight;
+  if (all >= rows * 30) return true; box.scrollTop = all; return false; }, given);
+await page.evaluate(async ([list, rows]) => { document.querySelector(list).scrollTop = rows * 15;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))); }, given);"""
+LENGTH = "return page.evaluate((list) => document.querySelector(list + ' .rows-all').offsetHeight, given)"
+LONGER = """await page.waitForFunction(([list, was]) => document.querySelector(list + ' .rows-all').offsetHeight > was, given);
+await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));"""
+
+
+def assert_stays(browser, rows, number, more):
+    """Once a row is added by `more`, what is read stands where it did."""
+    browser.do(SCROLL, [rows, number])
+    was, length = browser.do(READ, rows), browser.do(LENGTH, rows)
+    more()
+    browser.do(LONGER, [rows, length])
+    assert browser.do(READ, rows) == was
+
+
+def test_what_comes_moves_nothing_that_is_read(cloche, vault, server, client, browser):
+    come(browser, server)
+    write_records(cloche, vault, 440)
+    (vault / "plan").mkdir(exist_ok=True)
+    for i in range(200):
+        (vault / f"plan/n{i:03}.md").write_text("x\n")
+    rows = ".timeline .rows"
+    browser.do("await page.goto(given)", f"{server.url}/activity")
+    browser.see(".record >> nth=2", "")
+    assert_stays(browser, rows, 300, lambda: make(client, "Bell", 500))
+    # With one opened that is out of sight now.
+    browser.do("await page.locator(given).evaluate((box) => { box.scrollTop = 0; }); await page.locator('.record').nth(2).click()", rows)
+    browser.see(".drawer h2", "")
+    assert_stays(browser, rows, 300, lambda: make(client, "Clapper", 501))
+    # Some of them, further than the first page of those.
+    browser.do("await page.goto(given)", f"{server.url}/activity?within=86400")
+    browser.see(".record >> nth=2", "")
+    assert_stays(browser, rows, 500, lambda: make(client, "Gong", 502))
+    # At the top one sees what comes.
+    browser.do("await page.locator(given).evaluate((box) => { box.scrollTop = 0; })", rows)
+    make(client, "Horn", 503)
+    browser.see(".record", "plan/Horn")
+    assert browser.do("return page.locator(given).evaluate((box) => box.scrollTop)", rows) == 0
+
+    rows = ".notes-list .rows"
+    browser.do("await page.goto(given)", f"{server.url}/notes/plan/n000")
+    browser.see(".note-row", "n000")
+    assert_stays(browser, rows, 150, lambda: make(client, "Aaa", 504))
+    assert browser.errors() == []

@@ -44,32 +44,44 @@ const searchOf = (words: Words): string => {
   return text ? `?${text}` : "";
 };
 
+interface List { records: Rec[]; next: string } // `next`: where reading goes on
+/** The first page, read anew; what was read beyond it stays. */
+function renewed(was: List | null, page: List): List {
+  const last = page.records.at(-1)?.mac;
+  const at = was?.records.findIndex((r) => r.mac === last) ?? -1;
+  return was && at >= 0 && at < was.records.length - 1 ? { records: [...page.records, ...was.records.slice(at + 1)].slice(0, KEPT), next: was.next } : { records: page.records, next: page.next };
+}
+
 /** The records that fit, the newest first; more are read when the end is near, and new ones come by themselves. */
 function useRecords(vault: string, words: Words) {
-  const [records, setRecords] = useState<Rec[] | null>(null);
+  const [list, setList] = useState<List | null>(null);
   const [failed, setFailed] = useState("");
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
-  const next = useRef("");
-  const reading = useRef<object | null>(null);
+  const reading = useRef(""); // the `next` that is being read from
   const shown = useRef(false);
   const search = searchOf(words);
   const newest = useNewest([vault, search]);
-  const read = (before: string) => {
-    if (before && reading.current) return;
-    const mine = (reading.current = {});
-    const done = () => { if (reading.current === mine) reading.current = null; };
-    void newest((signal) => getActivity(vault, filterOf(words), before, before || shown.current ? PAGE : FIRST, signal), (page) => {
-      done();
-      next.current = page.next;
-      shown.current = true;
-      setRecords((was) => (before ? [...(was ?? []), ...page.records] : page.records).slice(0, KEPT));
+  const newestMore = useNewest([vault, search]);
+  const fail = (e: unknown) => setFailed(wordsOf(e));
+  const read = () => void newest((signal) => getActivity(vault, filterOf(words), "", shown.current ? PAGE : FIRST, signal), (page) => {
+    shown.current = true;
+    setList((was) => renewed(was, page));
+    setFailed(page.odd ?? "");
+  }, fail);
+  const more = () => {
+    const before = list?.next;
+    if (!before || reading.current === before) return;
+    reading.current = before;
+    void newestMore((signal) => getActivity(vault, filterOf(words), before, PAGE, signal), (page) => {
+      setList((was) => (was?.next === before ? { records: [...was.records, ...page.records].slice(0, KEPT), next: page.next } : was));
       setFailed(page.odd ?? "");
-    }, (e) => { done(); setFailed(wordsOf(e)); });
+    }, (e) => { reading.current = ""; fail(e); });
   };
   useEffect(() => {
-    setRecords(null);
+    setList(null);
     shown.current = false;
-    read("");
+    reading.current = "";
+    read();
   }, [vault, search]);
   useEffect(() => {
     let timer = 0;
@@ -78,7 +90,7 @@ function useRecords(vault: string, words: Words) {
       if (of !== vault && !(vault === "own" && of === "")) return;
       if (record.caller === "page" && record.action?.startsWith("GET ") && !search) return; // this page, looking
       if (search) { // whether it fits is the server's to say
-        if (!timer) timer = window.setTimeout(() => { timer = 0; read(""); }, 300);
+        if (!timer) timer = window.setTimeout(() => { timer = 0; read(); }, 300);
         return;
       }
       batch.push(record);
@@ -87,13 +99,13 @@ function useRecords(vault: string, words: Words) {
         const came = batch;
         batch = [];
         setFresh(new Set(came.map((r) => r.mac)));
-        setRecords((was) => was && [...came.reverse().filter((r) => !was.slice(0, 50).some((o) => o.mac === r.mac)), ...was].slice(0, KEPT));
+        setList((was) => was && { ...was, records: [...came.reverse().filter((r) => !was.records.slice(0, 50).some((o) => o.mac === r.mac)), ...was.records].slice(0, KEPT) });
       }, 60);
     });
-    const again = hear("hello", () => read(""));
+    const again = hear("hello", () => read());
     return () => { off(); again(); clearTimeout(timer); };
   }, [vault, search]);
-  return { records, failed, fresh, retry: () => read(""), more: () => { if (next.current) read(next.current); } };
+  return { records: list?.records ?? null, failed, fresh, retry: read, more };
 }
 
 function Row({ r, chosen, fresh, at }: { r: Rec; chosen: boolean; fresh: boolean; at: string }) {
@@ -185,7 +197,7 @@ export function ActivityView() {
             {filtered ? <button type="button" onClick={() => go("/activity", "replace")}>{t.activity.clear}</button> : <p class="quiet">{t.activity.noneHint}</p>}
           </Empty>
         )}
-        {records && records.length > 0 && <Rows items={records} height={narrow ? NARROW : HEIGHT} id={(r) => r.mac} label={t.activity.title} selected={at} onEnd={more} version={version}
+        {records && records.length > 0 && <Rows items={records} height={narrow ? NARROW : HEIGHT} id={(r) => r.mac} label={t.activity.title} selected={mac} onEnd={more} version={version}
           row={(r) => <Row r={r} chosen={r.mac === mac} fresh={fresh.has(r.mac)} at={pathOf(r)} />} />}
       </div>
       {mac && <CallView key={`${vault} ${mac}`} vault={vault} mac={mac} close={() => go(pathOf())} />}

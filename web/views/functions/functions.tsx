@@ -15,6 +15,7 @@ import { Import } from "./import";
 import { removeWithUndo, saveFile } from "./deeds";
 
 const HEIGHT = 56;
+const idOf = (f: FunctionRow): string => f.id + f.name;
 const FIRST = 60; // rows that are shown before all are there
 const MOST = 1000; // rows of a list; a vault has at most twice as many functions
 const TYPING_MS = 180;
@@ -115,7 +116,7 @@ export function FunctionsView() {
         {!rows && !failed && (vault ? <Skeleton lines={8} /> : <Empty icon="functions" title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>)}
         {empty && (filtered ? <Empty icon="search" title={t.functions.noMatch}><button type="button" onClick={() => { setWords(""); setAsked(START); }}>{t.functions.clear}</button></Empty>
           : <Empty icon="functions" title={t.functions.none}><p class="quiet">{t.functions.noneHint}</p><a class="button primary" href="/functions?new">{t.functions.make}</a></Empty>)}
-        {shown.length > 0 && <Rows items={shown} height={HEIGHT} id={(f) => f.id + f.name} selected={at} label={t.functions.title} version={`${name} ${[...marked].join()}`}
+        {shown.length > 0 && <Rows items={shown} height={HEIGHT} id={idOf} selected={at < 0 ? "" : idOf(shown[at])} of={JSON.stringify(asked)} label={t.functions.title} version={`${name} ${[...marked].join()}`}
           row={(f) => <Row f={f} chosen={f.name === name} marked={marked.has(f.name)} onMark={() => mark(f.name)} />} />}
       </section>
       {name && <section class="fn-pane" aria-label={spell(name)}>

@@ -146,7 +146,7 @@ export function NotesView() {
         {!all && !failed && <Skeleton lines={10} />}
         {all && !all.length && <Empty icon="notes" title={t.notesView.none}><p class="quiet">{t.notesView.noneHint}</p></Empty>}
         {found && !found.length && <p class="quiet pad">{t.notesView.noMatch}</p>}
-        {all && all.length > 0 && <Rows items={lines} height={found ? 46 : 32} id={(line) => line.id} row={row} label={t.notesView.title} selected={lines.findIndex((line) => line.id === id)} version={`${id} ${found ? words : ""} ${[...shut].join()}`} />}
+        {all && all.length > 0 && <Rows items={lines} height={found ? 46 : 32} id={(line) => line.id} row={row} label={t.notesView.title} selected={id} of={`${vault} ${found ? words : ""}`} version={`${id} ${found ? words : ""} ${[...shut].join()}`} />}
         <nav class="notes-foot" aria-label={t.notesView.care}>
           <a href="/notes?show=graph" aria-current={show === "graph" ? "page" : undefined}>{t.notesView.graph}</a><a href="/notes?show=broken" aria-current={show === "broken" ? "page" : undefined}>{t.notesView.broken}</a><a href="/notes?show=trash" aria-current={show === "trash" ? "page" : undefined}>{t.notesView.trash}</a>
         </nav>
