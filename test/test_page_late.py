@@ -355,3 +355,30 @@ def test_what_comes_moves_nothing_that_is_read(cloche, vault, server, client, br
     browser.see(".note-row", "n000")
     assert_stays(browser, rows, 150, lambda: make(client, "Aaa", 504))
     assert browser.errors() == []
+
+
+CHOSEN = "return page.locator('#found [aria-selected=true]').innerText()"
+
+
+def test_what_was_chosen_stays_chosen_when_more_is_found(server, client, browser):
+    come(browser, server)
+    for i in range(8):
+        make(client, f"Note {i}", 3 + i)
+    browser.see(".change", "plan/Note 7")
+    browser.do(HOLD, r"/search\?")
+    browser.do("await page.keyboard.press('Control+k'); await page.locator('.palette input').fill('no');" + HELD)
+    browser.do("for (let i = 0; i < 6; i++) await page.keyboard.press('ArrowDown');")
+    chosen = browser.do(CHOSEN)
+    browser.do(LET_GO)
+    browser.see(".palette .strange", "Note")
+    assert browser.do(CHOSEN) == chosen
+
+    # It is always in sight.
+    browser.do("await page.setViewportSize({width: 360, height: 400}); await page.locator('.palette input').fill('');")
+    for key in ("ArrowDown", "ArrowUp"):
+        browser.do("for (let i = 0; i < 13; i++) await page.keyboard.press(given);", key)
+        assert browser.do("""return page.locator('#found [aria-selected=true]').evaluate((one) => {
+          const row = one.getBoundingClientRect(), box = one.parentElement.getBoundingClientRect();
+          return row.top >= box.top - 1 && row.bottom <= box.bottom + 1; })"""), key
+    browser.do("await page.setViewportSize({width: 1100, height: 800})")
+    assert browser.errors() == []
