@@ -382,3 +382,29 @@ def test_what_was_chosen_stays_chosen_when_more_is_found(server, client, browser
           return row.top >= box.top - 1 && row.bottom <= box.bottom + 1; })"""), key
     browser.do("await page.setViewportSize({width: 1100, height: 800})")
     assert browser.errors() == []
+
+
+def test_a_part_that_was_not_loaded_is_asked_for_again(vault, server, client, browser):
+    come(browser, server)
+    make(client, "Bell", 3)
+    asunder = "await page.route(/assets\\/(markdown|codemirror)-/, (route) => route.abort()); await page.goto(given);"
+    browser.do(asunder, f"{server.url}/notes/plan/Bell")
+    browser.see(".note .failure", "A part of this page was not loaded.")
+    browser.do("await page.unrouteAll()")
+    browser.click(".note .failure", "Try again")
+    browser.see(".note .rendered", "x")
+
+    # What is typed meanwhile stays, in an editor of notes and in one of code.
+    browser.do(asunder, f"{server.url}/notes/plan/Bell?edit")
+    browser.see(".note-edit .failure", "A part of this page was not loaded.")
+    browser.do("await page.locator('.note-edit textarea').fill('typed'); await page.unrouteAll()")
+    browser.click(".note-edit .failure", "Try again")
+    browser.see(".note-edit .cm-content", "typed")
+    browser.do("await page.locator('.cm-content').focus();" + SAVE)
+    browser.see(".rendered", "typed")
+    assert (vault / "plan/Bell.md").read_text() == "typed"
+    browser.do(asunder, f"{server.url}/run")
+    browser.see(".editor .failure", "A part of this page was not loaded.")
+    browser.do("await page.locator('.editor textarea').fill('return 1 + 1'); await page.unrouteAll()")
+    browser.click(".editor .failure", "Try again")
+    browser.see(".editor .cm-content", "return 1 + 1")

@@ -16,7 +16,7 @@ export const t = {
   youTerminal: "You, in a terminal", youPage: "You, on this page",
   undo: "Undo", close: "Close", retry: "Try again", checking: "Checking…", notChecked: "It was not checked", cancel: "Cancel", copy: "Copy", copied: "Copied",
   wider: "This gives agents more rights",
-  failed: "This failed", unreachable: "The server does not answer. This page shows its last data.",
+  failed: "This failed", unreachable: "The server does not answer. This page shows its last data.", notLoaded: "A part of this page was not loaded.",
   undone: (n: number) => (n ? `Undone: ${s(n, "note")}` : "It is undone already"),
   undoneBut: (n: number, id: string, reason: string) => `Undone: ${s(n, "note")}. ${id}: ${reason}`,
   kept: (id: string, reason: string, more: number) => `Nothing was undone. ${id}: ${reason}${more ? ` (and ${s(more, "more note")})` : ""}`,

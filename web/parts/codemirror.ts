@@ -56,7 +56,7 @@ const replaces = EditorView.domEventHandlers({
 });
 
 export interface Editor { text: () => string; set: (text: string) => void; mark: (marks: Mark[]) => void; declare: (all: Declared[]) => void; focus: () => void; end: () => void }
-export interface EditorOptions { text: string; label: string; onChange: (text: string) => void; onRun: (shift: boolean) => void; markdown?: boolean }
+export interface EditorOptions { text: string; at?: number; /* where the cursor is */ label: string; onChange: (text: string) => void; onRun: (shift: boolean) => void; markdown?: boolean }
 
 /** The dotted name around a place, and where it begins. */
 function nameAt(view: EditorView, at: number): { name: string; from: number; to: number } | null {
@@ -96,7 +96,7 @@ export function makeEditor(host: HTMLElement, options: EditorOptions): Editor {
   const view = new EditorView({
     root, parent: root,
     state: EditorState.create({
-      doc: options.text,
+      doc: options.text, selection: { anchor: Math.min(options.at ?? 0, options.text.length) },
       extensions: [
         lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), indentUnit.of("  "), bracketMatching(),
         highlightActiveLine(), highlightSelectionMatches(), syntaxHighlighting(colours), look,

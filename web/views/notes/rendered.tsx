@@ -1,9 +1,12 @@
 // A note's text as it is read: its links lead to notes of the page, its embeds hold the notes that they name.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getLinks, getNote, noteHref, type Link } from "../../core/notes";
+import { partOf } from "../../core/part";
 import { afterPress } from "../../core/press";
 import { t } from "../../core/texts";
+import { Failure } from "../../parts/parts";
 
+const getMarkdown = partOf(() => import("../../core/markdown"));
 const DEPTH = 3; // embeds within embeds
 type Renderer = (markdown: string) => DocumentFragment;
 
@@ -56,7 +59,9 @@ async function fillEmbeds(box: HTMLElement, vault: string, out: readonly Link[],
 export function Rendered({ vault, id, markdown, out }: { vault: string; id: string; markdown: string; out: readonly Link[] }) {
   const box = useRef<HTMLDivElement>(null);
   const [render, setRender] = useState<{ fn: Renderer } | null>(null);
-  useEffect(() => void import("../../core/markdown").then((m) => setRender({ fn: m.renderMarkdown })), []);
+  const [failed, setFailed] = useState(false);
+  const load = () => void getMarkdown().then((m) => { setRender({ fn: m.renderMarkdown }); setFailed(false); }, () => setFailed(true));
+  useEffect(load, []);
   useEffect(() => {
     const at = box.current;
     if (!render || !at) return;
@@ -68,5 +73,6 @@ export function Rendered({ vault, id, markdown, out }: { vault: string; id: stri
     void fillEmbeds(at, vault, out, [id], render.fn, () => on);
     return () => { on = false; };
   }, [render, markdown, out]);
+  if (failed) return <Failure text={t.notLoaded} retry={load} />;
   return <div class="rendered" ref={box} dir="auto" aria-busy={!render} />;
 }
