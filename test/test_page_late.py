@@ -408,3 +408,15 @@ def test_a_part_that_was_not_loaded_is_asked_for_again(vault, server, client, br
     browser.do("await page.locator('.editor textarea').fill('return 1 + 1'); await page.unrouteAll()")
     browser.click(".editor .failure", "Try again")
     browser.see(".editor .cm-content", "return 1 + 1")
+
+
+def test_a_vault_that_was_not_told_yet_is_asked_for_again(server, browser):
+    come(browser, server)
+    for view, there in (("notes", ".note-row"), ("settings/access", ".may"), ("functions", ".fn-list .empty"), ("performance", ".performance .empty")):
+        browser.do("await page.route('**/person/today*', (route) => route.fulfill({status: 503, json: {error: 'It rests.'}})); await page.goto(given)", f"{server.url}/{view}")
+        browser.see(".failure", "It rests.")
+        assert browser.do("return page.locator('.empty').count()") == 0, view
+        browser.do("await page.unrouteAll()")
+        browser.click(".failure", "Try again")
+        browser.see(there, "")
+    assert all("503" in e for e in browser.errors())

@@ -6,6 +6,7 @@ import type { Check } from "../core/check";
 import { useInPlace } from "../core/focus";
 import { useKeys } from "../core/keys";
 import { spell } from "../core/spell";
+import { lookToday, today, trouble } from "../core/store";
 import { t } from "../core/texts";
 import { exactly, relative } from "../core/time";
 import type { Claim } from "../core/types";
@@ -111,6 +112,12 @@ export function Skeleton({ lines = 6 }: { lines?: number }) {
     return () => clearTimeout(timer);
   }, []);
   return <div class="skeleton" aria-busy="true">{late && Array.from({ length: lines }, (_, i) => <span key={i} />)}</div>;
+}
+
+/** In the place of what belongs to a vault, while none is known: which one it is was not told yet, or there is none. */
+export function NoVault({ icon, lines }: { icon: string; lines?: number }) {
+  if (today.value) return <Empty icon={icon} title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>;
+  return trouble.value ? <Failure text={trouble.value} retry={() => void lookToday()} /> : <Skeleton lines={lines} />;
 }
 
 export const Key = ({ of }: { of: string }) => <kbd>{of}</kbd>;

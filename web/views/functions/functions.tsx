@@ -7,7 +7,7 @@ import { useNewest } from "../../core/newest";
 import { go, place } from "../../core/router";
 import { toast, today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
-import { Empty, Failure, Icon, Skeleton, spell, Strange, Time } from "../../parts/parts";
+import { Empty, Failure, Icon, NoVault, Skeleton, spell, Strange, Time } from "../../parts/parts";
 import { Rows } from "../../parts/rows";
 import { Detail } from "./detail";
 import { Edit, turn } from "./edit";
@@ -113,7 +113,7 @@ export function FunctionsView() {
         </div>
         {picked.length > 0 && <div class="fn-picked" role="status"><span>{t.functions.picked(picked.length)}</span><button type="button" onClick={removePicked}>{t.functions.remove}</button><button type="button" class="ghost" onClick={() => setMarked(new Set())}>{t.functions.unmark}</button></div>}
         {failed && <Failure text={failed} retry={look} />}
-        {!rows && !failed && (vault ? <Skeleton lines={8} /> : <Empty icon="functions" title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>)}
+        {!rows && !failed && (vault ? <Skeleton lines={8} /> : <NoVault icon="functions" lines={8} />)}
         {empty && (filtered ? <Empty icon="search" title={t.functions.noMatch}><button type="button" onClick={() => { setWords(""); setAsked(START); }}>{t.functions.clear}</button></Empty>
           : <Empty icon="functions" title={t.functions.none}><p class="quiet">{t.functions.noneHint}</p><a class="button primary" href="/functions?new">{t.functions.make}</a></Empty>)}
         {shown.length > 0 && <Rows items={shown} height={HEIGHT} id={idOf} selected={at < 0 ? "" : idOf(shown[at])} of={JSON.stringify(asked)} label={t.functions.title} version={`${name} ${[...marked].join()}`}

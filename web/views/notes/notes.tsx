@@ -5,9 +5,9 @@ import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
 import { createNote, getNotes, keepNotes, keptNotes, noteHref, searchNotes, type Hit, type NoteRow } from "../../core/notes";
 import { go, goLater, place } from "../../core/router";
-import { today, trouble, wordsOf } from "../../core/store";
+import { today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
-import { Empty, Failure, Icon, Skeleton, Strange } from "../../parts/parts";
+import { Empty, Failure, Icon, NoVault, Skeleton, Strange } from "../../parts/parts";
 import { Rows } from "../../parts/rows";
 import { Graph } from "./graph";
 import { Broken, Trash } from "./mend";
@@ -132,7 +132,7 @@ export function NotesView() {
       <Icon name={shut.has(line.group) ? "chevron" : "down"} size={13} /><Strange text={line.group} /><span class="quiet">{line.count}</span>
     </button>
   );
-  if (!vault) return <div class="view">{trouble.value ? <Failure text={trouble.value} /> : <Skeleton />}</div>;
+  if (!vault) return <div class="view"><NoVault icon="notes" /></div>;
   return (
     <div class={`view notes-view${id || show || making !== null ? " opened" : ""}`}>
       <div class="notes-list">

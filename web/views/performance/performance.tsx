@@ -11,7 +11,7 @@ import { t } from "../../core/texts";
 import { bytes, duration } from "../../core/time";
 import { whoIs } from "../../core/who";
 import { Bars, Figure, Lines } from "../../parts/chart";
-import { Empty, Failure, Icon, Skeleton, spell, Strange, Time, WhoMark } from "../../parts/parts";
+import { Empty, Failure, Icon, NoVault, Skeleton, spell, Strange, Time, WhoMark } from "../../parts/parts";
 
 const RANGES = ["hour", "day", "week", "month"];
 const CALM_MS = 1500; // between looks while calls come in
@@ -105,7 +105,7 @@ export function PerformanceView() {
         {name && <button type="button" class="only" onClick={() => pick({ name: "" })}>{t.performance.only} <Strange text={kind === "caller" ? whoIs(name.split("\t")[0], name.split("\t")[1] ? { name: name.split("\t")[1] } : null).name : name} /><Icon name="close" size={14} /></button>}
       </header>
       {failed && <Failure text={failed} retry={look} />}
-      {!x && !failed && (vault ? <Skeleton lines={8} /> : <Empty icon="performance" title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>)}
+      {!x && !failed && (vault ? <Skeleton lines={8} /> : <NoVault icon="performance" lines={8} />)}
       {x && !x.total.calls && !name && <Empty icon="performance" title={t.performance.none(t.performance.ranges[range])}><p class="quiet">{t.performance.noneHint}</p><a class="button" href="/connect">{t.places.connect}</a></Empty>}
       {x && (x.total.calls > 0 || name) && <>
         <div class="figures">

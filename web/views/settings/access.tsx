@@ -6,7 +6,7 @@ import { useNewest } from "../../core/newest";
 import { getMay, getTokens, type Answered, type May, type Token } from "../../core/rights";
 import { today, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
-import { Empty, Failure, Icon, Skeleton, spell, Strange } from "../../parts/parts";
+import { Empty, Failure, Icon, NoVault, Skeleton, spell, Strange } from "../../parts/parts";
 import { Rows } from "../../parts/rows";
 
 const HEIGHT = 52;
@@ -51,7 +51,7 @@ export function AccessView() {
   }, [may, words, only]);
   const count = (which: string) => (may?.answers ?? []).filter((a) => a.may === which).length;
   if (failed) return <Failure text={failed} retry={look} />;
-  if (!vault) return <Empty icon="shield" title={t.noVault}><p class="quiet"><code>cloche vault add DIR</code></p></Empty>;
+  if (!vault) return <NoVault icon="shield" lines={10} />;
   return (
     <div class="access">
       <div class="line-row question">
