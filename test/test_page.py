@@ -841,6 +841,7 @@ def test_notes_are_read_edited_and_brought_back(program, vault, browser):
 def test_notes_of_all_kinds_are_kept_as_they_are(program, vault, browser):
     (vault / "plan").mkdir()
     (vault / "plan/Dos.md").write_bytes(b"# Dos\r\n\r\none\r\n")
+    (vault / "plan/Mixed.md").write_bytes(b"one\r\ntwo\r\nthree\nfour\r\nlone\rcr\n")
     (vault / "plan/Old.md").write_bytes(b"# Old\n\ncaf\xe9\n")
     (vault / "plan/Marked.md").write_bytes(b"\xef\xbb\xbf# Marked\n\ntext\n")
     (vault / "plan/Hub.md").write_text("# Hub\n")
@@ -858,6 +859,12 @@ def test_notes_of_all_kinds_are_kept_as_they_are(program, vault, browser):
         browser.click(".note-edit", "Save")
         browser.see(".rendered", "two")
         assert (vault / "plan/Dos.md").read_bytes() == b"# Dos\r\n\r\ntwo\r\n"
+        # Where they differ, a line that was not changed keeps its end, and one that was the end that it had.
+        visit("Mixed", "?edit")
+        write_code(browser, "One\ntwo\nnew\nthree\nfour\nlone\ncr\n")
+        browser.click(".note-edit", "Save")
+        browser.see(".rendered", "new")
+        assert (vault / "plan/Mixed.md").read_bytes() == b"One\r\ntwo\r\nnew\nthree\nfour\r\nlone\rcr\n"
         visit("Old", "?edit")
         browser.see(".note-edit .note-line", "is not UTF-8")
         visit("Marked")

@@ -420,3 +420,27 @@ def test_a_vault_that_was_not_told_yet_is_asked_for_again(server, browser):
         browser.click(".failure", "Try again")
         browser.see(there, "")
     assert all("503" in e for e in browser.errors())
+
+
+def test_what_is_not_saved_goes_with_its_note_and_comes_back_with_it(vault, server, client, browser):
+    come(browser, server)
+    make(client, "Bell", 3)
+    browser.do("await page.goto(given)", f"{server.url}/notes/plan/Bell?edit")
+    browser.see(".note-edit .cm-content", "")
+    write_code(browser, "mine")
+    browser.do("await page.locator('nav a[href=\"/notes\"]').first().click(); await page.locator('.note-row').filter({hasText: 'Bell'}).click()")
+    browser.see(".note > .note-line", "are not saved")
+    browser.click(".note > header", "Delete")
+    browser.see(".toast", "Bell is in the trash")
+    browser.do("await page.evaluate(() => { window.asks = () => !dispatchEvent(new Event('beforeunload', {cancelable: true})); })")
+    assert not browser.do("return page.evaluate(() => window.asks())")
+    browser.click(".toast", "Undo")
+    browser.see(".toast >> nth=-1", "Undone: 1 note")
+    assert browser.do("return page.evaluate(() => window.asks())")
+    browser.do("await page.locator('.note-row').filter({hasText: 'Bell'}).click()")
+    browser.click(".note > .note-line", "Edit my text further")
+    browser.see(".note-edit .cm-content", "mine")
+    browser.do("await page.locator('.cm-content').focus();" + SAVE)
+    browser.see(".rendered", "mine")
+    assert (vault / "plan/Bell.md").read_text() == "mine"
+    assert browser.errors() == []

@@ -26,3 +26,28 @@ export function changesOf(olds: string[], news: string[]): Change[] {
   const found = diffArrays(olds, news, { maxEditLength: EDITS_MAX, timeout: LONGEST_MS });
   return found?.map((one): Change => ({ kind: one.added ? "new" : one.removed ? "old" : "same", lines: one.value })) ?? ends(olds, news);
 }
+
+const ENDS = /\r\n|\r|\n/;
+
+/** A text that was edited with \n alone, for the file whose text was `was`: each line that was not changed keeps its end, one
+ * that was changed that of the line it takes the place of, and a new one has the usual end of the file. */
+export function withEndsOf(was: string, text: string): string {
+  if (!was.includes("\r")) return text;
+  const ends = was.match(new RegExp(ENDS, "g")) ?? [];
+  const usual = ends.filter((end) => end === "\r\n").length > ends.length / 2 ? "\r\n" : "\n";
+  const news = text.split(ENDS);
+  let at = 0; // in the old text
+  let end = 0; // of what is replaced there
+  let out = "";
+  let left = news.length;
+  for (const { kind, lines } of changesOf(was.split(ENDS), news)) {
+    if (kind === "old") {
+      end = at + lines.length;
+      continue;
+    }
+    const until = kind === "same" ? Infinity : end;
+    if (kind === "same") at = Math.max(at, end);
+    for (const line of lines) out += line + (--left ? (at < until ? ends[at++] : undefined) ?? usual : "");
+  }
+  return out;
+}

@@ -4,6 +4,7 @@ import { Refusal, serverNow } from "../../core/api";
 import { undoCall } from "../../core/deeds";
 import { Drafts } from "../../core/drafts";
 import { useKeys } from "../../core/keys";
+import { withEndsOf } from "../../core/lines";
 import { useNewest } from "../../core/newest";
 import { createNote, deleteNote, getLinks, getNote, lastChange, noteHref, patchNote, saveNote, type Link, type Note } from "../../core/notes";
 import { go, goLater, place } from "../../core/router";
@@ -17,22 +18,16 @@ import { Rendered } from "./rendered";
 
 const bad = (e: unknown) => toast(wordsOf(e), undefined, "bad");
 
-/** Says what was done, with its undo. */
-async function done(vault: string, since: string, text: string): Promise<void> {
+/** Says what was done, with its undo; after that comes `undone`. */
+async function done(vault: string, since: string, text: string, undone?: () => void): Promise<void> {
   const call = await lastChange(vault, since).catch(() => "");
-  toast(text, call ? { text: t.undo, run: () => void undoCall(vault, call) } : undefined);
+  toast(text, call ? { text: t.undo, run: () => void undoCall(vault, call).then((said) => { if (said?.undone) undone?.(); }) } : undefined);
 }
 
 // ---- editing ---------------------------------------------------------------------------
 
 const drafts = new Drafts<{ text: string; hash: string }>("notes");
 const draftKey = (vault: string, id: string): string => `${vault} ${id}`;
-
-/** The editor has \n alone: a file of CRLF lines keeps them. */
-const linesLike = (markdown: string, text: string): string => {
-  const crlf = markdown.split("\r\n").length - 1;
-  return crlf > (markdown.split("\n").length - 1) / 2 ? text.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : text;
-};
 
 function discard(vault: string, id: string) {
   const was = drafts.get(draftKey(vault, id));
@@ -88,7 +83,7 @@ function Edit({ vault, note, close, lost }: { vault: string; note: Note; close: 
     setBusy(true);
     const since = serverNow(), sent = draft.current;
     try {
-      const now = await saveNote(vault, note.id, linesLike(note.markdown, sent), hash);
+      const now = await saveNote(vault, note.id, withEndsOf(theirs?.markdown ?? shown.current.markdown, sent), hash);
       if (now) {
         void done(vault, since, t.notesView.saved);
         const typed = drafts.get(key)?.text ?? sent; // meanwhile
@@ -225,7 +220,9 @@ export function NotePane({ vault, id, changes }: { vault: string; id: string; ch
     try {
       leave(true);
       if (!(await deleteNote(vault, id, certain))) { leave(false); setSure(true); return; }
-      void done(vault, since, t.notesView.deleted(note?.title ?? id));
+      const key = draftKey(vault, id), draft = drafts.get(key);
+      drafts.delete(key);
+      void done(vault, since, t.notesView.deleted(note?.title ?? id), () => { if (draft) drafts.set(key, draft); });
       if (here.current) go("/notes", "replace");
     } catch (e) {
       leave(false);
