@@ -630,3 +630,11 @@ def test_two_parameters_of_one_name_are_wrong(server, client, browser):
     browser.do("await page.keyboard.press('Control+a'); await page.keyboard.type('cup')")
     browser.do("await page.locator('.fn-parameter .bad').filter({hasText: 'Another'}).waitFor({state: 'detached'})")
     assert browser.errors() == []
+
+
+@pytest.mark.parametrize("part", ["__proto__", "toString", "none"])
+def test_a_part_of_the_settings_that_is_none_shows_the_policy(part, server, browser):
+    come(browser, server)
+    browser.do("await page.goto(given)", f"{server.url}/settings/{part}")
+    browser.see(key_row("level"), "how far any caller is trusted")
+    assert browser.errors() == []

@@ -12,8 +12,8 @@ type Part = keyof typeof PARTS;
 const pathOf = (part: Part): string => (part === "policy" ? "/settings" : `/settings/${part}`);
 
 export function SettingsView() {
-  const named = place.value.parts[1] as Part;
-  const part: Part = named in PARTS ? named : "policy";
+  const named = place.value.parts[1] ?? "";
+  const part = Object.hasOwn(PARTS, named) ? (named as Part) : "policy";
   useKeys({ 1: () => go(pathOf("policy")), 2: () => go(pathOf("access")), 3: () => go(pathOf("tokens")), 4: () => go(pathOf("advanced")) });
   const View = PARTS[part];
   return (
