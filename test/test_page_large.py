@@ -116,3 +116,26 @@ def test_a_long_change_keeps_nobody_from_undoing_it(cloche, place, browser):
         browser.see(".run-result .diff .old", "first line")
         assert browser.do("return page.locator('.run-result .diff-line').count()") <= 500
         server.process.stderr.close()
+
+
+def test_what_its_parser_would_take_long_for_is_edited_as_plain_text(cloche, place, browser):
+    many = "[[Bell]] " * 220_000
+    (place / "Long.md").write_text(f"# Long\n\n{many}\n")
+    (place / "Short.md").write_text("# Short\n\n[[Bell]]\n")
+    (place / "Whole.md").write_text("# Whole\n\n" + "[[Bell]] and a few words.\n\n" * 30_000)
+    parsed = "return page.locator('.cm-line span').count()"
+    with Server([cloche, "serve", "--vault", str(place), "--listen", "127.0.0.1:0"], stderr=-1) as server:
+        come(browser, server)
+        for note in ("Long", "Whole"):
+            browser.do("await page.goto(given)", f"{server.url}/notes/{note}?edit")
+            browser.see(".cm-line", f"# {note}")
+            assert browser.do(parsed) == 0
+            browser.do("await page.locator('.cm-content').click(); await page.keyboard.press('Control+Home'); await page.keyboard.type('x')")
+            browser.see(".cm-line", f"x# {note}")
+        browser.do("await page.goto(given)", f"{server.url}/notes/Short?edit")
+        browser.see(".cm-line span", "Short")
+        browser.do("await page.locator('.cm-content').click(); await page.keyboard.press('Control+End'); await page.keyboard.insertText(given)", many[:150_000])
+        browser.do("await page.keyboard.press('Control+Home')")
+        browser.see(".cm-line", "# Short")
+        assert browser.do(parsed) == 0
+        server.process.stderr.close()

@@ -7,7 +7,7 @@ import { markdown } from "@codemirror/lang-markdown";
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { EditorState } from "@codemirror/state";
+import { Compartment, EditorState, Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Declared, Mark } from "../core/code";
@@ -58,6 +58,31 @@ const replaces = EditorView.domEventHandlers({
 export interface Editor { text: () => string; set: (text: string) => void; mark: (marks: Mark[]) => void; declare: (all: Declared[]) => void; focus: () => void; end: () => void }
 export interface EditorOptions { text: string; at?: number; /* where the cursor is */ label: string; onChange: (text: string) => void; onRun: (shift: boolean) => void; markdown?: boolean }
 
+const PARSED_MAX = 500_000; // characters of Markdown, and of one paragraph of it: the parser's time grows with its square
+const PARAGRAPH_MAX = 100_000;
+
+function isLong(doc: Text): boolean {
+  if (doc.length > PARSED_MAX) return true;
+  let paragraph = 0;
+  for (const line of doc.iterLines()) {
+    paragraph = line.trim() ? paragraph + line.length : 0;
+    if (paragraph > PARAGRAPH_MAX) return true;
+  }
+  return false;
+}
+
+/** Markdown, as long as its text is not too long for its parser: then it is plain text, before the parser sees it. */
+function markdownWithin(text: string) {
+  const language = new Compartment();
+  let on = !isLong(Text.of(text.split(/\r\n?|\n/)));
+  const leave = EditorState.transactionExtender.of((change) => {
+    if (!on || !change.docChanged || !isLong(change.newDoc)) return null;
+    on = false;
+    return { effects: language.reconfigure([]) };
+  });
+  return [language.of(on ? markdown() : []), leave];
+}
+
 /** The dotted name around a place, and where it begins. */
 function nameAt(view: EditorView, at: number): { name: string; from: number; to: number } | null {
   const line = view.state.doc.lineAt(at);
@@ -100,7 +125,7 @@ export function makeEditor(host: HTMLElement, options: EditorOptions): Editor {
       extensions: [
         lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), indentUnit.of("  "), bracketMatching(),
         highlightActiveLine(), highlightSelectionMatches(), syntaxHighlighting(colours), look,
-        options.markdown ? [markdown(), EditorView.lineWrapping] : [lintGutter(), hover, autocompletion({ override: [complete] }), javascript({ typescript: true })],
+        options.markdown ? [markdownWithin(options.text), EditorView.lineWrapping] : [lintGutter(), hover, autocompletion({ override: [complete] }), javascript({ typescript: true })],
         keymap.of([{ key: "Mod-Enter", run: () => { options.onRun(false); return true; }, shift: () => { options.onRun(true); return true; } },
           { key: "Mod-s", run: () => { options.onRun(false); return true; }, preventDefault: true }, ...completionKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({ "aria-label": options.label }),
