@@ -76,15 +76,17 @@ static bool record_new(struct change *c, const struct entry *n, int64_t key,
            history_add(c->db, &r, e) && history_moved(c->db, key, r.path, n->removed, e);
 }
 
-/* A note that comes back, out of the trash or the history, keeps its key. */
+/* A note that comes back, out of the trash or the history, keeps its key. Of several that were
+ * deleted at one path, the trash tells which one it is. */
 static bool find_key(struct change *c, const struct entry *n, int64_t *key, struct err *e)
 {
     struct str path = str_of(*n->from ? n->from : n->to), original = path;
     struct str uid = n->opaque ? STR("") : uid_in(c, path, *n->from ? n->old : n->now);
-    bool back = trash_is_path(path, &original) ||
-                (!*n->from && n->action && !strcmp(n->action, "restore"));
+    bool trashed = trash_is_path(path, &original);
+    bool back = trashed || (!*n->from && n->action && !strcmp(n->action, "restore"));
     *key = 0;
-    return (!back || history_find(c->db, c->v, original, uid, key, e)) &&
+    return (!trashed || history_of_backup(c->db, original, path, key, e)) &&
+           (!back || *key || history_find(c->db, c->v, original, uid, key, e)) &&
            (*key || history_key(c->db, c->v, back ? str_of(n->to) : path, uid, key, e));
 }
 

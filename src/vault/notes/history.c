@@ -404,6 +404,24 @@ bool history_of_path(struct db *db, struct str path, bool gone, int64_t *key,
     return gone ? find_gone(db, path, key, e) : find_by_path(db, path, STR(""), key, e);
 }
 
+bool history_of_backup(struct db *db, struct str path, struct str backup, int64_t *key,
+                       struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db,
+                 "SELECT note FROM notes n JOIN revisions r ON r.note = n.key"
+                 " WHERE n.path = ?1 AND n.gone = 1 AND r.backup = ?2",
+                 e);
+    *key = 0;
+    if (!q)
+        return false;
+    query_bind_str(q, 1, path);
+    query_bind_str(q, 2, backup);
+    if (query_next(q, e))
+        *key = query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
 bool history_find(struct db *db, struct vault *v, struct str path, struct str uid,
                   int64_t *key, struct err *e)
 {

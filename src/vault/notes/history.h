@@ -62,6 +62,10 @@ bool history_keep(struct db *db, struct str bytes, const char *hash, int64_t *id
 bool history_bytes(struct db *db, struct str hash, struct buf *out, bool *found,
                    struct err *e);
 
+/* The note that was deleted at `path` and lies in the trash as `backup`; *key 0: the history
+ * knows of none. */
+bool history_of_backup(struct db *db, struct str path, struct str backup, int64_t *key,
+                       struct err *e);
 /* The key of the note that is at `path` now, or was there last and is gone; *key 0:
  * none. `uid` may be empty. */
 bool history_find(struct db *db, struct vault *v, struct str path, struct str uid,
