@@ -409,6 +409,13 @@ def test_a_part_that_was_not_loaded_is_asked_for_again(vault, server, client, br
     browser.click(".editor .failure", "Try again")
     browser.see(".editor .cm-content", "return 1 + 1")
 
+    # A whole view.
+    browser.do("await page.route(/assets\\/connect-/, (route) => route.abort()); await page.goto(given)", f"{server.url}/connect")
+    browser.see(".failure", "Try again")
+    browser.do("await page.unrouteAll()")
+    browser.click(".failure", "Try again")
+    browser.see("h1", "Connect")
+
 
 def test_a_vault_that_was_not_told_yet_is_asked_for_again(server, browser):
     come(browser, server)

@@ -1,6 +1,7 @@
 // Views that are loaded when they are first shown.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { partOf } from "../core/part";
 import { t } from "../core/texts";
 import { Failure, Skeleton } from "../parts/parts";
 
@@ -14,8 +15,11 @@ export function loadAhead(): void {
   else setTimeout(go, 200);
 }
 
-export function lazy(load: () => Promise<ComponentType>): ComponentType {
+/** `pick`: the view, of the module that `get` imports. */
+export function lazy<T>(get: () => Promise<T>, pick: (module: T) => ComponentType): ComponentType {
   let loaded: ComponentType | null = null;
+  const part = partOf(get);
+  const load = async (): Promise<ComponentType> => pick(await part());
   waiting.push(() => void load().then((it) => { loaded = it; }, () => {})); // where that fails it is tried again when it is shown
   return function Lazy() {
     const [View, setView] = useState<{ it: ComponentType } | null>(loaded && { it: loaded });

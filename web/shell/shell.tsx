@@ -14,17 +14,17 @@ import { Icon, Key, spell } from "../parts/parts";
 import { TodayView } from "../views/today/today";
 import { Palette } from "./palette";
 
-const Review = lazy(() => import("../views/review/review").then((m) => m.ReviewView));
-const Tools = lazy(() => import("../views/tools/tools").then((m) => m.ToolsView));
-const Connect = lazy(() => import("../views/connect/connect").then((m) => m.ConnectView));
-const Run = lazy(() => import("../views/run/run").then((m) => m.RunView));
-const Notes = lazy(() => import("../views/notes/notes").then((m) => m.NotesView));
-const Functions = lazy(() => import("../views/functions/functions").then((m) => m.FunctionsView));
-const Performance = lazy(() => import("../views/performance/performance").then((m) => m.PerformanceView));
-const Settings = lazy(() => import("../views/settings/settings").then((m) => m.SettingsView));
-const Health = lazy(() => import("../views/health/health").then((m) => m.HealthView));
-const Machines = lazy(() => import("../views/machine/machine").then((m) => m.MachineView));
-const Activity = lazy(() => import("../views/activity/activity").then((m) => m.ActivityView));
+const Review = lazy(() => import("../views/review/review"), (m) => m.ReviewView);
+const Tools = lazy(() => import("../views/tools/tools"), (m) => m.ToolsView);
+const Connect = lazy(() => import("../views/connect/connect"), (m) => m.ConnectView);
+const Run = lazy(() => import("../views/run/run"), (m) => m.RunView);
+const Notes = lazy(() => import("../views/notes/notes"), (m) => m.NotesView);
+const Functions = lazy(() => import("../views/functions/functions"), (m) => m.FunctionsView);
+const Performance = lazy(() => import("../views/performance/performance"), (m) => m.PerformanceView);
+const Settings = lazy(() => import("../views/settings/settings"), (m) => m.SettingsView);
+const Health = lazy(() => import("../views/health/health"), (m) => m.HealthView);
+const Machines = lazy(() => import("../views/machine/machine"), (m) => m.MachineView);
+const Activity = lazy(() => import("../views/activity/activity"), (m) => m.ActivityView);
 
 export const PLACES = [
   { id: "today", path: "/", key: "g t" },

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { writing } from "../../core/focus";
 import { openTerminal, typeInTerminal } from "../../core/machines";
+import { partOf } from "../../core/part";
 import { wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { Icon } from "../../parts/parts";
@@ -99,6 +100,8 @@ function makeTerminal(machine: string): Kept {
   return one;
 }
 
+const getScreen = partOf(() => import("./screen"));
+
 /** Its program could not be loaded: it is tried again. */
 function sayNoScreen(one: Kept): void {
   const again = document.createElement("button");
@@ -110,11 +113,10 @@ function sayNoScreen(one: Kept): void {
 
 /** Opens its screen where it is shown first. */
 async function openIn(one: Kept): Promise<void> {
-  const parts = await import("./screen").catch(() => null);
-  if (!parts) return sayNoScreen(one);
-  const { openScreen } = parts;
+  const part = await getScreen().catch(() => null);
+  if (!part) return sayNoScreen(one);
   if (one.screen || one.stop.signal.aborted || !one.host.isConnected) return;
-  one.screen = openScreen(one.host, t.machine.typeHere, (text) => one.type(new TextEncoder().encode(text)), (text) => one.type(Uint8Array.from(text, (c) => c.charCodeAt(0))), one.size, () => one.leave());
+  one.screen = part.openScreen(one.host, t.machine.typeHere, (text) => one.type(new TextEncoder().encode(text)), (text) => one.type(Uint8Array.from(text, (c) => c.charCodeAt(0))), one.size, () => one.leave());
   one.screen.reader(one.reader);
   if (!writing()) one.screen.focus();
   one.run();
