@@ -2,7 +2,6 @@
 // the same tab (sessionStorage); the browser asks before the page is left.
 const STORED = "drafts ";
 const every = new Map<string, Drafts<unknown>>();
-let keeps = true;
 
 export class Drafts<T> extends Map<string, T> {
   /** `of`: names them in the tab, so no two may have the same. */
@@ -18,22 +17,13 @@ export class Drafts<T> extends Map<string, T> {
 
 /** Those whose view was not shown since the reload stay as they are. */
 function store(): void {
-  if (!keeps) return;
   for (const [of, drafts] of every) {
     try {
       if (drafts.size) sessionStorage.setItem(STORED + of, JSON.stringify([...drafts]));
       else sessionStorage.removeItem(STORED + of);
-    } catch { /* no room, or not allowed: they last as long as the page */ }
+    } catch { /* no room: they last as long as the page */ }
   }
 }
-
-const isStored = (): boolean => {
-  try {
-    return Object.keys(sessionStorage).some((key) => key.startsWith(STORED));
-  } catch {
-    return false;
-  }
-};
 
 addEventListener("pagehide", store);
 addEventListener("beforeunload", (e) => {
@@ -41,13 +31,12 @@ addEventListener("beforeunload", (e) => {
   if (hasDrafts()) e.preventDefault();
 });
 
-export const hasDrafts = (): boolean => isStored() || [...every.values()].some((drafts) => drafts.size);
+/** Those of a view that was not shown since the reload are stored alone. */
+export const hasDrafts = (): boolean =>
+  Object.keys(sessionStorage).some((key) => key.startsWith(STORED)) || [...every.values()].some((drafts) => drafts.size);
 
 /** What is typed into this page stays in the browser no longer than the page. */
 export function forget(): void {
-  keeps = false;
   for (const drafts of every.values()) drafts.clear();
-  try {
-    sessionStorage.clear();
-  } catch { /* nothing is stored */ }
+  sessionStorage.clear();
 }

@@ -22,15 +22,13 @@ def ignore(info, value):
 
 
 # Directives of strftime() that the C library has not, and with which it writes nothing at all: what glibc makes of them.
-MORE = re.compile(r"%([-_0^#]*)(?:([EO]?[aAbBcCdDeFgGhHIjmMnprRsStTuUVwWxXyYzZ%+]|[kPl])|)")
+MORE = re.compile(r"%([-_0^#]*)([EO]?[aAbBcCdDeFgGhHIjmMnprRsStTuUVwWxXyYzZ%+]|[kPl])")  # what is none of these stays
 HOURS = {"k": ("%H", "_"), "l": ("%I", "_"), "P": ("%p", "")}
 strftime = time.strftime
 
 
 def expanded(flags, directive, moment):
     """What one directive comes to."""
-    if directive is None:
-        return None
     plain, usual = HOURS.get(directive, (f"%{directive}", ""))
     pad = next((f for f in reversed(flags) if f in "-_0"), usual)
     text = strftime(f"%{pad}{plain[1:]}" if pad and directive != "%" else plain, moment)
@@ -42,14 +40,7 @@ def expanded(flags, directive, moment):
 def write_time(format, moment=None, /):
     moment = time.localtime() if moment is None else moment
     text = strftime(format, moment)
-    if text or not format:
-        return text
-
-    def one(match):
-        text = expanded(match[1], match[2], moment)
-        return match[0] if text is None else text
-
-    return MORE.sub(one, format)
+    return text or MORE.sub(lambda match: expanded(match[1], match[2], moment), format)
 
 
 def prepare():

@@ -398,7 +398,6 @@ bool notes_restore(struct vault *v, const struct json *options, struct json_writ
 
 struct trashed {
     const char *path;
-    int64_t time_ms;
     uint64_t size;
 };
 
@@ -420,7 +419,7 @@ static bool add_trashed(void *arg, const char *name, const struct os_stat *st,
     const char *copy = arena_copy(t->arena, name, strlen(name), e);
     if (!copy)
         return false;
-    t->all[t->count++] = (struct trashed){copy, trash_time(str_of(name)), st->size};
+    t->all[t->count++] = (struct trashed){copy, st->size};
     return true;
 }
 
@@ -443,8 +442,9 @@ static void put_trashed(const struct trashed *t, struct json_writer *w)
     json_pair_str(w, "id", buf_view(&id));
     json_pair_str(w, "path", original);
     json_pair_str(w, "type", name_type(original));
-    if (t->time_ms)
-        json_pair_time(w, "deleted_at", t->time_ms);
+    int64_t time_ms = trash_time(str_of(t->path));
+    if (time_ms)
+        json_pair_time(w, "deleted_at", time_ms);
     json_pair_int(w, "size", (int64_t)t->size);
     json_close(w);
 }
