@@ -3,25 +3,16 @@ import subprocess
 
 from machine_doors import needs_image
 from test_page import browser, come, program, write_code
-from test_page_late import HELD, HOLD, LET_GO
+from test_page_late import HELD, HOLD, LET_GO, make
 from test_page_machine import SHOWN, errors_of, type_line
 from test_page_views import client, server
-from wire import Server, call
+from wire import Server
 
 assert browser and server and client and program
 
 OPEN = """const tab = await page.context().newPage(); await tab.goto(given[0]); await tab.locator('main h1', {hasText: given[1]}).waitFor({state: 'attached'});"""
 TABS = "const tabs = page.context().pages().filter((one) => one !== page);"
 CLOSE = TABS + "for (const tab of tabs) await tab.close({runBeforeUnload: false});"
-
-
-def evaluate(client, code, id):
-    answer = client.ask(call("evaluate_note_code", {"code": code}, id=id))
-    assert answer["result"]["structuredContent"]["success"], answer
-
-
-def make(client, title, id):
-    evaluate(client, f"await notes.create({{type: 'plan', title: '{title}', content: 'x'}})", id)
 
 
 def seen_everywhere(browser, text):

@@ -49,6 +49,14 @@ def details(answer):
     return answer["errorDetails"]
 
 
+def with_shared(tmp_path):
+    """The arguments of an evaluation with a folder of the host, and the folder."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    policy_in(tmp_path, {"fileSystem": True, "mounts": [{"guest": "/shared", "host": str(shared), "mode": "rw"}]})
+    return {"language": "python", "enableFileSystem": True}, shared
+
+
 # ---- results ----------------------------------------------------------------
 
 
@@ -857,12 +865,9 @@ with zipfile.ZipFile('/shared/z.zip', 'w') as z:
 @pytest.mark.parametrize("end", ["\ntold", "\n1/0"])
 def test_what_changes_within_a_file_is_with_the_host_at_the_next_call_and_at_the_end(cloche, vault, tmp_path, end):
     """However often it changes: 4,000 entries of an archive are far more changes than an evaluation has host calls."""
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    policy_in(tmp_path, {"fileSystem": True, "mounts": [{"guest": "/shared", "host": str(shared), "mode": "rw"}]})
+    asked, shared = with_shared(tmp_path)
     with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
-        asked = {"code": OVERWRITES + end, "language": "python", "enableFileSystem": True}
-        answer = client.ask(call("evaluate_note_code", asked))["result"]["structuredContent"]
+        answer = client.ask(call("evaluate_note_code", asked | {"code": OVERWRITES + end}))["result"]["structuredContent"]
     if end == "\ntold":
         assert result(answer) == ["ONE two", 7, "ONE t\0\0!", [33]]
     assert (shared / "a").read_bytes() == b"ONE TWO!"
@@ -887,7 +892,6 @@ UNCLOSED = {
 @pytest.mark.parametrize("name", UNCLOSED)
 def test_a_file_that_is_not_closed_has_what_was_written(cloche, vault, tmp_path, name, end):
     asked, shared = with_shared(tmp_path)
-    (shared / "f").write_text("" if name in ("added", "changed") else "before")
     with Stdio([cloche, "mcp", "--vault", str(vault)], env=os.environ | folders_in(tmp_path)) as client:
         for session in ({}, {"session": "s"}):
             if name in ("over", "cycle") and session:
@@ -896,14 +900,6 @@ def test_a_file_that_is_not_closed_has_what_was_written(cloche, vault, tmp_path,
             answer = client.ask(call("evaluate_note_code", asked | {"code": UNCLOSED[name] + end} | session))
             assert answer["result"]["structuredContent"]["success"] == (end != "\n1/0"), answer
             assert (shared / "f").read_text() == "hello", session
-
-
-def with_shared(tmp_path):
-    """The arguments of an evaluation with a folder of the host, and the folder."""
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    policy_in(tmp_path, {"fileSystem": True, "mounts": [{"guest": "/shared", "host": str(shared), "mode": "rw"}]})
-    return {"language": "python", "enableFileSystem": True}, shared
 
 
 def test_an_archive_that_is_not_closed_is_whole(cloche, vault, tmp_path):
