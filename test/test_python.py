@@ -994,6 +994,16 @@ PROGRAMS = [
     ("import unicodedata\nunicodedata.name('é')", "LATIN SMALL LETTER E WITH ACUTE"),
     ("from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as e:\n    r = list(e.map(abs, [-1, 2]))\nr",
      [1, 2]),
+    ("from concurrent.futures import ThreadPoolExecutor as Pool\nkept = []\n"
+     "with Pool(2, initializer=kept.append, initargs=('ready',)) as pool:\n"
+     "    before = list(kept)\n    asked = [pool.submit(kept.append, n) for n in (1, 2)]\n[before, kept]", [[], ["ready", 1, 2]]),
+    ("from concurrent.futures import ThreadPoolExecutor as Pool, BrokenExecutor\ntold = []\npool = Pool(initializer=lambda: 1 / 0)\n"
+     "told.append(type(pool.submit(abs, 1).exception()).__name__)\ntry:\n    pool.submit(abs, 1)\nexcept BrokenExecutor as e:\n"
+     "    told.append(type(e.__cause__).__name__)\ntold", ["BrokenThreadPool", "ZeroDivisionError"]),
+    ("from concurrent.futures import ThreadPoolExecutor as Pool\ntold = []\n"
+     "for begin in (lambda: Pool(0), lambda: Pool(initializer=3), lambda: ended.submit(abs, 1)):\n"
+     "    with Pool() as ended:\n        pass\n    try:\n        begin()\n    except Exception as e:\n        told.append(str(e))\ntold",
+     ["max_workers must be greater than 0", "initializer must be a callable", "cannot schedule new futures after shutdown"]),
     ("import tarfile, io, zipfile\nb = io.BytesIO()\nz = zipfile.ZipFile(b, 'w')\nz.writestr('a', 'x')\nz.namelist()", ["a"]),
 ]
 

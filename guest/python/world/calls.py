@@ -353,18 +353,45 @@ def is_one(given):
 
 
 class Executor(concurrent.futures.Executor):
-    """What is submitted runs at once."""
+    """What is submitted runs at once, as if by the only worker. `second` is thread_name_prefix or mp_context."""
 
-    def __init__(self, *ignored, **options):
-        pass
+    def __init__(self, max_workers=None, second=None, initializer=None, initargs=(), **options):
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        self._max_workers = max_workers or 1
+        self.first, self.broken, self.ended = (initializer, initargs), None, False
+
+    def begin(self):
+        """Runs the initializer, before the first function."""
+        (initializer, initargs), self.first = self.first, (None, ())
+        if initializer is None:
+            return
+        try:
+            initializer(*initargs)
+        except Exception as error:
+            self.broken = concurrent.futures.thread.BrokenThreadPool(
+                "A thread initializer failed, the thread pool is not usable anymore")
+            self.broken.__cause__ = error
 
     def submit(self, function, /, *args, **options):
+        if self.broken:
+            raise self.broken
+        if self.ended:
+            raise RuntimeError("cannot schedule new futures after shutdown")
         future = concurrent.futures.Future()
+        self.begin()
         try:
+            if self.broken:
+                raise self.broken
             future.set_result(function(*args, **options))
         except Exception as error:
             future.set_exception(error)
         return future
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self.ended = True
 
 
 def prepare():
