@@ -35,7 +35,7 @@ static struct {
         uint32_t port, kind;
         uint32_t takes; /* bytes at once; 0: none */
         uint8_t *got;   /* of the machine */
-        uint32_t got_n;
+        uint32_t got_n, got_max;
         const uint8_t *has; /* for the machine */
         uint32_t has_n, has_at;
         bool ends;      /* behind that */
@@ -105,11 +105,13 @@ int32_t host_net_send(uint32_t id, const void *at, uint32_t n)
     if (d->kind == VM_NET_TCP && n > d->takes)
         n = d->takes;
     assert_in_range(d->got_n + n, 0, STREAM_MAX);
-    if (n) {
-        d->got = realloc(d->got, d->got_n + n);
+    if (d->got_n + n > d->got_max) {
+        d->got_max = 2 * (d->got_n + n);
+        d->got = realloc(d->got, d->got_max);
         assert_non_null(d->got);
-        memcpy(d->got + d->got_n, at, n);
     }
+    if (n)
+        memcpy(d->got + d->got_n, at, n);
     d->got_n += n;
     return (int32_t)n;
 }
