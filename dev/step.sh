@@ -5,28 +5,31 @@
 clock_s() { awk -v ms="$(($(date +%s%3N) - started_ms))" 'BEGIN { printf "%.1f", ms / 1000 }'; }
 started_ms=$(date +%s%3N)
 
+# last_words: what the command said last.
+last_words() { tail -n 1 "$log" | tr -cd '[:print:]' | cut -c1-50; }
+
 # step TITLE COMMAND...: runs the command with its output in $log. On a terminal the line
 # counts the seconds and shows what the command said last; elsewhere a line comes every
 # half minute. Returns what the command does.
 step() {
-    local title=$1 began said code=0
+    local title=$1 began code=0
     shift
     began=$(date +%s%3N)
     printf '\n=== %s: %s\n' "$title" "$*" >>"$log"
     "$@" >>"$log" 2>&1 </dev/null &
     local pid=$!
     trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
-    local spoke=$began now
+    local spoke=$began now pause=0.1
     while kill -0 "$pid" 2>/dev/null; do
-        now=$(date +%s%3N)
-        said=$(tail -n 1 "$log" | tr -cd '[:print:]' | cut -c1-50)
+        now=$((${EPOCHREALTIME/[^0-9]/} / 1000))
         if [ -t 1 ]; then
-            printf '\r\033[K%s  %d s  %s' "$title" $(((now - began) / 1000)) "$said"
+            printf '\r\033[K%s  %d s  %s' "$title" $(((now - began) / 1000)) "$(last_words)"
         elif [ $((now - spoke)) -gt 30000 ]; then
-            echo "    ... $title  $(((now - began) / 1000)) s  $said"
+            echo "    ... $title  $(((now - began) / 1000)) s  $(last_words)"
             spoke=$now
         fi
-        sleep 0.1
+        [ $((now - began)) -lt 5000 ] || pause=1
+        sleep "$pause"
     done
     [ ! -t 1 ] || printf '\r\033[K'
     wait "$pid" || code=$?
