@@ -21,7 +21,7 @@ step() {
     trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
     local spoke=$began now pause=0.1
     while kill -0 "$pid" 2>/dev/null; do
-        now=$((${EPOCHREALTIME/[^0-9]/} / 1000))
+        now=$(date +%s%3N)
         if [ -t 1 ]; then
             printf '\r\033[K%s  %d s  %s' "$title" $(((now - began) / 1000)) "$(last_words)"
         elif [ $((now - spoke)) -gt 30000 ]; then

@@ -361,15 +361,15 @@ class Executor(concurrent.futures.Executor):
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         self._max_workers = max_workers or 1
-        self.first, self.broken, self.ended = (initializer, initargs), None, False
+        self.initialize = None if initializer is None else lambda: initializer(*initargs)
+        self.broken, self.ended = None, False
 
     def begin(self):
         """Runs the initializer, before the first function."""
-        (initializer, initargs), self.first = self.first, (None, ())
-        if initializer is None:
-            return
+        initialize, self.initialize = self.initialize, None
         try:
-            initializer(*initargs)
+            if initialize:
+                initialize()
         except Exception as error:
             self.broken = concurrent.futures.thread.BrokenThreadPool(
                 "A thread initializer failed, the thread pool is not usable anymore")
