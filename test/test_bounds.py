@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import needs
-from wire import call, structured
+from wire import call, delete_while_served, structured
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_dry_run_of_a_plain_tool_is_none_either(cloche, stdio, vault):
 def test_a_vault_that_took_another_ones_place_brings_its_own_policy(stdio, vault):
     assert evaluated(stdio, "return 1")["success"]
     shutil.copytree(vault, vault.with_name("copy"))
-    shutil.rmtree(vault)
+    delete_while_served(vault)
     vault.with_name("copy").rename(vault)
     set_policy(vault / ".cloche", {"readOnly": True})
     answer = evaluated(stdio, "return notes.create({title: 'X', type: 'meeting'})")

@@ -8,7 +8,8 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from wire import MODERN, Server, call, initialize, notification, request, structured
+from wire import (MODERN, Server, call, delete_while_served, initialize, notification, request,
+                  structured)
 
 SENTENCES = {
     "summarize_workspace": "Read the index of the workspace and provide a high-level summary "
@@ -216,6 +217,24 @@ def test_a_burst_is_told_in_few_messages(stdio, vault, tmp_path):
     assert len(json.loads(read(stdio, LIST)["text"])) > 3000
     rest, code = stdio.end()
     assert code == 0 and len(stdio.lines) - before < 20
+
+
+def test_watching_a_vault_does_not_bring_back_its_index(stdio, vault):
+    """It came back while the vault was being deleted, which failed then."""
+    opened(stdio, vault)
+    subscribe(stdio, LIST)
+    delete_while_served(vault / ".cloche")
+    (vault / "probe" / "Probe.md").unlink()
+    heard(stdio, LISTED)
+    (vault / "meeting" / "council-2026-11-05.md").write_text("# Another\n")
+    heard(stdio, UPDATED, LIST)
+    assert not (vault / ".cloche").exists()
+    assert "probe/Probe" not in [r["id"] for r in json.loads(read(stdio, LIST)["text"])]
+    assert (vault / ".cloche" / "index.db").exists()
+    (vault / "probe" / "Later.md").write_text("1\n")
+    subscribe(stdio, "ieapp://vault/notes/probe%2FLater")
+    (vault / "probe" / "Later.md").write_text("2\n")
+    heard(stdio, UPDATED, "ieapp://vault/notes/probe%2FLater")
 
 
 def test_what_is_not_there_cannot_be_subscribed_to(stdio):

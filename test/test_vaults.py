@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from wire import Server, Stdio, call, initialize, structured
+from wire import Server, Stdio, call, delete_while_served, initialize, structured
 
 
 def run(cloche, *words, **how):
@@ -263,7 +263,7 @@ def test_a_vault_that_is_deleted_while_it_is_served_is_missed_and_found_again(cl
     with Stdio([cloche, "mcp", "--vault", str(two[0])]) as client:
         client.ask(initialize())
         assert asked(client, IDS) == ["x/in a"]
-        shutil.rmtree(two[0])
+        delete_while_served(two[0])
         failed = structured(client.ask(call("evaluate_note_code", {"code": IDS}, id=7)))
         assert failed["errorDetails"]["code"] == "NOT_FOUND"
         assert str(two[0]) in failed["errorDetails"]["message"]

@@ -2,6 +2,7 @@
 specification's schemas (spec.py)."""
 import json
 import queue
+import shutil
 import socket
 import subprocess
 import threading
@@ -26,6 +27,15 @@ def until(holds, said="it never came", within=WAIT_S):
         assert time.monotonic() < end, said() if callable(said) else said
         time.sleep(0.01)
     return answer
+
+
+def delete_while_served(folder):
+    """Deletes a vault that a running program serves: counts of use are written in the background,
+    so a file may come while the folder is being deleted."""
+    def is_gone():
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+    until(is_gone, f"{folder} is still there")
 
 
 def request(method, params=None, *, id=1, modern=False):

@@ -36,6 +36,7 @@ struct news {
     size_t name_count, last_name; /* offset of the last one */
     bool all;                     /* look at everything */
     bool unsure;                  /* a reported change may be in the snapshot already */
+    bool blind;                   /* there was no index to compare with */
 
     struct str ids[NEWS_IDS_MAX]; /* of this look; stored in `space` */
     struct buf space;
@@ -282,11 +283,26 @@ static bool version_changed(struct news *n, bool *changed, struct err *e)
     return true;
 }
 
+/* Whether the index was deleted, perhaps because the vault is being deleted: comparing would
+ * bring it back. Anything may have changed then, and after each notice. */
+static bool look_without_index(struct news *n)
+{
+    bool was = n->blind;
+    n->blind = n->watch && notes_index_is_gone(n->vault);
+    if (n->blind)
+        n->many = n->came_or_went = !was || n->all || n->name_count;
+    else if (was)
+        n->all = n->unsure = true;
+    return n->blind;
+}
+
 static bool news_compare(struct news *n, struct err *e)
 {
     bool changed = false;
     if (n->watch && !os_watch_drain(n->watch, gather, n))
         n->all = true;
+    if (look_without_index(n))
+        return true;
     if (!version_changed(n, &changed, e))
         return false;
     /* A reported name is always looked at: the version may have changed before the

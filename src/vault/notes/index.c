@@ -255,6 +255,14 @@ static uint64_t index_inode(const struct index *x)
                                                                              : 0;
 }
 
+bool index_is_gone(struct index *x)
+{
+    pthread_mutex_lock(&x->pool);
+    bool gone = x->folder >= 0 && index_inode(x) == 0;
+    pthread_mutex_unlock(&x->pool);
+    return gone;
+}
+
 static struct db *open_db(struct index *x, struct err *e)
 {
     struct err why = {0};

@@ -45,6 +45,7 @@ bool index_rebuild(struct vault *v, bool from_scratch, struct index_counts *coun
 /* Appends notes_version(). */
 bool index_version(struct db *db, struct buf *out, struct err *e);
 const char *index_place(struct index *x); /* "vault", "cache", "memory" */
+bool index_is_gone(struct index *x);      /* notes_index_is_gone() */
 
 /* ---- for the files that write rows -------------------------------------- */
 

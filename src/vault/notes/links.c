@@ -520,6 +520,11 @@ static bool version_work(struct db *db, void *arg, struct err *e)
     return index_version(db, arg, e);
 }
 
+bool notes_index_is_gone(struct vault *v)
+{
+    return index_is_gone(v->index);
+}
+
 bool notes_version(struct vault *v, struct buf *out, struct err *e)
 {
     scoped_buf struct buf text = buf_of(BUF_NAME);

@@ -28,10 +28,9 @@ struct vault;
 struct patterns;
 /* Reads its settings (settings.h). ERR_NOT_FOUND, ERR_DENIED, ERR_IO, ERR_INVALID. */
 struct vault *vault_open(const char *path, struct err *e);
-void vault_close(struct vault *v);    /* NULL is fine; no call may be running */
-void vault_be_brief(struct vault *v); /* watched from its second call on */
-/* Was its folder deleted? Then calls fail with ERR_NOT_FOUND, or find nothing. */
-bool vault_is_gone(const struct vault *v);
+void vault_close(struct vault *v);         /* NULL is fine; no call may be running */
+void vault_be_brief(struct vault *v);      /* watched from its second call on */
+bool vault_is_gone(const struct vault *v); /* calls: ERR_NOT_FOUND, or nothing found */
 SCOPED(vault, vault_close);
 /* Before the first call: what matches patterns. Without it they are ERR_INVALID. */
 void vault_set_patterns(struct vault *v, struct patterns *p);
@@ -266,5 +265,6 @@ vault_call note_types_delete;
 /* ---- the index ---------------------------------------------------------- */
 /* Appends a text that differs whenever anything in any note has changed. */
 bool notes_version(struct vault *v, struct buf *out, struct err *e);
+bool notes_index_is_gone(struct vault *v); /* deleted since its last use */
 /* Brings the index up to date, or anew. -> {notes, read, removed, index, milliseconds} */
 bool notes_reindex(struct vault *v, bool anew, struct json_writer *out, struct err *e);
