@@ -57,6 +57,27 @@ await page.evaluate(async () => { await (await fetch('/assets/icon.svg')).text()
 await page.unrouteAll();"""
 
 
+def test_records_that_are_there_before_the_day_stay(server, client, browser):
+    come(browser, server)
+    make(client, "Bell", 3)
+    browser.see(".change", "plan/Bell")
+    browser.do(HOLD, ["/person/today", True])
+    browser.do("await page.goto(given)", f"{server.url}/activity")
+    browser.see(".record", "plan/Bell")
+    browser.do(HELD)
+    browser.do("await page.locator('.record', {hasText: 'plan/Bell'}).evaluate((row) => { window.same = row; })")
+    browser.do(LET_GO)
+    browser.see(".vault-name", "vault")
+    assert browser.do("return page.evaluate(() => window.same.isConnected)")
+    # A browser that knows no vault yet asks for none.
+    browser.do("await page.evaluate(() => { sessionStorage.clear(); localStorage.clear(); });"
+               " globalThis.asked = []; page.on('request', (r) => { if (r.url().includes('/person/activity?')) asked.push(r.url()); });"
+               " await page.reload()")
+    browser.see(".record", "plan/Bell")
+    assert all("vault=vault" in url for url in browser.do("return asked"))
+    assert browser.errors() == []
+
+
 def test_an_older_list_does_not_take_the_place_of_a_newer_one(server, client, browser):
     come(browser, server)
     browser.do("await page.goto(given)", f"{server.url}/notes")

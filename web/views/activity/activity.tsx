@@ -5,7 +5,7 @@ import { hear } from "../../core/events";
 import { useKeys } from "../../core/keys";
 import { useNewest } from "../../core/newest";
 import { go, place } from "../../core/router";
-import { today, wordsOf } from "../../core/store";
+import { today, vault as kept, wordsOf } from "../../core/store";
 import { t } from "../../core/texts";
 import { duration } from "../../core/time";
 import type { Rec, Verified } from "../../core/types";
@@ -60,14 +60,17 @@ function useRecords(vault: string, words: Words) {
   const reading = useRef(""); // the `next` that is being read from
   const shown = useRef(false);
   const search = searchOf(words);
+  const known = vault !== "" || today.value !== null; // else which vault it is comes with the day
   const newest = useNewest([vault, search]);
   const newestMore = useNewest([vault, search]);
   const fail = (e: unknown) => setFailed(wordsOf(e));
-  const read = () => void newest((signal) => getActivity(vault, filterOf(words), "", shown.current ? PAGE : FIRST, signal), (page) => {
-    shown.current = true;
-    setList((was) => renewed(was, page));
-    setFailed(page.odd ?? "");
-  }, fail);
+  const read = () => {
+    if (known) void newest((signal) => getActivity(vault, filterOf(words), "", shown.current ? PAGE : FIRST, signal), (page) => {
+      shown.current = true;
+      setList((was) => renewed(was, page));
+      setFailed(page.odd ?? "");
+    }, fail);
+  };
   const more = () => {
     const before = list?.next;
     if (!before || reading.current === before) return;
@@ -82,7 +85,7 @@ function useRecords(vault: string, words: Words) {
     shown.current = false;
     reading.current = "";
     read();
-  }, [vault, search]);
+  }, [vault, search, known]);
   useEffect(() => {
     let timer = 0;
     let batch: Rec[] = [];
@@ -104,7 +107,7 @@ function useRecords(vault: string, words: Words) {
     });
     const again = hear("hello", () => read());
     return () => { off(); again(); clearTimeout(timer); };
-  }, [vault, search]);
+  }, [vault, search, known]);
   return { records: list?.records ?? null, failed, fresh, retry: read, more };
 }
 
@@ -143,7 +146,8 @@ function Verify({ vault }: { vault: string }) {
 }
 
 export function ActivityView() {
-  const vault = place.value.query.get("of") === "own" ? "own" : today.value?.vault ?? "";
+  // The day need not be waited for where the tab knows its vault.
+  const vault = place.value.query.get("of") === "own" ? "own" : today.value ? today.value.vault ?? "" : kept.value;
   const words = readWords();
   const mac = place.value.parts[1] ?? "";
   const field = useRef<HTMLInputElement>(null);
