@@ -57,9 +57,11 @@ def theirs(write, folder):
     path = folder / "user"
     write(path, 0)
     path.chmod(0o755)
-    done = subprocess.run([*QEMU, path], capture_output=True, timeout=600)
-    assert done.returncode == 0, (done.returncode, done.stderr.decode()[-500:])
-    return done.stdout
+    with open(folder / "theirs", "w+b") as out:  # the program writes once, which a pipe may cut short
+        done = subprocess.run([*QEMU, path], stdout=out, stderr=subprocess.PIPE, timeout=600)
+        assert done.returncode == 0, (done.returncode, done.stderr.decode()[-500:])
+        out.seek(0)
+        return out.read()
 
 
 def both(write, folder):
