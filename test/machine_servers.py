@@ -17,6 +17,8 @@ import zipfile
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from wire import stop_listening
+
 NAME = "host.cloche.internal"  # this computer's loopback, as machines see it
 BLOCK = hashlib.shake_256(b"bytes").digest(1 << 20)
 
@@ -147,9 +149,8 @@ def conversation(serve):
     try:
         yield listener.getsockname()[1]
     finally:
-        listener.shutdown(socket.SHUT_RDWR)
+        stop_listening(listener)
         thread.join(60)
-        listener.close()
 
 
 # --- an authority ----------------------------------------------------------------------

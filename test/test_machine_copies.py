@@ -20,7 +20,7 @@ from conftest import policy_in
 from machine_doors import needs_image
 from machine_servers import NAME
 from test_machine import evaluate, run
-from wire import Stdio, call, structured
+from wire import Stdio, call, stop_listening, structured
 
 pytestmark = needs_image
 
@@ -205,8 +205,7 @@ class Holder:
                 connection.sendall(data)
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        stop_listening(self.listener)
         for _, connection in self.held:
             connection.close()
 

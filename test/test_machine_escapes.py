@@ -336,6 +336,9 @@ class Datagrams:
             self.count += 1
             self.socket.sendto(b"reached", who)
 
+    def close(self):
+        self.socket.close()
+
 
 def outside():
     """An address of this computer that is not loopback, if it has one."""
@@ -374,7 +377,7 @@ def told(cloche, tmp_path_factory):
     ends.set()
     assert done.returncode == 0, done.stderr
     for s in allowed, canary, udp:
-        s.socket.close()
+        s.close()
     return json.loads(done.stdout), canary.count, udp.count
 
 
@@ -415,7 +418,7 @@ print("end")"""
         assert other.stdout.readline() == "listens\n"
         done = subprocess.run([cloche, "vm", "exec", *words, tries], capture_output=True, timeout=280, text=True)
         other.terminate()
-    allowed.socket.close()
+    allowed.close()
     assert done.stdout == "out\nend\n", done.stderr
 
 

@@ -42,7 +42,7 @@ def server():
     server = Server6(os.urandom(3_000_000)) if HAS else None
     yield server
     if server:
-        server.socket.close()
+        server.close()
 
 
 def said(cloche, command, *hosts):
@@ -181,7 +181,7 @@ def test_no_way_out_leads_by_ipv6(cloche):
     with datagrams, pytest.raises(BlockingIOError):
         datagrams.recv(100)
     for s in canary, allowed:
-        s.socket.close()
+        s.close()
 
 
 def test_a_client_of_router_advertisements_gets_the_same_network(cloche):

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from machine_doors import needs_image
+from wire import stop_listening
 
 pytestmark = needs_image
 
@@ -26,6 +27,9 @@ class Server:
                                            family=socket.AF_INET6 if both else socket.AF_INET, dualstack_ipv6=both)
         self.port = self.socket.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        stop_listening(self.socket)
 
     def accept(self):
         while True:
@@ -58,7 +62,7 @@ class Server:
 def server():
     server = Server(os.urandom(3_000_000))
     yield server
-    server.socket.close()
+    server.close()
 
 
 def run(cloche, program, *hosts, words=()):

@@ -7,6 +7,8 @@ import threading
 
 import pytest
 
+from wire import stop_listening
+
 
 class Listener:
     """A server of this account with machines, as `nearby` has it: a request until its end, an answer until its end."""
@@ -19,6 +21,9 @@ class Listener:
         self.socket.bind(str(folder / name))
         self.socket.listen()
         threading.Thread(target=self.serve, daemon=True).start()
+
+    def close(self):
+        stop_listening(self.socket)
 
     def serve(self):
         while True:
@@ -71,7 +76,7 @@ def test_the_machines_of_all_servers_are_listed(vm):
     assert "aaaa11112222" in told and "port 80 at http://127.64.0.1:4000/" in told and "bbbb11112222" in told
     assert "\x1b" not in told
     assert {m["machine"] for m in json.loads(vm("ports", "--json").stdout)} == {"aaaa11112222", "bbbb11112222"}
-    one.socket.close(), two.socket.close()
+    one.close(), two.close()
 
 
 def test_the_server_of_the_machine_exposes_its_port(vm):
@@ -90,14 +95,13 @@ def test_the_server_of_the_machine_exposes_its_port(vm):
                        (("expose", "aaaa"), "usage"), (("unexpose", "aaaa", "65536"), "PORT")):
         done = vm(*words)
         assert done.returncode != 0 and why in done.stderr, (words, done.stderr)
-    one.socket.close(), two.socket.close()
+    one.close(), two.close()
 
 
 def test_what_is_no_servers_is_passed_over(vm):
     """A socket that a killed process left, and a file."""
     gone = Listener(vm.state, "machines-1-0", [machine("aaaa11112222")])
-    gone.socket.shutdown(socket.SHUT_RDWR)
-    gone.socket.close()
+    gone.close()
     (vm.state / "cloche" / "nearby" / "machines-2-0").write_text("x")
     (vm.state / "cloche" / "nearby" / "other-3-0").write_text("x")
     assert json.loads(vm("ports", "--json").stdout) == []

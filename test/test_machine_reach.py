@@ -23,7 +23,7 @@ print(n)'"""
 def server():
     server = Server(b"x" * 200_000)
     yield server
-    server.socket.close()
+    server.close()
 
 
 def policy_of(server, word, **more):

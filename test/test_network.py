@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from wire import Server, call, structured
+from wire import Server, call, stop_listening, structured
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -70,7 +70,7 @@ class Web:
         return head + b"\r\n\r\n" + body
 
     def close(self):
-        self.socket.close()
+        stop_listening(self.socket)
 
 
 @pytest.fixture

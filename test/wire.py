@@ -29,6 +29,13 @@ def until(holds, said="it never came", within=WAIT_S):
     return answer
 
 
+def stop_listening(listener):
+    """Closes a listening socket, and ends the thread that waits in its accept(): after close() alone
+    it waits on, and once it was interrupted takes the connections of the socket that got the number."""
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
 def delete_while_served(folder):
     """Deletes a vault that a running program serves: counts of use are written in the background,
     so a file may come while the folder is being deleted."""
