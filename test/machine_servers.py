@@ -17,8 +17,6 @@ import zipfile
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from wire import stop_listening
-
 NAME = "host.cloche.internal"  # this computer's loopback, as machines see it
 BLOCK = hashlib.shake_256(b"bytes").digest(1 << 20)
 
@@ -149,8 +147,9 @@ def conversation(serve):
     try:
         yield listener.getsockname()[1]
     finally:
-        stop_listening(listener)
+        listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
+        listener.close()
 
 
 # --- an authority ----------------------------------------------------------------------
