@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test"))
 from conftest import folders_in  # noqa: E402
 from test_page import Browser  # noqa: E402
-from test_page_large import FUNCTIONS, NOTES, RECORDS, scroll_through, write_functions, write_notes, write_records  # noqa: E402
+from test_page_large import FUNCTIONS, LAST_FUNCTION, LAST_NOTE, LAST_RECORD, NOTES, RECORDS, scroll_through, write_functions, write_notes, write_records  # noqa: E402
 from wire import Server  # noqa: E402
 
 CLOCHE = str(ROOT / "build/cloche")
@@ -90,11 +90,12 @@ def lists(browser, place):
         ms = interactive(browser, server.url, ".today h1")
         row("the first view, from the request until it is there", f"{ms:.0f} ms", "300 ms", ms < 300)
         changes(browser, server)
-        for view, selector, what in (("activity", ".record", f"{RECORDS:,} records"), ("functions", ".fn-row", f"{FUNCTIONS:,} functions"), ("notes", ".rows .row-slot", f"{NOTES:,} notes")):
+        for view, selector, what, last in (("activity", ".record", f"{RECORDS:,} records", LAST_RECORD), ("functions", ".fn-row", f"{FUNCTIONS:,} functions", LAST_FUNCTION),
+                                           ("notes", ".rows .row-slot", f"{NOTES:,} notes", LAST_NOTE)):
             browser.do("await page.goto(given)", f"{server.url}/{view}")
             browser.see(selector, "")
             task_row(browser, f"{what} are opened")
-            rows = scroll_through(browser, selector)
+            rows = scroll_through(browser, selector, last)
             task_row(browser, f"{what} are scrolled ({rows} rows in the document)")
         browser.do("await page.goto(given)", f"{server.url}/run")
         browser.see(".cm-content", "notes.list")

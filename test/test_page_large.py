@@ -10,6 +10,8 @@ from wire import Server, Stdio, call
 assert browser
 ROWS_MAX = 200  # in the document at any time
 RECORDS, NOTES, FUNCTIONS = 10_000, 10_000, 1_000
+# Texts of the last rows: the oldest record, and the last ones by name.
+LAST_RECORD, LAST_NOTE, LAST_FUNCTION = "began a new audit file", f"Note {NOTES - 11:05}", f"f{FUNCTIONS - 1:04}"
 
 
 def write_notes(vault, count):
@@ -67,7 +69,7 @@ def test_a_thousand_functions_and_ten_thousand_notes_scroll_in_few_rows(cloche, 
     write_functions(place, FUNCTIONS)
     with Server([cloche, "serve", "--vault", str(place), "--listen", "127.0.0.1:0"], stderr=-1) as server:
         come(browser, server)
-        for view, row, last in (("functions", ".fn-row", f"f{FUNCTIONS - 1:04}"), ("notes", ".rows .row-slot", "Note 09989")):
+        for view, row, last in (("functions", ".fn-row", LAST_FUNCTION), ("notes", ".rows .row-slot", LAST_NOTE)):
             browser.do("await page.goto(given)", f"{server.url}/{view}")
             assert scroll_through(browser, row, last) <= ROWS_MAX, view
         server.process.stderr.close()
@@ -78,7 +80,7 @@ def test_ten_thousand_records_scroll_in_few_rows(cloche, place, browser):
     with Server([cloche, "serve", "--vault", str(place), "--listen", "127.0.0.1:0"], stderr=-1) as server:
         come(browser, server)
         browser.do("await page.goto(given)", f"{server.url}/activity")
-        assert scroll_through(browser, ".record", "began a new audit file") <= ROWS_MAX  # the oldest
+        assert scroll_through(browser, ".record", LAST_RECORD) <= ROWS_MAX
         server.process.stderr.close()
 
 
