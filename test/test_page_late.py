@@ -2,8 +2,8 @@
 from test_page import browser, come, write_code
 from test_page_large import write_records
 from test_page_views import client, key_row, server
-from test_permissions import run
-from wire import call
+from test_permissions import hello, run
+from wire import Stdio, call
 
 assert browser and server and client
 
@@ -376,6 +376,30 @@ def test_what_comes_moves_nothing_that_is_read(cloche, vault, server, client, br
     browser.see(".note-row", "n000")
     assert_stays(browser, rows, 150, lambda: make(client, "Aaa", 504))
     assert browser.errors() == []
+
+
+def test_scrolling_leaves_the_focus_in_the_list(cloche, vault, server, client, browser):
+    """The row that has it goes from the document. Another one whose text is the same is another record."""
+    missing = "plan/Not there"
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        agent.ask(hello())
+        agent.ask(call("get_note", {"identifier": missing}, id=3))
+    write_records(cloche, vault, 100)
+    come(browser, server)
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        agent.ask(hello())
+        agent.ask(call("get_note", {"identifier": missing}, id=3))
+    browser.do("await page.goto(given)", f"{server.url}/activity")
+    browser.do("await page.locator('.record', {hasText: given}).first().focus()", missing)
+    rows = ".timeline .rows"
+    browser.do("""await page.waitForFunction(([rows, missing]) => {
+      const box = document.querySelector(rows), all = [...document.querySelectorAll('.record')].filter((row) => row.innerText.includes(missing));
+      if (all.length === 1 && all[0] !== document.activeElement && box.scrollTop > 1000) return true;
+      box.scrollTop += 300; return false; }, given); """, [rows, missing])
+    was = browser.do("return page.locator(given).evaluate((box) => box.scrollTop)", rows)
+    browser.do("await page.waitForFunction(() => document.activeElement !== document.body)")
+    assert browser.do("return page.evaluate((rows) => document.activeElement.matches(rows), given)", rows)
+    assert browser.do("return page.locator(given).evaluate((box) => box.scrollTop)", rows) == was
 
 
 CHOSEN = "return page.locator('#found [aria-selected=true]').innerText()"

@@ -4,10 +4,12 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { RefObject } from "preact";
 
 const CALM_MS = 60; // a view that places the focus itself has done so by then
+const ITEM = "li, tr, [role=listitem]";
+const LIST = "ul, ol, table, [role=list]";
 const REACHED = "a[href], button, input, select, textarea, summary, [tabindex]";
 
 /** A control, to be found again when it was made anew. */
-interface Mark { of: Element; above: Element[]; tag: string; name: string }
+interface Mark { of: Element; above: Element[]; tag: string; name: string; href: string | null }
 let last: Mark | null = null;
 let inView: Mark | null = null; // the last one that is no message's, which goes by itself
 
@@ -18,21 +20,32 @@ const usable = (e: Element): e is HTMLElement => e instanceof HTMLElement && !e.
 function markOf(of: Element): Mark {
   const above: Element[] = [];
   for (let e = of.parentElement; e; e = e.parentElement) above.push(e);
-  return { of, above, tag: of.tagName, name: nameOf(of) };
+  return { of, above, tag: of.tagName, name: nameOf(of), href: of.getAttribute("href") };
 }
 
 /** What the keyboard reaches in it, in its order. */
 const reachable = (within: Element): HTMLElement[] => [...within.querySelectorAll(REACHED)].filter((e): e is HTMLElement => usable(e) && e.tabIndex >= 0);
 
-/** It goes to the same control, or one of its name, or what they stood in: the next Tab leads on from there. */
+const itemGone = (above: Element[]): boolean => above.some((e) => !e.isConnected && e.matches(ITEM));
+
+/** The same control made anew, if there is one alone. Where a row has gone, or was scrolled out of a long list, what is
+ * named alike in another row is about something else: only a link that leads to the same place is the same. */
+function again({ above, tag, name, href }: Mark, within: Element): HTMLElement | null {
+  if (!name || (href === null && itemGone(above))) return null;
+  const same = [...within.querySelectorAll(tag)].filter((e): e is HTMLElement => usable(e) && nameOf(e) === name && e.getAttribute("href") === href);
+  return same.length === 1 ? same[0] : null;
+}
+
+/** It goes to the same control, or to what that stood in: the next Tab leads on from there. */
 function goBack(mark: Mark): void {
   if (mark.of.isConnected && usable(mark.of)) return mark.of.focus();
   if (mark !== inView && mark.above.some((e) => e.matches(".toasts"))) return inView ? goBack(inView) : document.getElementById("content")?.focus();
   const there = mark.above.filter((e) => e.isConnected && e !== document.body && e !== document.documentElement);
   const within = there.find((e) => e.matches("main, .overlay")) ?? there[0];
-  const same = within && [...within.querySelectorAll(mark.tag)].filter((e) => usable(e) && nameOf(e) === mark.name);
-  if (mark.name && same?.length === 1) return (same[0] as HTMLElement).focus();
-  const nearest = there.find(usable) ?? document.getElementById("content");
+  const same = within && again(mark, within);
+  if (same) return same.focus({ preventScroll: true });
+  const list = itemGone(mark.above) && there.find((e): e is HTMLElement => usable(e) && e.matches(LIST));
+  const nearest = list || there.find(usable) || document.getElementById("content");
   if (!nearest) return;
   if (!nearest.hasAttribute("tabindex")) {
     nearest.setAttribute("tabindex", "-1");
