@@ -139,7 +139,7 @@ def main():
         write_records(CLOCHE, place / "long", RECORDS)
         write_notes(place / "graph", GRAPH)
         print("| measured | figure | goal | |\n| --- | ---: | ---: | --- |")
-        with Browser(place) as browser:
+        with Browser(place, profile=place / "profile") as browser:
             browser.do(WATCH)
             lists(browser, place / "long")
             browser.do("await page.context().clearCookies()")

@@ -109,6 +109,16 @@ def served(fixtures, tmp_path_factory):
         yield s
 
 
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """One for all tests of a file, whose `browser` takes a page of it."""
+    from test_page import CHROMIUM, PACKAGES, Browser
+    needs.require(CHROMIUM, by="deps/apt test")
+    needs.require(PACKAGES / "playwright-core", by="deps/fetch test")
+    with Browser(tmp_path_factory.mktemp("chromium")) as b:
+        yield b
+
+
 @pytest.fixture(scope="session", autouse=True)
 def warm(cloche):
     """Compiles the guest once, so that no test waits for that."""

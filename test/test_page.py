@@ -35,13 +35,14 @@ def test_the_pages_script_has_the_types_it_says():
 
 
 class Browser:
-    """Chromium or Firefox, with one page; whatever is run there is told to it in Playwright's words."""
+    """Chromium or Firefox, with one page; whatever is run there is told to it in Playwright's words. `profile`: what Chromium
+    keeps is in this folder, and there is no other page."""
 
-    def __init__(self, place, which="chromium", preferences=None):
-        self.shots, self.which = place, which
+    def __init__(self, place, which="chromium", preferences=None, profile=""):
+        self.which = which
         self.process = subprocess.Popen(
             [NODE, ROOT / "test/browser.mjs", PACKAGES / "playwright-core", which,
-             CHROMIUM if which == "chromium" else self._firefox(place), place / which,
+             CHROMIUM if which == "chromium" else self._firefox(place), place / which if which == "firefox" else profile,
              json.dumps(preferences or {})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env=os.environ | {"HOME": str(place)})
@@ -74,10 +75,17 @@ class Browser:
         assert "error" not in said, said["error"]
         return said["answer"]
 
-    def do(self, code, given=None):
-        self.process.stdin.write(json.dumps({"code": code, "given": given}) + "\n")
+    def _ask(self, **what):
+        self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
         return self._answer()
+
+    def do(self, code, given=None):
+        return self._ask(code=code, given=given)
+
+    def open_anew(self):
+        """Another page of Chromium, as of a person who was never here."""
+        self._ask(anew=True)
 
     def see(self, selector, text=""):
         """Waits until it is there, and contains the text."""
@@ -149,11 +157,9 @@ def program(cloche, tmp_path):
 
 
 @pytest.fixture
-def browser(tmp_path):
-    needs.require(CHROMIUM, by="deps/apt test")
-    needs.require(PACKAGES / "playwright-core", by="deps/fetch test")
-    with Browser(tmp_path) as b:
-        yield b
+def browser(chromium):
+    yield chromium
+    chromium.open_anew()
 
 
 def tool_row(name):

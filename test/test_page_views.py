@@ -565,10 +565,10 @@ def test_a_replacement_says_what_it_changes(server, browser):
 
 def test_text_of_twice_the_size_fits_a_phone(server, client, tmp_path):
     """As a person may set it in the browser."""
-    (tmp_path / "chromium/Default").mkdir(parents=True)
-    (tmp_path / "chromium/Default/Preferences").write_text(json.dumps({"webkit": {"webprefs": {"default_font_size": 32}}}))
+    (tmp_path / "profile/Default").mkdir(parents=True)
+    (tmp_path / "profile/Default/Preferences").write_text(json.dumps({"webkit": {"webprefs": {"default_font_size": 32}}}))
     client.ask(call("create_note", {"title": "Tea", "type": "plan", "content": "x"}, id=3))
-    with Browser(tmp_path) as browser:
+    with Browser(tmp_path, profile=tmp_path / "profile") as browser:
         come(browser, server)
         assert browser.do("return page.evaluate(() => getComputedStyle(document.documentElement).fontSize)") == "28px"
         for path, shown in (("", ".today"), ("activity", ".record"), ("notes", ".note-row"), ("toolbox/jq", ".tool"), ("functions", "h1"), ("run", ".cm-content"),
