@@ -937,6 +937,27 @@ def test_what_the_page_reads_is_no_activity(program, vault, browser):
         server.process.stderr.close()
 
 
+def test_what_another_tab_reads_is_no_activity_either(program, vault, browser):
+    """It is left out of the list, and so it must not come into it while one looks."""
+    (vault / "plan").mkdir()
+    (vault / "plan/Tea.md").write_text("# Tea\n\n[[Kettle]]\n")
+    with serve(program, vault) as server:
+        come(browser, server)
+        browser.do("await page.goto(given)", f"{server.url}/activity")
+        browser.see(".record", "")
+        browser.do("""const tab = await page.context().newPage(); await tab.goto(given + '/notes/plan/Tea'); await tab.locator('.backlinks').waitFor();
+          await tab.goto(given + '/health'); await tab.locator('.checks').waitFor();
+          await tab.goto(given + '/notes/plan/Tea?edit'); await tab.locator('.note-edit .cm-content').click(); await tab.keyboard.type('cold');
+          await tab.locator('.note-edit').getByRole('button', {name: 'Save'}).click(); await tab.locator('.rendered').waitFor(); await tab.close();""", server.url)
+        browser.see(".record", "Tea")
+        rows = browser.do("return page.locator('.record').allInnerTexts()")
+        assert not any("ran code" in r or "list" in r or "doctor" in r for r in rows), rows
+        browser.do("await page.reload()")
+        browser.see(".record", "Tea")
+        assert browser.do("return page.locator('.record').count()") == len(rows)
+        server.process.stderr.close()
+
+
 def test_a_page_without_a_vault_says_how_to_add_one(program, browser, tmp_path):
     with Server([program, "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE) as server:
         link = re.search(r"http://\S+/person#\S+", server.process.stderr.readline())[0]

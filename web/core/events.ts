@@ -7,7 +7,7 @@ import type { Rec } from "./types";
 
 export const live = signal<"opening" | "open" | "broken">("opening");
 
-interface Heard { hello: { version: string }; record: { vault: string; record: Rec }; approvals: object; settings: object; compiling: { tool: string; seconds: number; simply: boolean } }
+interface Heard { hello: { version: string }; record: { vault: string; record: Rec; look?: boolean }; approvals: object; settings: object; compiling: { tool: string; seconds: number; simply: boolean } }
 type Ears = { [K in keyof Heard]: Set<(data: Heard[K]) => void> };
 const ears: Ears = { hello: new Set(), record: new Set(), approvals: new Set(), settings: new Set(), compiling: new Set() };
 

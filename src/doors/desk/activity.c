@@ -51,20 +51,18 @@ static bool has_result(const struct json *r, struct str result)
     return str_eq(had, result);
 }
 
-/* What the page and the doctor read by themselves is listed only where its caller, or its
- * action, is asked for. */
-static bool is_own_look(const struct reading *g, const struct json *r)
+bool desk_is_look(struct actions *actions, const struct json *r)
 {
     struct str caller = json_str(json_get(r, "caller")),
                action = json_str(json_get(r, "action"));
-    if (g->caller.n || g->action.n || json_bool(json_get(r, "changed"), false) ||
+    if (json_bool(json_get(r, "changed"), false) ||
         !str_is(json_str(json_get(r, "event")), "call"))
         return false;
     if (str_is(caller, "doctor"))
         return true;
     if (!str_is(caller, CALLER_PAGE) || str_starts(action, "GET "))
         return str_is(caller, CALLER_PAGE);
-    const struct action *which = action_named(g->actions, action);
+    const struct action *which = action_named(actions, action);
     struct str baggage = json_str(json_get(json_get(r, "trace"), "baggage"));
     return (which && which->read_only) || str_is(baggage, LOOK_BAGGAGE);
 }
@@ -72,7 +70,8 @@ static bool is_own_look(const struct reading *g, const struct json *r)
 static bool record_is_wanted(const struct reading *g, const struct json *r)
 {
     struct str time = json_str(json_get(r, "time"));
-    return !str_is(json_str(json_get(r, "event")), "intent") && !is_own_look(g, r) &&
+    bool looks = !g->caller.n && !g->action.n && desk_is_look(g->actions, r);
+    return !str_is(json_str(json_get(r, "event")), "intent") && !looks &&
            is_by(r, g->caller) &&
            (!g->action.n || str_eq(json_str(json_get(r, "action")), g->action)) &&
            (!g->event.n || str_eq(json_str(json_get(r, "event")), g->event)) &&

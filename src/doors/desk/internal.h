@@ -73,6 +73,9 @@ void say_error(struct http_response *rs, const struct err *e);
 struct caller desk_person(struct http_request *rq);
 /* In the trace of a record: code that the page itself has run, to show links. */
 #define LOOK_BAGGAGE "look=page"
+/* Is it a record of what the page or the doctor read by themselves? Activity lists it only
+ * where its caller, or its action, is asked for. */
+bool desk_is_look(struct actions *actions, const struct json *record);
 /* The vaults of the server, a JSON array as vaults.list() in code answers. NULL and *e. */
 const struct json *desk_vaults(struct desk *d, struct arena *a, struct err *e);
 /* The ward of one, by its id; "own": what has no vault; empty: the first. `*id` is told it,

@@ -91,6 +91,8 @@ static bool watch_tell_record(void *arg, struct str line, struct err *e)
     json_open_object(&out);
     json_pair_cstr(&out, "vault", w->now->id);
     json_pair(&out, "record", r);
+    if (desk_is_look(w->desk->o.actions, r))
+        json_pair_bool(&out, "look", true);
     json_close(&out);
     if (!data.failed)
         events_say(w->events, "record", buf_view(&data));

@@ -89,9 +89,9 @@ function useRecords(vault: string, words: Words) {
   useEffect(() => {
     let timer = 0;
     let batch: Rec[] = [];
-    const off = hear("record", ({ vault: of, record }) => {
+    const off = hear("record", ({ vault: of, record, look }) => {
       if (of !== vault && !(vault === "own" && of === "")) return;
-      if (record.caller === "page" && record.action?.startsWith("GET ") && !search) return; // this page, looking
+      if (look && !search) return; // what a page or the doctor reads is not listed
       if (search) { // whether it fits is the server's to say
         if (!timer) timer = window.setTimeout(() => { timer = 0; read(); }, 300);
         return;
