@@ -142,6 +142,12 @@ def test_a_terminal_goes_on_while_another_view_is_shown(server, browser):
     browser.see(".terminals nav [aria-pressed=true]", "Terminal 2")
     type_line(browser, "echo sec''ond")
     browser.see(SHOWN, "second")
+    # A terminal is shown as soon as its button was clicked: the next key is its own.
+    browser.do("await page.evaluate(() => addEventListener('click', () => { window.at = document.querySelector('.terminals nav [aria-pressed=true]')?.innerText;"
+               " window.typed = document.activeElement?.closest('.terminal-tab:not([hidden])') !== null; }))")
+    for tab in (1, 2):
+        browser.do("await page.locator('.terminals nav [aria-pressed]').nth(given).click()", tab - 1)
+        assert browser.do("return page.evaluate(() => [window.at, window.typed])") == [f"Terminal {tab}", True]
     browser.do("await page.locator('nav a[href=\"/notes\"]').first().click()")
     browser.see("main h1", "Notes")
     browser.do("await page.goBack()")

@@ -31,7 +31,8 @@ export function holdWhilePressed(): void {
     // A list of choices opens when it is pressed, and its release is not told.
     pressed = e.button === 0 && e.target instanceof Element && e.target.closest(PRESSED) !== null && !e.target.closest("select");
   }, true);
-  // The click comes after the release; with a mouse in the same task.
+  addEventListener("click", release); // all that it does was done; a key may come at once
+  // The click comes after the release; with a mouse in the same task. There may be none.
   addEventListener("pointerup", (e) => { ending = window.setTimeout(release, e.pointerType === "mouse" ? 0 : GESTURE_MS); }, true);
   addEventListener("pointermove", (e) => { if (!e.buttons && e.pointerType === "mouse") release(); }, true); // it was released elsewhere
   for (const end of ["pointercancel", "dragstart", "keydown"]) addEventListener(end, release, true);
