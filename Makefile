@@ -28,7 +28,7 @@ export ZIG_LOCAL_CACHE_DIR := $(CACHE)/zig
 .SUFFIXES:
 .PHONY: all program manual python ready vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
-        fuzz fuzzed deps help clean
+        fuzz fuzzed tests-and-fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
 all: program guests ready library vm-native vm-init  ## the program, its guests and the library, ready in build/

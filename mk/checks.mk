@@ -12,7 +12,9 @@ tests: $(TESTS:%.c=$(OUT)/%)  ## unit tests of this MODE
 fuzz:                     ## replay the fuzz corpora and mutations of them (fuzz/README.md)
 	$(again) MODE=asan fuzzed
 fuzzed: $(FUZZ:%.c=$(OUT)/%)
-	@dev/unit $(OUT)/fuzz $(notdir $(FUZZ:.c=))
+	@dev/unit $(OUT) $(FUZZ:.c=)
+tests-and-fuzzed: $(TESTS:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%)
+	@dev/unit $(OUT) $(TESTS:.c=) $(FUZZ:.c=)
 check:                    ## everything that a commit must pass (./check)
 	@./check
 deep: all tools python tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes at many more moments, long fuzzing of messages and frames, 1,000 damaged inputs a tool (hours)
