@@ -112,9 +112,7 @@ def served(fixtures, tmp_path_factory):
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory):
     """One for all tests of a file, whose `browser` takes a page of it."""
-    from test_page import CHROMIUM, PACKAGES, Browser
-    needs.require(CHROMIUM, by="deps/apt test")
-    needs.require(PACKAGES / "playwright-core", by="deps/fetch test")
+    from test_page import Browser
     with Browser(tmp_path_factory.mktemp("chromium")) as b:
         yield b
 

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-import needs
 import test_page
 import test_page_keys
 import test_page_late
@@ -12,7 +11,7 @@ import test_page_machine
 import test_page_story
 import test_page_tabs
 import test_page_views
-from test_page import FIREFOX, PACKAGES, Browser, program
+from test_page import Browser, program
 from test_page_keys import lived_in
 from test_page_story import whole
 from test_page_views import client, server
@@ -23,8 +22,6 @@ assert program and server and client and whole and lived_in
 @pytest.fixture(scope="module")
 def firefox(tmp_path_factory):
     """One for all tests: its start takes longer than most of them."""
-    needs.require(FIREFOX, by="deps/apt test")
-    needs.require(PACKAGES / "playwright-core", by="deps/fetch test")
     with Browser(tmp_path_factory.mktemp("firefox"), "firefox") as b:
         yield b
 

@@ -1,9 +1,8 @@
 """Every view in Firefox in both themes and without motion, which are set when it starts; axe-core finds nothing serious."""
 import pytest
 
-import needs
 from axe import findings
-from test_page import FIREFOX, PACKAGES, Browser
+from test_page import Browser
 from test_page_keys import assert_still, each_view, lived_in
 from test_page_views import client, server
 
@@ -12,8 +11,6 @@ assert lived_in and client and server
 
 @pytest.fixture(params=["dark", "light"])
 def browser(request, tmp_path):
-    needs.require(FIREFOX, by="deps/apt test")
-    needs.require(PACKAGES / "playwright-core", by="deps/fetch test")
     theme = {"ui.systemUsesDarkTheme": int(request.param == "dark"), "layout.css.prefers-color-scheme.content-override": 2}
     with Browser(tmp_path, "firefox", theme | {"ui.prefersReducedMotion": 1}) as b:
         assert b.do("return page.evaluate(`matchMedia('(prefers-color-scheme: ${given}) and (prefers-reduced-motion: reduce)').matches`)", request.param)

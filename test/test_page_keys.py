@@ -24,8 +24,6 @@ FOCUSED = """() => {
     id: window.ids.get(e) ?? (window.ids.set(e, ++window.count), window.count), seen: ring || Boolean(bare),
     inSight: (box.width > 0 && box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth) || Boolean(bare) };
 }"""
-# The focus is in no field, and not nowhere either, from where the page brings it back.
-UNFOCUS = "const content = document.getElementById('content'); content.tabIndex = -1; content.focus();"
 # Tab from the first one to the end, or to the first one again; nothing is skipped, nothing holds the focus.
 WALK = """
   await page.evaluate(() => { window.ids = new Map(); window.count = 0; document.querySelector('.skip').focus(); });
@@ -111,7 +109,9 @@ def test_no_view_is_wider_than_a_narrow_screen(lived_in, browser):
 
 def assert_still(browser, view):
     """With a dialog over it."""
-    browser.do("await page.evaluate(() => { " + UNFOCUS + " }); await page.keyboard.press('?'); await page.locator('[role=dialog]').waitFor()")
+    # The focus is in no field, and not nowhere either, from where the page brings it back.
+    browser.do("await page.evaluate(() => { const content = document.getElementById('content'); content.tabIndex = -1; content.focus(); });"
+               " await page.keyboard.press('?'); await page.locator('[role=dialog]').waitFor()")
     moving = browser.do("""return page.evaluate(() => {
       const long = (text) => text.split(', ').some((one) => parseFloat(one) * (one.endsWith('ms') ? 1 : 1000) > 10);
       return [...document.getAnimations().map((a) => String(a.animationName ?? a.transitionProperty)),

@@ -2,8 +2,8 @@
 from test_page import browser, come, write_code
 from test_page_large import write_records
 from test_page_views import client, key_row, server
-from test_permissions import hello, run
-from wire import Stdio, call
+from test_permissions import run
+from wire import call
 
 assert browser and server and client
 
@@ -381,14 +381,10 @@ def test_what_comes_moves_nothing_that_is_read(cloche, vault, server, client, br
 def test_scrolling_leaves_the_focus_in_the_list(cloche, vault, server, client, browser):
     """The row that has it goes from the document. Another one whose text is the same is another record."""
     missing = "plan/Not there"
-    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
-        agent.ask(hello())
-        agent.ask(call("get_note", {"identifier": missing}, id=3))
+    client.ask(call("get_note", {"identifier": missing}, id=3))
     write_records(cloche, vault, 100)
     come(browser, server)
-    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
-        agent.ask(hello())
-        agent.ask(call("get_note", {"identifier": missing}, id=3))
+    client.ask(call("get_note", {"identifier": missing}, id=4))
     browser.do("await page.goto(given)", f"{server.url}/activity")
     browser.do("await page.locator('.record', {hasText: given}).first().focus()", missing)
     rows = ".timeline .rows"
